@@ -11,6 +11,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// A site with these pages. Their text is a function of the edition.
@@ -491,6 +492,17 @@ fn an_interrupted_batch_keeps_its_answers() {
     world.holds(ALL);
 }
 
+#[test]
+fn requests_keep_the_rate_of_their_target() {
+    let world = World::new();
+    world.configure("", "batch = 1\nrate = \"2/s\"");
+    world.crawl(0);
+    let begun = Instant::now();
+    world.sent();
+    assert!(begun.elapsed() >= Duration::from_secs(2), "five requests, the first at once");
+    world.holds(ALL);
+}
+
 /// A task that takes longer than a request may is waited for: posted again, it would be made twice.
 #[test]
 fn a_slow_task_is_posted_once() {
@@ -763,6 +775,7 @@ fn what_is_configured_wrongly_is_told_before_anything_is_sent() {
         ("bearer = \"env:SECRET_OF_TWO_LINES\"", "bearer: a token has no spaces"),
         ("bearer = \"x\"\nuser = \"a\"\npassword = \"b\"", "not both"),
         ("timeout = \"0 s\"", "must not be 0"),
+        ("rate = \"10/d\"", "rate: \"10/d\": write a number and a unit of time"),
     ] {
         world.configure("", deliver);
         let told = fails(world.check(), 2);

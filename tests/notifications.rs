@@ -584,6 +584,22 @@ fn a_file_has_a_line_for_each_change_also_by_a_template() {
     assert_eq!(said, expected.iter().map(|(kind, _, url)| format!("{kind} {url}")).collect());
 }
 
+#[test]
+fn messages_keep_the_rate_of_their_target() {
+    let world = daemon::world_of(web(5, 1), ALL);
+    let path = world.folder.path().join("told");
+    let target = format!(
+        "[[notify]]\nname = \"told\"\nfile = \"{}\"\nchanges = [\"new\"]\nrate = \"2/s\"\n",
+        path.display()
+    );
+    daemon::configure(&world, &format!("{ALL}{target}"));
+    world.crawl(1);
+    let begun = Instant::now();
+    succeeds(world.run(&["notify", "send"]));
+    let told = lines(&path).len() as u32;
+    assert!(told > 3 && begun.elapsed() >= Duration::from_millis(500) * (told - 1), "{told}");
+}
+
 /// A mail server that takes one mail, and says what it took.
 pub fn mail_server() -> (u16, std::sync::mpsc::Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -685,6 +701,7 @@ fn what_is_wrong_with_a_target_is_said_at_once() {
         ("webhook = \"http://127.0.0.1:4711/hook\"", "is the console of this crawl"),
         ("webhook = \"http://localhost:4711/hook\"", "is the console of this crawl"),
         ("webhook = \"a.test\"", "webhook (hidden): not a URL"),
+        (&format!("{hook}rate = \"10\""), "rate: \"10\": write a number and a unit of time"),
         (&format!("{hook}template = '{{{{ url'"), "template: line 1"),
         (&format!("{hook}template = '{{{{ nothing }}}}'"), "has no field"),
         (&format!("{hook}template = 'is {{{{ url }}}}'"), "makes no JSON"),

@@ -48,6 +48,16 @@ fn hosts_are_asked_one_request_at_a_time_and_a_delay_apart() {
     }
 }
 
+/// What a mock of one's own network may stand: robots.txt and sitemaps count as pages do.
+#[test]
+fn all_requests_of_a_crawl_keep_its_rate() {
+    let world = World::new(web(12, 3), "[budget]\nrequests_per_second = 10");
+    let begun = Instant::now();
+    world.crawl(2);
+    let asked = world.server.log(0).unwrap().len() as u32;
+    assert!(asked > 6 && begun.elapsed() >= Duration::from_millis(100) * (asked - 1), "{asked}");
+}
+
 /// What anybody gets from the web's first host.
 fn served_by_the_first_host(world: &World, path: &str) -> String {
     let mut stream = TcpStream::connect(("127.1.0.1", world.server.port())).unwrap();

@@ -10,7 +10,8 @@ use crate::token::Tokens;
 use crate::view::{Accepted, Actor, Change, CrawlView, Refusal};
 use recrawl_types::Span;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::num::NonZeroU32;
+use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task;
 use tokio::time::Instant;
@@ -56,9 +57,9 @@ pub struct Console {
     audit: Arc<Audit>,
     tokens: RwLock<Option<Tokens>>,
     sessions: Arc<Sessions>,
-    rates: Mutex<Rates>,
+    rates: Rates,
     /// Separate rates for `/health` and `/ready`: other requests must not block a supervisor.
-    probes: Mutex<Rates>,
+    probes: Rates,
     reads: Arc<Semaphore>,
     comparisons: Arc<Semaphore>,
     changes: Arc<Semaphore>,
@@ -68,6 +69,8 @@ pub struct Console {
 impl Console {
     /// The state for `view`, as configured, until `stop`.
     pub fn new(view: Arc<dyn CrawlView>, config: ConsoleConfig, stop: CancellationToken) -> Arc<Console> {
+        // Checked by `ConsoleConfig::wrong`.
+        let requests = NonZeroU32::new(config.requests).unwrap_or(NonZeroU32::MIN);
         Arc::new(Console {
             view,
             names: config.names.clone(),
@@ -78,8 +81,8 @@ impl Console {
             audit: config.audit,
             tokens: RwLock::new(config.tokens),
             sessions: config.sessions,
-            rates: Mutex::new(Rates::new(config.requests)),
-            probes: Mutex::new(Rates::new(config.requests)),
+            rates: Rates::new(requests),
+            probes: Rates::new(requests),
             reads: Arc::new(Semaphore::new(MAX_READS)),
             comparisons: Arc::new(Semaphore::new(MAX_COMPARISONS)),
             changes: Arc::new(Semaphore::new(1)),
@@ -186,7 +189,7 @@ impl Console {
     /// Whole seconds until the next request is admitted.
     pub fn admit(&self, from: IpAddr, path: &str) -> Result<(), u32> {
         let rates = if matches!(path, "/health" | "/ready") { &self.probes } else { &self.rates };
-        rates.lock().unwrap_or_else(PoisonError::into_inner).admit(from, Instant::now())
+        rates.admit(from)
     }
 
     /// Runs a possibly slow read of the crawl on a blocking thread.

@@ -1,123 +1,129 @@
-//! Rate limit per client: a token bucket for each recent address.
+//! Rate limit per client.
 
 use crate::network;
-use std::collections::HashMap;
+use governor::clock::{Clock, MonotonicClock};
+use governor::middleware::NoOpMiddleware;
+use governor::state::keyed::HashMapStateStore;
+use governor::{Quota, RateLimiter};
+use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
-use std::time::Duration;
-use tokio::time::Instant;
+use std::num::NonZeroU32;
 
-/// Maximum clients with a bucket. Further clients are rejected until a bucket is free.
-pub const MAX_ADDRESSES: usize = 10_000;
-/// Minimum interval between two sweeps of full buckets.
-const SWEEP: Duration = Duration::from_secs(1);
-
-/// Buckets by client.
-pub struct Rates {
-    per_second: f64,
-    buckets: HashMap<IpAddr, Bucket>,
-    swept: Option<Instant>,
-}
-
-struct Bucket {
-    left: f64,
-    at: Instant,
-}
-
-impl Bucket {
-    fn at(&self, now: Instant, per_second: f64) -> f64 {
-        (self.left + now.saturating_duration_since(self.at).as_secs_f64() * per_second).min(per_second)
-    }
+/// Requests of each client at most.
+///
+/// A client counts at one of 65,536 places, by a hash whose key no client knows. So the table is bounded whoever asks, and
+/// no client is rejected since it is full. Two clients at one place share its rate.
+pub struct Rates<C: Clock = MonotonicClock> {
+    places: RandomState,
+    limiter: RateLimiter<u16, HashMapStateStore<u16>, C, NoOpMiddleware<C::Instant>>,
 }
 
 impl Rates {
     /// Limits each client to `per_second` requests on average, and to bursts of the same size.
-    pub fn new(per_second: u32) -> Rates {
-        Rates { per_second: f64::from(per_second), buckets: HashMap::new(), swept: None }
+    pub fn new(per_second: NonZeroU32) -> Rates {
+        Rates::over(per_second, MonotonicClock)
+    }
+}
+
+impl<C: Clock> Rates<C> {
+    fn over(per_second: NonZeroU32, clock: C) -> Rates<C> {
+        let limiter = RateLimiter::hashmap_with_clock(Quota::per_second(per_second), clock);
+        Rates { places: RandomState::new(), limiter }
     }
 
-    /// Counts a request of `from` at `now`.
+    /// Counts a request.
     ///
     /// # Errors
     /// Whole seconds until the next request is admitted.
-    pub fn admit(&mut self, from: IpAddr, now: Instant) -> Result<(), u32> {
-        let from = network::of(from);
-        if !self.buckets.contains_key(&from) && self.buckets.len() >= MAX_ADDRESSES {
-            self.sweep(now);
-            if self.buckets.len() >= MAX_ADDRESSES {
-                return Err(1);
-            }
-        }
-        let bucket = self.buckets.entry(from).or_insert(Bucket { left: self.per_second, at: now });
-        bucket.left = bucket.at(now, self.per_second);
-        bucket.at = now;
-        if bucket.left < 1.0 {
-            return Err(((1.0 - bucket.left) / self.per_second).ceil().max(1.0) as u32);
-        }
-        bucket.left -= 1.0;
-        Ok(())
+    pub fn admit(&self, from: IpAddr) -> Result<(), u32> {
+        let checked = self.limiter.check_key(&self.place(from));
+        checked.map_err(|until| {
+            let wait = until.wait_time_from(self.limiter.clock().now());
+            wait.as_secs_f64().ceil().max(1.0) as u32
+        })
     }
 
-    /// Removes full buckets.
-    fn sweep(&mut self, now: Instant) {
-        if self.swept.is_some_and(|at| now.saturating_duration_since(at) < SWEEP) {
-            return;
-        }
-        self.swept = Some(now);
-        let full = self.per_second;
-        self.buckets.retain(|_, bucket| bucket.at(now, full) < full);
+    fn place(&self, from: IpAddr) -> u16 {
+        // The lowest bits.
+        self.places.hash_one(network::of(from)) as u16
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use governor::clock::FakeRelativeClock;
     use proptest::prelude::*;
+    use std::time::Duration;
+
+    fn rates(per_second: u32) -> (Rates<FakeRelativeClock>, FakeRelativeClock) {
+        let clock = FakeRelativeClock::default();
+        (Rates::over(NonZeroU32::new(per_second).unwrap(), clock.clone()), clock)
+    }
+
+    /// An address that is not at the same place.
+    fn other(rates: &Rates<FakeRelativeClock>, than: IpAddr) -> IpAddr {
+        let all = (1..=255u8).map(|last| IpAddr::from([127, 0, 1, last]));
+        all.into_iter().find(|address| rates.place(*address) != rates.place(than)).unwrap()
+    }
 
     #[test]
     fn a_burst_is_let_through_then_the_rate() {
-        let (mut rates, now) = (Rates::new(5), Instant::now());
+        let (rates, clock) = rates(5);
         let from = "127.0.0.1".parse().unwrap();
         for _ in 0..5 {
-            assert_eq!(rates.admit(from, now), Ok(()));
+            assert_eq!(rates.admit(from), Ok(()));
         }
-        assert_eq!(rates.admit(from, now), Err(1));
-        assert_eq!(rates.admit("127.0.0.2".parse().unwrap(), now), Ok(()), "others are others");
-        assert_eq!(rates.admit("::ffff:127.0.0.1".parse().unwrap(), now), Err(1), "the same by another name");
-        let later = now + Duration::from_millis(200);
-        assert_eq!((rates.admit(from, later), rates.admit(from, later)), (Ok(()), Err(1)));
+        assert_eq!(rates.admit(from), Err(1));
+        assert_eq!(rates.admit(other(&rates, from)), Ok(()), "others are others");
+        assert_eq!(rates.admit("::ffff:127.0.0.1".parse().unwrap()), Err(1), "the same by another name");
+        clock.advance(Duration::from_millis(200));
+        assert_eq!((rates.admit(from), rates.admit(from)), (Ok(()), Err(1)));
     }
 
     #[test]
     fn a_network_of_version_6_is_one_client() {
-        let (mut rates, now) = (Rates::new(1), Instant::now());
-        assert_eq!(rates.admit("2001:db8::1".parse().unwrap(), now), Ok(()));
-        assert_eq!(rates.admit("2001:db8::2".parse().unwrap(), now), Err(1));
-        assert_eq!(rates.admit("2001:db8:0:1::1".parse().unwrap(), now), Ok(()));
+        let (rates, _) = rates(1);
+        assert_eq!(rates.admit("2001:db8::1".parse().unwrap()), Ok(()));
+        assert_eq!(rates.admit("2001:db8::2".parse().unwrap()), Err(1));
     }
 
     #[test]
-    fn the_table_is_bounded_and_forgets() {
-        let (mut rates, now) = (Rates::new(1), Instant::now());
-        let address = |i: usize| IpAddr::from((i as u32).to_be_bytes());
-        for i in 0..MAX_ADDRESSES {
-            assert_eq!(rates.admit(address(i), now), Ok(()));
+    fn the_table_is_bounded_and_a_client_keeps_its_rate_whoever_else_asks() {
+        let (rates, clock) = rates(1);
+        let known = "192.0.2.1".parse().unwrap();
+        assert_eq!(rates.admit(known), Ok(()));
+        for address in 0..200_000u32 {
+            let address = IpAddr::from((0x0a00_0000 | address).to_be_bytes());
+            if rates.place(address) != rates.place(known) {
+                let _ = rates.admit(address);
+            }
         }
-        assert_eq!(rates.admit(address(MAX_ADDRESSES), now), Err(1));
-        assert_eq!(rates.buckets.len(), MAX_ADDRESSES);
-        assert_eq!(rates.admit(address(MAX_ADDRESSES), now + Duration::from_secs(2)), Ok(()));
-        assert_eq!(rates.buckets.len(), 1);
+        assert!(rates.limiter.len() <= 1 << 16);
+        assert_eq!(rates.admit(known), Err(1));
+        clock.advance(Duration::from_secs(1));
+        assert_eq!(rates.admit(known), Ok(()));
+    }
+
+    /// Nobody can choose whose rate to use up.
+    #[test]
+    fn places_are_another_order_in_each_process() {
+        let places = || {
+            let (rates, _) = rates(1);
+            (0..8u8).map(|last| rates.place(IpAddr::from([192, 0, 2, last]))).collect::<Vec<_>>()
+        };
+        assert_ne!(places(), places());
     }
 
     proptest! {
         #[test]
         fn never_more_than_the_burst_and_the_rate(rate in 1u32..20, steps in prop::collection::vec(0u64..400, 1..200)) {
-            let (mut rates, begun) = (Rates::new(rate), Instant::now());
-            let (mut now, mut admitted) = (begun, 0u32);
-            for step in steps {
-                now += Duration::from_millis(step);
-                admitted += u32::from(rates.admit(IpAddr::from([10, 0, 0, 1]), now).is_ok());
-                let most = f64::from(rate) * (1.0 + (now - begun).as_secs_f64());
-                prop_assert!(f64::from(admitted) <= most + 1e-6);
+            let ((rates, clock), mut elapsed, mut admitted) = (rates(rate), Duration::ZERO, 0u32);
+            for step in steps.into_iter().map(Duration::from_millis) {
+                clock.advance(step);
+                elapsed += step;
+                admitted += u32::from(rates.admit(IpAddr::from([10, 0, 0, 1])).is_ok());
+                prop_assert!(f64::from(admitted) <= f64::from(rate) * (1.0 + elapsed.as_secs_f64()) + 1e-6);
             }
         }
     }

@@ -218,6 +218,8 @@ table! {
     Budget {
         /// Maximum bytes per second, over all hosts; 0 for no limit.
         bytes_per_second: Size = Size(0),
+        /// Maximum requests per second, over all hosts; 0 for no limit.
+        requests_per_second: u32 = 0,
         /// Maximum bytes per host and cycle; 0 for no limit.
         bytes_per_host: Size = Size(0),
         /// Maximum bytes per cycle; 0 for no limit.

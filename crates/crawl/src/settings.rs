@@ -455,6 +455,7 @@ fn fetch_config(config: &Config) -> Result<FetchConfig, String> {
         // Only the archive needs the requests as they were sent.
         keep_requests: config.storage.archive && config.storage.archive_requests,
         bytes_per_second: config.budget.bytes_per_second.0,
+        requests_per_second: config.budget.requests_per_second,
         bytes_per_host: config.budget.bytes_per_host.0,
         bytes_per_cycle: config.budget.bytes_per_cycle.0,
         validator_checks: fetch.validator_checks.0,

@@ -16,6 +16,7 @@ use crate::robots::policy::{RobotsPolicy, evaluate};
 use crate::run::budget::Budget;
 use crate::run::clock::WallClock;
 use crate::run::control::{FIGURES_EVERY, HostActivity, HostsNow, MAX_FETCHING, MAX_SLOWEST, RunControl};
+use crate::run::rate::RequestRate;
 use crate::run::report::{FetchReport, StoppedBy};
 use crate::run::resources::{RenderedPages, Resources, Ticket};
 use crate::run::suspension::{HEARTBEAT, Suspension};
@@ -28,6 +29,7 @@ use recrawl_types::{
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::num::NonZeroU32;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -50,6 +52,8 @@ pub struct Fetcher {
     network: Arc<dyn Network>,
     hosts: Arc<dyn HostTable>,
     clock: WallClock,
+    /// Over all runs; none without a limit of requests.
+    rate: Option<Arc<RequestRate>>,
     /// Requests that the last run left in flight.
     left: Mutex<Vec<InFlight>>,
 }
@@ -132,7 +136,9 @@ impl Fetcher {
         hosts: Arc<dyn HostTable>,
         clock: WallClock,
     ) -> Fetcher {
-        Fetcher { config: Arc::new(config), network, hosts, clock, left: Mutex::default() }
+        let rate = NonZeroU32::new(config.requests_per_second)
+            .map(|requests| Arc::new(RequestRate::new(requests, Duration::from_secs(1))));
+        Fetcher { config: Arc::new(config), network, hosts, clock, rate, left: Mutex::default() }
     }
 
     /// For the requests of the pages that are rendered during one run.
@@ -163,7 +169,7 @@ impl Fetcher {
             began: start,
             suspension: Suspension::new((self.clock)()),
             round: job.round,
-            budget: Mutex::new(Budget::new(&self.config, &job.spent, start)),
+            budget: Mutex::new(Budget::new(&self.config, self.rate.clone(), &job.spent, start)),
             unavailable: Mutex::new(job.unavailable),
             report: Mutex::default(),
             types: job.types,
@@ -440,6 +446,9 @@ impl Loop {
             run.control.count_early();
         }
         let start = is_request.then(|| host.request_starts(&run));
+        if is_request {
+            run.budget().request_starts();
+        }
         host.in_flight += 1;
         let retry = host.retry_policy();
         let origin = action.as_ref().and_then(|(origin, _)| *origin);

@@ -39,6 +39,7 @@ pub use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 pub use run::Refuses;
 pub use run::clock::{WallClock, system_clock};
 pub use run::control::{self, RunControl};
+pub use run::rate::RequestRate;
 pub use run::report::{FetchReport, Outcomes, StoppedBy};
 pub use run::resources::{Asked, RenderedPages, Rendering, Resources};
 pub use run::unavailable::Unavailable;

@@ -3,6 +3,7 @@
 pub mod budget;
 pub mod clock;
 pub mod control;
+pub mod rate;
 pub mod report;
 pub mod resources;
 pub mod suspension;

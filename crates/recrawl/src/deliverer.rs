@@ -83,6 +83,7 @@ impl Committed<'_> {
         let mut sender = Sender {
             target: &target.name,
             batch_bytes: target.batch_bytes,
+            rate: target.rate.clone(),
             destination,
             documents: Documents {
                 settings: self.settings,

@@ -34,6 +34,8 @@ table! {
         batch: u32 = 500,
         /// Maximum bytes of the documents of a request.
         batch_bytes: Size = Size(5 << 20),
+        /// Maximum requests with documents per time, as `10/s`; empty for no limit.
+        rate: String = String::new(),
         /// Time limit of one request.
         timeout: Span = Span::millis(60_000),
     }

@@ -48,6 +48,8 @@ table! {
         content_type: String = "application/json".into(),
         /// Maximum bytes of the old text, of the new one and of their difference; 0 for none of them.
         text: Size = Size(8 << 10),
+        /// Maximum messages per time, as `10/s`; empty for no limit.
+        rate: String = String::new(),
         /// Time limit of one message.
         timeout: Span = Span::millis(30_000),
     }

@@ -2,6 +2,8 @@
 
 use super::secrets::Secret;
 use data_encoding::BASE64;
+use recrawl_fetcher::RequestRate;
+use std::sync::Arc;
 
 /// Characters of a target's name at most. It is in messages, and the name of a file.
 const MAX_NAME: usize = 64;
@@ -17,6 +19,17 @@ pub fn check_name(table: &str, name: &str) -> Result<(), String> {
         false => {
             Err(format!("{table}.name {name:?}: write a name of at most {MAX_NAME} letters, digits, - and _"))
         }
+    }
+}
+
+/// The rate of a target, if it has any.
+///
+/// # Errors
+/// That it is no rate.
+pub fn rate(text: &str) -> Result<Option<Arc<RequestRate>>, String> {
+    match text {
+        "" => Ok(None),
+        text => RequestRate::parse(text).map(|rate| Some(Arc::new(rate))).map_err(|e| format!("rate: {e}")),
     }
 }
 

@@ -3,15 +3,17 @@
 
 use crate::admission::address_block::address_block;
 use crate::admission::pattern::Pattern;
-use crate::config::target::{authorization, check_name};
+use crate::config::target::{authorization, check_name, rate};
 use crate::config::{Config, DeliverTable};
 use ipnet::IpNet;
 use recrawl_delivery::document;
 use recrawl_delivery::protocol::{Protocol, TargetPlace};
 use recrawl_extractor::{PageExtent, PageFields};
+use recrawl_fetcher::RequestRate;
 use recrawl_types::{CanonicalUrl, UrlRules};
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -52,6 +54,8 @@ pub struct DeliverTarget {
     pub batch: usize,
     /// Maximum bytes of the documents of a request.
     pub batch_bytes: usize,
+    /// The rate of requests with documents, if it is limited.
+    pub rate: Option<Arc<RequestRate>>,
     /// Time limit of one request.
     pub timeout: Duration,
     patterns: Vec<Pattern>,
@@ -153,6 +157,7 @@ impl DeliverTarget {
             allow_addresses: allow.collect::<Result<_, _>>().map_err(named("allow_addresses"))?,
             batch: table.batch as usize,
             batch_bytes: usize::try_from(table.batch_bytes.0).unwrap_or(usize::MAX),
+            rate: rate(&table.rate)?,
             timeout: table.timeout.0,
             patterns,
         })

@@ -4,15 +4,17 @@
 use crate::admission::address_block::address_block;
 use crate::admission::pattern::Pattern;
 use crate::config::secrets::Secret;
-use crate::config::target::{authorization, check_name, credentials};
+use crate::config::target::{authorization, check_name, credentials, rate};
 use crate::config::{Config, NotifyTable};
 use ipnet::IpNet;
+use recrawl_fetcher::RequestRate;
 use recrawl_notifications::signature::SigningKey;
 use recrawl_notifications::{ChangeKind, MessageCondition};
 use recrawl_types::host::literal;
 use recrawl_types::{CanonicalUrl, UrlRules, WrittenHost};
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Targets at most: each reads the kept visits for itself.
@@ -38,6 +40,8 @@ pub struct Target {
     pub template: Option<String>,
     /// Maximum bytes of each text in a message; 0 for none.
     pub max_text: usize,
+    /// The rate of messages, if it is limited.
+    pub rate: Option<Arc<RequestRate>>,
     /// Time limit of one message.
     pub timeout: Duration,
     /// Addresses that are allowed although they are not on the public Internet.
@@ -160,6 +164,7 @@ impl Target {
             pace,
             template: given(&table.template),
             max_text: usize::try_from(table.text.0).unwrap_or(usize::MAX),
+            rate: rate(&table.rate)?,
             timeout: table.timeout.0,
             allow_addresses: allow.collect::<Result<_, _>>().map_err(named("allow_addresses"))?,
             patterns,

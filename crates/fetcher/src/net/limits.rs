@@ -128,6 +128,8 @@ pub struct FetchConfig {
     pub body_memory: usize,
     /// Maximum average of body bytes per second received, over all hosts; 0 means no limit.
     pub bytes_per_second: u64,
+    /// Maximum requests per second, over all hosts, with robots.txt; 0 means no limit.
+    pub requests_per_second: u32,
     /// Byte budget of a host per cycle; 0 means no limit. A response costs its received or its
     /// decoded bytes, whichever are more.
     pub bytes_per_host: u64,
@@ -187,6 +189,7 @@ impl Default for FetchConfig {
             max_body: 2 * 1024 * 1024,
             body_memory: 64 * 1024 * 1024,
             bytes_per_second: 0,
+            requests_per_second: 0,
             bytes_per_host: 0,
             bytes_per_cycle: 0,
             validator_checks: 0.05,

@@ -1,13 +1,15 @@
-//! Byte budgets: per second over all hosts, and per cycle for each host and for all.
+//! Byte budgets: per second over all hosts, and per cycle for each host and for all. Requests per second over all hosts.
 //!
-//! The rate works like a debt that time pays off. While there is a debt, no request starts. Bodies
+//! The rate of bytes works like a debt that time pays off. While there is a debt, no request starts. Bodies
 //! in flight are read at full speed. If they were read slowly, servers would wait with open
 //! connections, and pages would time out because of our limit. So the rate holds on average, and
 //! exceeds it at most by the bodies in flight.
 
 use crate::net::limits::FetchConfig;
+use crate::run::rate::RequestRate;
 use recrawl_types::Origin;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -22,6 +24,10 @@ pub struct Budget {
     per_cycle: u64,
     /// When the received bytes are paid off.
     paid_until: Instant,
+    /// None without a limit of requests.
+    rate: Option<Arc<RequestRate>>,
+    /// Is a turn taken for a request that has not begun?
+    has_turn: bool,
     /// Bytes spent per host in this cycle; empty without a limit per host.
     hosts: HashMap<Box<str>, u64>,
     total: u64,
@@ -29,12 +35,19 @@ pub struct Budget {
 
 impl Budget {
     /// The budget of a cycle in which earlier runs spent these bytes.
-    pub fn new(config: &FetchConfig, spent: &BTreeMap<Origin, u64>, began: Instant) -> Budget {
+    pub fn new(
+        config: &FetchConfig,
+        rate: Option<Arc<RequestRate>>,
+        spent: &BTreeMap<Origin, u64>,
+        began: Instant,
+    ) -> Budget {
         let mut budget = Budget {
             per_second: config.bytes_per_second,
             per_host: config.bytes_per_host,
             per_cycle: config.bytes_per_cycle,
             paid_until: began,
+            rate,
+            has_turn: false,
             hosts: HashMap::new(),
             total: 0,
         };
@@ -82,9 +95,21 @@ impl Budget {
         self.paid_until = from + worth;
     }
 
-    /// When the next request may start; none if it may start now.
-    pub fn free_at(&self) -> Option<Instant> {
-        (self.per_second > 0 && self.paid_until > Instant::now()).then_some(self.paid_until)
+    /// When the next request may start; none if it may start now, and has its turn.
+    pub fn free_at(&mut self) -> Option<Instant> {
+        let now = Instant::now();
+        if self.per_second > 0 && self.paid_until > now {
+            return Some(self.paid_until);
+        }
+        let rate = self.rate.as_ref().filter(|_| !self.has_turn)?;
+        let taken = rate.take();
+        self.has_turn = taken.is_ok();
+        taken.err().map(|wait| now + wait)
+    }
+
+    /// A request begins, and uses the turn.
+    pub fn request_starts(&mut self) {
+        self.has_turn = false;
     }
 }
 
@@ -105,7 +130,7 @@ mod tests {
         };
         let origin = |url: &str| Origin::of(&UrlRules::default().canonicalize(url).unwrap());
         let spent = spent.iter().map(|(url, bytes)| (origin(url), *bytes)).collect();
-        Budget::new(&config, &spent, Instant::now())
+        Budget::new(&config, None, &spent, Instant::now())
     }
 
     #[tokio::test(start_paused = true)]

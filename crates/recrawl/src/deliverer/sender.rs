@@ -9,9 +9,10 @@ use crate::texts::Missing;
 use alike::RefusedAlike;
 use recrawl_delivery::protocol::CopyItem;
 use recrawl_delivery::{BatchAnswers, CopyChange, Document, Interrupted, ItemAnswer, SendChanges, id};
-use recrawl_fetcher::system_clock;
+use recrawl_fetcher::{RequestRate, system_clock};
 use recrawl_types::CanonicalUrl;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
@@ -43,6 +44,7 @@ pub struct Sender<'s> {
     /// Its name.
     pub target: &'s str,
     pub batch_bytes: usize,
+    pub rate: Option<Arc<RequestRate>>,
     pub destination: Destination<'s>,
     pub documents: Documents<'s>,
     pub runtime: &'s Runtime,
@@ -71,7 +73,8 @@ impl SendChanges for Sender<'_> {
         }
         let mut answered = CallAnswers::default();
         let interrupted = self.send_all(version, changes, &mut answered).err();
-        let alike = self.judge(&mut answered, matches!(changes.first(), Some(CopyChange::Put(..))));
+        let may_ask = interrupted.is_none() && matches!(changes.first(), Some(CopyChange::Put(..)));
+        let alike = self.judge(&mut answered, may_ask);
         self.note_taken(version, changes, &answered.answers);
         let CallAnswers { answers, digests, .. } = answered;
         BatchAnswers { answers, digests, interrupted: interrupted.or(alike) }
@@ -179,7 +182,7 @@ impl Sender<'_> {
         self.go_on().map_err(NotSent::Interrupted)?;
         // Nobody waits for a slow target: what is on its way is sent again later.
         let given_up = |ended| Interrupted { given_up: Some(system_clock()()), ..ended };
-        let ended = async {
+        let ended = || async {
             loop {
                 tokio::time::sleep(LOOK_EVERY).await;
                 if let Err(ended) = self.go_on() {
@@ -188,9 +191,15 @@ impl Sender<'_> {
             }
         };
         self.runtime.block_on(async {
+            if let Some(rate) = &self.rate {
+                tokio::select! {
+                    () = rate.turn() => {}
+                    ended = ended() => return Err(NotSent::Interrupted(ended)),
+                }
+            }
             tokio::select! {
                 sent = self.destination.send(version, items) => sent,
-                ended = ended => Err(NotSent::Interrupted(given_up(ended))),
+                ended = ended() => Err(NotSent::Interrupted(given_up(ended))),
             }
         })
     }

@@ -108,6 +108,9 @@ impl Sender {
             // JSON leaves some of them as they are.
             None => escape::lines(&message.to_json()).into_owned(),
         };
+        if let Some(rate) = &target.rate {
+            rate.turn().await;
+        }
         match &self.channel {
             Channel::Webhook(webhook) => webhook.post(&message.id, now, body).await,
             Channel::Command(program) => program.run(&target.name, message, body).await,

@@ -1,4 +1,4 @@
-//! Byte budgets over whole runs.
+//! Budgets of bytes and requests over whole runs.
 
 use super::{Setup, url};
 use crate::testing::{Script, reply};
@@ -47,6 +47,34 @@ async fn the_rate_is_kept_over_all_hosts_and_connections() {
     // The run does not wait for the debt of its last bodies: at most three in flight, and the
     // credit.
     assert!(took >= Duration::from_secs(26) && took <= Duration::from_secs(30), "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_requests_of_all_hosts_keep_their_rate() {
+    let mut setup = setup();
+    setup.config.requests_per_second = 5;
+    let output = setup.run().await;
+    assert_eq!(fetched(&setup, &output), ([10; 3], 0));
+    let times: Vec<Instant> = setup.network.log().iter().map(|asked| asked.start).collect();
+    assert_eq!(times.len(), 33, "robots.txt counts");
+    assert!(times.windows(2).all(|two| two[1] - two[0] >= Duration::from_millis(200)), "{times:?}");
+}
+
+/// A limit that is never reached, like none, leaves each request at its time.
+#[tokio::test(start_paused = true)]
+async fn a_limit_of_requests_changes_nothing_below_it() {
+    let run = async |requests_per_second| {
+        let mut setup = setup();
+        setup.config.requests_per_second = requests_per_second;
+        let begun = Instant::now();
+        let output = setup.run().await;
+        let log = setup.network.log();
+        let log: Vec<_> =
+            log.iter().map(|asked| (asked.request.url.to_string(), asked.start - begun)).collect();
+        (log, output.report)
+    };
+    let (without, below) = (run(0).await, run(1_000_000).await);
+    assert_eq!(without, below);
 }
 
 #[tokio::test(start_paused = true)]

@@ -50,11 +50,12 @@ impl CallAnswers {
 }
 
 impl Sender<'_> {
-    /// Decides what refusals mean that are all alike. A target that takes no more interrupts.
-    pub(super) fn judge(&mut self, answered: &mut CallAnswers, are_puts: bool) -> Option<Interrupted> {
+    /// Decides what refusals mean that are all alike: those of deletes, or before an interruption, that the target takes no
+    /// more. Such a target interrupts.
+    pub(super) fn judge(&mut self, answered: &mut CallAnswers, may_ask: bool) -> Option<Interrupted> {
         let why = answered.refused_alike()?;
         let count = answered.verdicts.len();
-        match if are_puts { self.takes_again() } else { Some(Ok(false)) } {
+        match if may_ask { self.takes_again() } else { Some(Ok(false)) } {
             Some(Ok(true)) => None,
             Some(Ok(false)) => {
                 answered.answer_verdicts(&ItemAnswer::Unknown);
