@@ -360,6 +360,12 @@ impl Control {
         self.state().asked.keys().filter_map(|url| parse(url)).collect()
     }
 
+    /// The first requested pages and queued seeds, at most so many.
+    pub fn first_queued(&self, most: usize) -> Vec<CanonicalUrl> {
+        let state = self.state();
+        state.asked.keys().chain(&*state.seeds).take(most).filter_map(|url| parse(url)).collect()
+    }
+
     /// Is any requested page one that no round has tried yet, on a host that is not paused?
     pub fn has_untried(&self) -> bool {
         let state = self.state();

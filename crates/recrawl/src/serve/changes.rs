@@ -96,8 +96,8 @@ fn waits(shared: &SharedState, url: &CanonicalUrl) -> Result<Option<WaitingPage>
 
 /// The seeds and pages of operators that cannot be requested yet, and why.
 pub fn waiting(shared: &SharedState) -> Result<Vec<WaitingPage>, Refusal> {
-    let queued = shared.control.asked().into_iter().chain(shared.control.seeds());
-    queued.take(MAX_WAITING).filter_map(|url| waits(shared, &url).transpose()).collect()
+    let queued = shared.control.first_queued(MAX_WAITING).into_iter();
+    queued.filter_map(|url| waits(shared, &url).transpose()).collect()
 }
 
 /// Is a round fetching, so that pages can join it?
