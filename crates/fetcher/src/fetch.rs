@@ -316,7 +316,9 @@ impl Loop {
             let next = self.frontier.next_at().filter(|_| is_free);
             let deadline = [self.deadline(deadline, held_deadline), self.patience_ends()];
             let deadline = deadline.into_iter().flatten().min();
-            let next = next.map(|next| self.run.budget().free_at().map_or(next, |free| free.max(next)));
+            // A run may begin in the pause that the last one left, with no host open: then this alone wakes it.
+            let free = if is_free { self.run.budget().free_at() } else { None };
+            let next = next.max(free);
             tokio::select! {
                 // A stop and a deadline go first: in a busy run, some visit has always ended.
                 biased;
