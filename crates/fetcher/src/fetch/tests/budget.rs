@@ -60,6 +60,21 @@ async fn all_requests_of_all_hosts_keep_their_rate() {
     assert!(times.windows(2).all(|two| two[1] - two[0] >= Duration::from_millis(200)), "{times:?}");
 }
 
+/// The next run of a fetcher goes on with the rate, and begins before its first turn.
+#[tokio::test(start_paused = true)]
+async fn the_rate_goes_on_from_run_to_run() {
+    let mut setup = setup();
+    setup.config.requests_per_second = 5;
+    let fetcher = setup.fetcher();
+    for _ in 0..2 {
+        let (out, mut pages) = tokio::sync::mpsc::channel(100);
+        let take = async { while pages.recv().await.is_some() {} };
+        tokio::join!(fetcher.run(setup.job(out)), take).0.unwrap();
+    }
+    let times: Vec<Instant> = setup.network.log().iter().map(|asked| asked.start).collect();
+    assert!(times.len() >= 60 && times.windows(2).all(|two| two[1] - two[0] >= Duration::from_millis(200)));
+}
+
 /// A limit that is never reached, like none, leaves each request at its time.
 #[tokio::test(start_paused = true)]
 async fn a_limit_of_requests_changes_nothing_below_it() {
