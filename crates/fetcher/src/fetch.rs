@@ -313,12 +313,9 @@ impl Loop {
             }
             let has_room = self.visits.len() < self.run.config.connections;
             let is_free = stopped.is_none() && has_room && !control.is_held();
-            let next = self.frontier.next_at().filter(|_| is_free);
+            let next = if is_free { self.next_start() } else { None };
             let deadline = [self.deadline(deadline, held_deadline), self.patience_ends()];
             let deadline = deadline.into_iter().flatten().min();
-            // A run may begin in the pause that the last one left, with no host open: then this alone wakes it.
-            let free = if is_free { self.run.budget().free_at() } else { None };
-            let next = next.max(free);
             tokio::select! {
                 // A stop and a deadline go first: in a busy run, some visit has always ended.
                 biased;
@@ -340,6 +337,11 @@ impl Loop {
             }
             self.beat();
         }
+    }
+
+    /// When to start visits. A run may begin in the pause that the last one left, with no host open: the budget wakes it.
+    fn next_start(&mut self) -> Option<Instant> {
+        self.frontier.next_at().max(self.run.budget().free_at())
     }
 
     /// The limit of requests or bytes that is reached.
