@@ -220,10 +220,20 @@ impl TargetPlace {
     /// # Errors
     /// That it names no target, and how to write one.
     pub fn parse(text: &str) -> Result<TargetPlace, NoTarget> {
-        let wrong = |what: String| NoTarget(format!("{text:?}: {what}"));
+        let wrong = |what: String| NoTarget(format!("{:?}: {what}", without_secrets(text)));
         let kind = KINDS.iter().find(|kind| text.starts_with(kind.begins));
         let kind = kind.ok_or_else(|| wrong("unknown kind of target".into()))?;
         (kind.read)(&text[kind.begins.len()..]).map_err(wrong)
+    }
+}
+
+/// The text without user, password and query: messages end up in logs.
+fn without_secrets(text: &str) -> String {
+    let (text, query) = text.split_once('?').map_or((text, ""), |(text, _)| (text, "?(hidden)"));
+    let is_url = |(kind, rest): &(&str, &str)| !kind.is_empty() && rest.contains('@');
+    match text.split_once("://").filter(is_url) {
+        Some((kind, rest)) => format!("{kind}://(hidden){}{query}", &rest[rest.rfind('@').unwrap_or(0)..]),
+        None => format!("{text}{query}"),
     }
 }
 

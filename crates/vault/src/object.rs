@@ -1,15 +1,13 @@
 //! Names of objects, and the form of those that are not plain bytes of a file.
 
 use crate::error::VaultError;
-use crate::store::{Store, StoreError, UNFINISHED};
+use crate::store::{Store, StoreError, UNFINISHED, VAULT};
 use ring::digest::{Context, SHA256, digest};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// The object that says which crawl a vault is of.
-pub(crate) const VAULT: &str = "vault";
 /// The folder of the objects by which processes take epochs.
 pub(crate) const EPOCHS: &str = "epoch/";
 /// The folder of the objects that processes race for.

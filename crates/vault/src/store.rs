@@ -16,6 +16,8 @@ use std::path::Path;
 use std::sync::Arc;
 use url::Url;
 
+/// The object that says which crawl a vault is of. Every vault has it.
+pub(crate) const VAULT: &str = "vault";
 /// The folder of objects that are not whole yet: only a [`FolderStore`] has some.
 pub(crate) const UNFINISHED: &str = "unfinished/";
 

@@ -3,10 +3,10 @@
 use crate::contents::{Change, List, Piece, Step, StoredFile, contents, numbers};
 use crate::error::VaultError;
 use crate::object::{
-    Digest, EPOCHS, FIRST_LINE, Key, Kind, MAX_DATA, MAX_STEP, VAULT, create_or_find, framed, read_framed,
+    Digest, EPOCHS, FIRST_LINE, Key, Kind, MAX_DATA, MAX_STEP, create_or_find, framed, read_framed,
 };
 use crate::race::race;
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, VAULT};
 use crate::uploads::Uploads;
 use recrawl_repository::storage::ReadFile;
 use serde::{Deserialize, Serialize};

@@ -3,7 +3,8 @@
 use crate::contents::{Contents, contents};
 use crate::error::VaultError;
 use crate::restore::each_piece;
-use crate::store::Store;
+use crate::store::{Store, VAULT};
+use crate::vault::found;
 use serde::Serialize;
 
 /// A part of an object that is not what was written.
@@ -37,14 +38,27 @@ pub struct Verified {
 /// When the store does not answer. Damage is not an error.
 pub fn verify(store: &dyn Store) -> Result<Option<Verified>, VaultError> {
     let mut verified = Verified::default();
+    // A restore begins with the name of the vault and its newest epoch.
+    let is_named = match found(store) {
+        Ok(found) => found.is_some(),
+        Err(error) => {
+            verified.damage.push(as_damage(error, None)?);
+            true
+        }
+    };
     let contents = match contents(store) {
-        Ok(None) => return Ok(None),
+        Ok(None) if verified.damage.is_empty() => return Ok(None),
+        Ok(None) => return Ok(Some(verified)),
         Ok(Some(contents)) => contents,
         Err(error) => {
             verified.damage.push(as_damage(error, None)?);
             return Ok(Some(verified));
         }
     };
+    if !is_named {
+        let what = "the object is missing, and without it nothing is restored".into();
+        verified.damage.push(Damage { object: store.locate(VAULT), offset: 0, what, file: None });
+    }
     for name in contents.files.keys() {
         verified.files += 1;
         match read_file(store, &contents, name) {

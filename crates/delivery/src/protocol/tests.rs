@@ -78,6 +78,9 @@ fn what_names_a_target_is_read_and_what_does_not_is_refused_with_an_example() {
         let refused = TargetPlace::parse(text).expect_err(text).to_string();
         assert!(refused.contains("write it as one of: opensearch+https://"), "{refused}");
     }
+    let secret =
+        TargetPlace::parse("opensearch+https://me:p@ss/w@search.test/docs?key=k").unwrap_err().to_string();
+    assert!(secret.starts_with("\"opensearch+https://(hidden)@search.test/docs?(hidden)\": "), "{secret}");
 }
 
 #[test]

@@ -24,6 +24,7 @@ use recrawl_types::{CanonicalUrl, Span};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{ErrorKind, Write};
+use std::os::unix::fs::{MetadataExt, chown};
 use std::path::{Path, PathBuf};
 
 /// Lines and characters of a text that are shown.
@@ -175,15 +176,22 @@ struct Written {
 
 impl Written {
     fn beside(file: &Path, text: &str) -> Result<Written, Failure> {
+        // A link stays a link.
+        let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let cannot = |e: std::io::Error| Failure::Work(format!("cannot write {}: {e}", file.display()));
         let mut new =
             tempfile::Builder::new().prefix(".recrawl.toml.").tempfile_in(folder).map_err(cannot)?;
         new.write_all(text.as_bytes()).map_err(cannot)?;
-        if let Ok(found) = fs::metadata(file) {
+        if let Ok(found) = fs::metadata(&file) {
             fs::set_permissions(new.path(), found.permissions()).map_err(cannot)?;
+            let made = new.as_file().metadata().map_err(cannot)?;
+            if (made.uid(), made.gid()) != (found.uid(), found.gid()) {
+                // Its daemon may run as another user.
+                chown(new.path(), Some(found.uid()), Some(found.gid())).map_err(cannot)?;
+            }
         }
-        Ok(Written { new, file: file.to_owned() })
+        Ok(Written { new, file })
     }
 
     /// Its settings, checked as at the start of a crawl.

@@ -123,9 +123,13 @@ impl Texts<'_> {
     /// Adds the text of the version before this one, and the difference, of at most `max` bytes.
     fn compare(&self, contents: &mut Contents, newer: &Version, max: usize) -> Result<(), Missing> {
         let (mut older, mut old_text) = self.before(newer)?;
-        // A visit without text was no change, so the change is from the text before it.
-        if old_text.is_empty() {
-            (older, old_text) = self.before(&older).unwrap_or((older, old_text));
+        // A single visit without text was no change, so the change is from the text before it. If that text is back, the page
+        // was told to be without it.
+        if old_text.is_empty()
+            && let Ok(before) = self.before(&older)
+            && contents.new_text.as_ref() != Some(&before.1)
+        {
+            (older, old_text) = before;
         }
         let text = |version: &Version, text: &str| Text {
             time: version.answer.time(),
@@ -242,6 +246,19 @@ mod tests {
                 assert!(why.contains("00:00:01Z is a redirect to /other"), "{why}");
             }
         });
+    }
+
+    #[test]
+    fn a_visit_without_text_is_passed_over_unless_the_text_before_it_is_back() {
+        for (before, old, added) in [("13", "13", vec!["-13", "+14"]), ("14", "", vec!["+14"])] {
+            archived(&[Some(before), Some(""), Some("14")], |texts, last| {
+                let contents = compared(texts, last, 2).unwrap();
+                let difference = contents.difference.unwrap();
+                let changed = difference.lines().skip(2).filter(|line| line.starts_with(['+', '-']));
+                assert_eq!(changed.collect::<Vec<_>>(), added, "{difference}");
+                assert_eq!(contents.old_text.as_deref(), Some(old));
+            });
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Objects as files of a folder: for tests, and for a disk of another machine. Unlike `object_store`'s, a file is
 //! on the disk when its create returns, with its name.
 
-use super::{Listed, Store, StoreError, UNFINISHED};
+use super::{Listed, Store, StoreError, UNFINISHED, VAULT};
 use crate::error::VaultError;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
@@ -117,6 +117,14 @@ impl FolderStore {
 
 impl Store for FolderStore {
     fn create(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        // Objects of an epoch begin with its number. The disk may have been unmounted since: what is written below the mount
+        // point cannot be restored.
+        if key.starts_with(|first: char| first.is_ascii_digit()) && !self.path(VAULT).exists() {
+            let folder = self.folder.display();
+            return Err(StoreError::Failed(format!(
+                "{folder}: holds no vault any more; is its disk mounted?"
+            )));
+        }
         self.link(&self.path(key), bytes).map_err(self.told(key))
     }
 

@@ -211,6 +211,7 @@ impl Reference {
             let is_announced = record.known.is_announced;
             let absences = record.known.not_found;
             let is_first = record.visited.is_none();
+            let (tries, is_awaited) = (record.known.failures, !is_first || record.known.depth == 0);
             let outcome = enter(&mut record, visit, rules.cycle, &mut merged.report);
             if outcome.is_visit() {
                 record.known.is_announced = false;
@@ -228,13 +229,19 @@ impl Reference {
                 _ if outcome.change().is_some() => absences,
                 _ => 0,
             };
+            let missed = match outcome {
+                _ if !is_awaited => 0,
+                Outcome::NotFound(_) | Outcome::Failed(_) if record.known.failures == 3 => 3,
+                _ if outcome.is_visit() && tries >= 3 => tries,
+                _ => 0,
+            };
             merged.kept.push(StoredVisit {
                 url: url.clone(),
                 at,
                 share,
                 outcome,
                 confirmed,
-                missed: 0,
+                missed,
                 learned,
             });
         }
