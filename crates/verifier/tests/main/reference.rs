@@ -231,7 +231,11 @@ impl Reference {
             };
             let missed = match outcome {
                 _ if !is_awaited => 0,
-                Outcome::NotFound(_) | Outcome::Failed(_) if record.known.failures == 3 => 3,
+                Outcome::NotFound(_) | Outcome::Failed(_) | Outcome::RefusedAddress
+                    if record.known.failures == 3 =>
+                {
+                    3
+                }
                 _ if outcome.is_visit() && tries >= 3 => tries,
                 _ => 0,
             };
