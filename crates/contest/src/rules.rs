@@ -31,7 +31,7 @@ pub struct ReplayArgs {
     /// Observe only every N-th cycle, from the first on: longer cycles
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub every: u32,
-    /// Importance of pages, as [[pages]] with match and importance: adds change_rate_by_importance and
+    /// Importance of pages, as tables `pages` with match and importance: adds change_rate_by_importance and
     /// freshness_by_importance
     #[arg(long, value_name = "FILE")]
     pub importance: Option<PathBuf>,
