@@ -106,7 +106,7 @@ export async function world() {
   };
 }
 
-/** A crawl that starves some pages, measures itself and tries what it has learned. */
+/** A crawl that looks at all pages in turn, measures itself and tries what it has learned. One that starved some would be replaced without a trial. */
 const LEARNING = (folder) => `
 [cycle]
 pages = "30%"
@@ -116,7 +116,7 @@ discovery_share = 0
 audit_share = 0.4
 fill = false
 [schedule]
-formula = "n"
+formula = "t"
 [improve]
 mode = "promote"
 every = 1000
