@@ -29,9 +29,10 @@ fn a_configuration_to_start_from_is_written_once_and_is_sound() {
 fn the_first_mistakes_are_told_in_plain_words() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("bad.toml"), "[crawler]\ncontact = \"bob\"\n").unwrap();
+    std::fs::write(folder.path().join("control.toml"), "[crawler]\nuser_agent = \"a\\r\\nb\"\n").unwrap();
     std::fs::write(folder.path().join("two.toml"), "[[notify]]\nname = \"x\"\n").unwrap();
     let dead = "http://127.1.0.77:8999/";
-    let cases: [(&[&str], i32, &str); 15] = [
+    let cases: [(&[&str], i32, &str); 16] = [
         (&["crawl"], 2, "no seeds: name a URL, such as `recrawl crawl https://example.com`"),
         (&["crawl", "htp://x"], 2, "scheme \"htp\" is not supported, only http and https"),
         (
@@ -48,6 +49,11 @@ fn the_first_mistakes_are_told_in_plain_words() {
             &["config", "check", "--config", "bad.toml"],
             2,
             "crawler.contact: \"bob\" is neither an e-mail address",
+        ),
+        (
+            &["config", "check", "--config", "control.toml"],
+            2,
+            "crawler.user_agent: \"a\\r\\nb\" has a control character",
         ),
         (
             &["config", "check", "--config", "two.toml"],

@@ -429,6 +429,12 @@ fn check_contact(contact: &str) -> Result<(), String> {
 
 fn fetch_config(config: &Config) -> Result<FetchConfig, String> {
     check_contact(config.crawler.contact.trim()).map_err(|e| format!("crawler.contact: {e}"))?;
+    let fields = [("user_agent", &config.crawler.user_agent), ("contact", &config.crawler.contact)];
+    if let Some((key, text)) = fields.iter().find(|(_, text)| text.contains(char::is_control)) {
+        return Err(format!(
+            "crawler.{key}: {text:?} has a control character, which no header field may have"
+        ));
+    }
     let (fetch, politeness) = (&config.fetch, &config.politeness);
     let block = |text: &String| address_block(text).map_err(|e| format!("fetch.allow_addresses: {e}"));
     let checked = FetchConfig {

@@ -151,7 +151,14 @@ impl Words {
 
     fn lower(&mut self, word: &str) {
         self.lower.clear();
-        self.lower.extend(word.chars().flat_map(char::to_lowercase).map(|c| if c == '’' { '\'' } else { c }));
+        if word.is_ascii() {
+            self.lower.extend(word.chars().map(|c| c.to_ascii_lowercase()));
+        } else {
+            // One spelling for wide and narrow letters and ligatures, without signs that only say where a line may end.
+            let letters =
+                word.nfkc().filter(|c| !matches!(c, '\u{ad}' | '\u{200b}' | '\u{2060}' | '\u{feff}'));
+            self.lower.extend(letters.flat_map(char::to_lowercase).map(|c| if c == '’' { '\'' } else { c }));
+        }
         let end = head(&self.lower, MAX_WORD).len();
         self.lower.truncate(end);
     }

@@ -16,7 +16,8 @@ const SAMPLE: &str = "The nationally renowned gardeners were running happily. Di
     Le informazioni parlavano velocemente. De mooiste huizen werden verkocht. De vackraste husen såldes. De smukkeste \
     husene blev solgt. Husene ble solgt raskeste. Taloissamme puhuttiin kauniisti. A legszebb házakban beszélgettek. \
     Cele mai frumoase casele vorbeau. Evlerimizden geliyorlardı. Самые красивые дома продавались. Τα ομορφότερα σπίτια \
-    πουλήθηκαν. والكتاب المدرسون يكتبون. வீடுகளில் பேசினார்கள். Nejkrásnější domy. 全文検索エンジン. e.V. l'été wi-fi 3.14";
+    πουλήθηκαν. والكتاب المدرسون يكتبون. வீடுகளில் பேசினார்கள். Nejkrásnější domy. 全文検索エンジン. e.V. l'été wi-fi 3.14 \
+    Donau\u{ad}dampf ＡＢＣ ﬁne ﾊﾝｶｸ";
 /// Places of the table of stems seen before: some 600 kB.
 const SEEN: usize = 1 << 14;
 

@@ -17,6 +17,15 @@ fn words_lose_capitals_endings_accents_and_stopwords() {
     assert_eq!(stems("élève", "fr"), stems("élèves", "fr"));
 }
 
+#[test]
+fn a_word_is_the_same_however_it_is_encoded() {
+    assert_eq!(stems("Donau\u{ad}dampf\u{ad}schiff", "cs"), ["donaudampfschiff"]);
+    assert_eq!(stems("zero\u{2060}width", "cs"), ["zerowidth"]);
+    assert_eq!(stems("ＡＢＣ１２３ ﬁnance", "cs"), ["abc123", "finance"]);
+    assert_eq!(stems("ﾊﾝｶｸ", "ja"), stems("ハンカク", "ja"));
+    assert_eq!(stems("e\u{301}le\u{300}ves", "fr"), stems("élèves", "fr"));
+}
+
 /// The Greek stemmer of rust-stemmers 1.2 panics at it.
 #[test]
 fn a_word_that_no_stemmer_can_take_stays_as_it_is() {
