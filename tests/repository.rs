@@ -269,6 +269,15 @@ fn what_to_do_about_damage_is_said_and_works() {
     assert!(!said.contains("mv "), "{said}");
     std::fs::remove_file(&kept).unwrap();
     world.is_sound();
+
+    // Nor does it start where nobody knows what was told.
+    let notices = data.join("notify.json");
+    std::fs::write(&notices, "nonsense").unwrap();
+    let said = verify(&world);
+    assert!(said.contains("stop the crawl, then remove") && said.contains("notify.json"), "{said}");
+    assert!(!said.contains("mv "), "{said}");
+    std::fs::remove_file(&notices).unwrap();
+    world.is_sound();
     world.crawl(1);
 }
 

@@ -10,12 +10,11 @@ use std::collections::BTreeMap;
 /// Bytes of the file that are read at most: 1,000 messages held for each of 100 targets take less.
 const MAX_DELIVERIES_BYTES: u64 = 256 << 20;
 
-const FILE: CheckedFile = CheckedFile {
-    name: "notify.json",
-    next: "notify.json.next",
-    key: "targets",
-    max_bytes: MAX_DELIVERIES_BYTES,
-};
+/// The name of the file.
+pub const NAME: &str = "notify.json";
+
+const FILE: CheckedFile =
+    CheckedFile { name: NAME, next: "notify.json.next", key: "targets", max_bytes: MAX_DELIVERIES_BYTES };
 
 /// How far each target was told, by its name.
 pub type Deliveries = BTreeMap<String, Delivery>;

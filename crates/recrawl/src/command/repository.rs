@@ -13,6 +13,7 @@ use recrawl_crawl::data_dir::TABLES;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::settings::{Settings, ranking};
+use recrawl_notifications::store::{self, StoreError};
 use recrawl_repository::storage::FileStorage;
 use recrawl_repository::{Damage, SledTables, Summary, TablesFound};
 use serde_json::{Value, json};
@@ -63,6 +64,15 @@ fn tables(settings: &Settings) -> Result<Option<TablesFound>, Failure> {
     Ok(SledTables::verify(&folder, &scratch.path().join(TABLES))?)
 }
 
+/// Damage of the file that says how far targets of notifications were told: a crawl does not start with it.
+fn damage_of_notices(folder: &Path) -> Result<Option<Damage>, Failure> {
+    let found = FileStorage::existing(folder)?;
+    Ok(store::read(&found).err().map(|error| match error {
+        StoreError::Read(error) => error.into_damage(),
+        other => Damage { file: store::NAME.into(), offset: 0, what: other.to_string() },
+    }))
+}
+
 fn check(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     let repository = match open_read::repository_or_damage(settings)? {
         Ok(repository) => repository,
@@ -75,6 +85,7 @@ fn check(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     let mut notes = archive.notes;
     damage.extend(archive.damage);
     damage.extend(ranking::damage(&settings.data_dir));
+    damage.extend(damage_of_notices(&settings.data_dir)?);
     let rows = match tables(settings)? {
         Some(found) => {
             damage.extend(found.damage);

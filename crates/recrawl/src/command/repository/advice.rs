@@ -4,6 +4,7 @@ use super::last_backup::LastBackup;
 use recrawl_archive::timestamp;
 use recrawl_crawl::data_dir::TABLES;
 use recrawl_crawl::settings::Settings;
+use recrawl_notifications::store::NAME;
 use recrawl_repository::Damage;
 use std::path::Path;
 
@@ -16,6 +17,8 @@ enum Cost {
     Bodies,
     /// The tables of hosts.
     Hosts,
+    /// How far targets of notifications were told.
+    Notices,
     /// All without which a crawl cannot go on.
     Crawl,
 }
@@ -26,6 +29,7 @@ impl Cost {
             _ if file.ends_with(".kept") => Cost::Visits,
             _ if file.ends_with(".warc.gz") => Cost::Bodies,
             _ if file.contains(TABLES) => Cost::Hosts,
+            _ if file.ends_with(NAME) => Cost::Notices,
             _ => Cost::Crawl,
         }
     }
@@ -54,6 +58,10 @@ pub fn lines(settings: &Settings, damage: &[Damage], generation: Option<u32>) ->
             "hosts       stop the crawl, then: mv {tables} {tables}.damaged; start it with its seeds"
         ));
         lines.push("            lost: delays and robots.txt, which it learns again, and queued seeds".into());
+    }
+    if let Some(place) = files(Cost::Notices).next() {
+        lines.push(format!("messages    stop the crawl, then remove {}", place.file));
+        lines.push("            lost: messages that wait, and changes that were not told yet".into());
     }
     if let Some(first) = files(Cost::Crawl).next() {
         lines.extend(for_the_crawl(settings, first, generation));
