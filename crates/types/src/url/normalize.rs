@@ -155,7 +155,8 @@ impl UrlRules {
             return Err(UrlError::TooLong(href.len()));
         }
         refuse_endless_host(href)?;
-        let joined = Url::options().base_url(Some(base)).encoding_override(encoding).parse(href);
+        let href = two_slashes(href);
+        let joined = Url::options().base_url(Some(base)).encoding_override(encoding).parse(&href);
         self.canonicalize_url(&joined.map_err(|e| UrlError::Parse(words(e)))?)
     }
 
@@ -234,6 +235,13 @@ impl UrlRules {
 /// The longest spelling of a label that DNS can carry: 59 characters behind `xn--`, each of them
 /// four bytes of UTF-8, each byte percent-encoded.
 const MAX_LABEL_SPELLING: usize = 59 * 4 * 3;
+
+/// Two slashes of more than two before a host: the URL Standard ignores the others, and the parser takes no host then.
+fn two_slashes(href: &str) -> Cow<'_, str> {
+    let href = href.trim_start_matches(|c: char| c <= ' ');
+    let host = href.trim_start_matches(['/', '\\']);
+    if href.len() - host.len() > 2 { format!("//{host}").into() } else { href.into() }
+}
 
 /// Rejects an impossibly long host before it is parsed: decoding a Punycode label takes time
 /// quadratic in its length.

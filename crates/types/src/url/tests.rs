@@ -61,6 +61,17 @@ fn ports_of_other_protocols_are_refused_and_the_reason_is_told() {
 }
 
 #[test]
+fn more_than_two_slashes_before_a_host_are_two() {
+    let (rules, base) = (UrlRules::default(), ::url::Url::parse("https://example.com/a/b").unwrap());
+    for href in
+        ["//c.example/d", "///c.example/d", "////c.example/d", " \n\\\\\\c.example/d", "/\\/c.example/d"]
+    {
+        assert_eq!(rules.join(&base, href).unwrap().to_string(), "https://c.example/d", "{href:?}");
+    }
+    assert_eq!(rules.join(&base, "/c//d").unwrap().to_string(), "https://example.com/c//d");
+}
+
+#[test]
 fn what_servers_may_tell_apart_is_left_alone() {
     for text in [
         "http://example.com/A",
