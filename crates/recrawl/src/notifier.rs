@@ -118,7 +118,7 @@ pub async fn run(crawled: &dyn Crawled, end: &CancellationToken, until: Until) -
 pub async fn test(settings: &Settings, target: &Target, now: u64) -> Result<(), Failure> {
     let sender = Sender::new(target, &settings.fetch)?;
     let message = Message::of_test(&target.name, now / 1000, target.pace != Pace::Each);
-    let sent = sender.send(target, &message, now / 1000).await;
+    let sent = sender.send(target, &message, || now / 1000).await;
     sent.map_err(|why| Failure::Work(format!("cannot deliver to target {:?}: {why}", target.name)))
 }
 
@@ -301,7 +301,7 @@ impl NotifyThread<'_> {
     }
 
     async fn send(&self, message: &Message) -> Result<(), NotTaken> {
-        self.sender.send(self.target, message, self.now() / 1000).await
+        self.sender.send(self.target, message, || self.now() / 1000).await
     }
 
     /// Notes that a message was not taken, by `note`, which says whether it is given up; and logs the first failure.

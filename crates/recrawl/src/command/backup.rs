@@ -133,7 +133,8 @@ fn restore_backup(from: &Path, folder: &Path, as_json: bool) -> Result<(), Failu
         other => Failure::Usage(format!("{}: no complete backup: {other}", from.display())),
     })?;
     // Before anything is copied: a crawl that begins with damage would go on for days.
-    if let Some(place) = backup.verify().first() {
+    // It goes on without old visits (`repository verify` says which).
+    if let Some(place) = backup.verify().iter().find(|place| !place.file.ends_with(".kept")) {
         return Err(unsound(from, place));
     }
     repository::new_folder(folder, Some(from)).map_err(|failure| match failure {

@@ -196,8 +196,9 @@ fn fetched_by(daemon: &Daemon, url: &CanonicalUrl) -> Result<FetchedNow, Failure
 
 /// Why the page cannot be requested yet, by the document of `/api/v1/controls`.
 fn why_waiting(controls: &Value, url: &CanonicalUrl) -> Result<Option<String>, Failure> {
-    let pages: Vec<WaitingPage> =
-        serde_json::from_value(controls["waiting"].clone()).map_err(Failure::work)?;
+    // A daemon of an earlier release says nothing of it.
+    let Some(waiting) = controls.get("waiting") else { return Ok(None) };
+    let pages: Vec<WaitingPage> = serde_json::from_value(waiting.clone()).map_err(Failure::work)?;
     let url = url.to_string();
     Ok(pages.iter().find(|page| page.url == url).map(waiting::words))
 }

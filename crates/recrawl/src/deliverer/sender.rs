@@ -85,7 +85,10 @@ impl SendChanges for Sender<'_> {
     }
 
     fn holds(&mut self, page: &CanonicalUrl, version: u64) {
-        self.taken.get_or_insert_with(|| (page.clone(), version));
+        // The newest one: its body is the likeliest to be archived still.
+        if self.taken.as_ref().is_none_or(|(_, held)| *held < version) {
+            self.taken = Some((page.clone(), version));
+        }
     }
 
     fn waits(&mut self) -> Option<Interrupted> {

@@ -97,12 +97,18 @@ impl Sender {
         }
     }
 
-    /// Sends a message. `now`: seconds since 1970. What follows a success, such as the end of a connection, cannot make a
+    /// Sends a message. `now` gives seconds since 1970, once it is the message's turn: receivers refuse an old signature. What
+    /// follows a success, such as the end of a connection, cannot make a
     /// failure of it.
     ///
     /// # Errors
     /// Why the receiver did not take it.
-    pub async fn send(&self, target: &Target, message: &Message, now: u64) -> Result<(), NotTaken> {
+    pub async fn send(
+        &self,
+        target: &Target,
+        message: &Message,
+        now: impl Fn() -> u64,
+    ) -> Result<(), NotTaken> {
         let body = match &target.template {
             Some(template) => self.rendered("template", template, message).await?,
             // JSON leaves some of them as they are.
@@ -112,7 +118,7 @@ impl Sender {
             rate.turn().await;
         }
         match &self.channel {
-            Channel::Webhook(webhook) => webhook.post(&message.id, now, body).await,
+            Channel::Webhook(webhook) => webhook.post(&message.id, now(), body).await,
             Channel::Command(program) => program.run(&target.name, message, body).await,
             Channel::File(file) => file.append(body).await,
             Channel::Mail(mailer) => {

@@ -150,7 +150,7 @@ fn file(name: &str, path: &Path, more: &str) -> String {
 async fn sent(settings: &Settings) -> Result<(), NotTaken> {
     let target = &settings.notify[0];
     let sender = Sender::new(target, &settings.fetch).unwrap();
-    sender.send(target, &Message::of_test("desk", 5, false), 5).await
+    sender.send(target, &Message::of_test("desk", 5, false), || 5).await
 }
 
 #[tokio::test]

@@ -416,12 +416,14 @@ impl LoopState {
             }
             true => None,
         };
+        // Of a web that has changed since, the back-test says little.
+        let calm = self.is_calm(now, rules);
         match lacking {
             Some(why) => {
                 self.tell(now, LoopEventKind::Proposed, Some(&attempt.candidate), format!("{told}; {why}"));
                 self.step = Step::Proposed(attempt);
             }
-            None if let Some(why) = attempt.candidate.back_test.starved(rules.max_loss) => {
+            None if calm && let Some(why) = attempt.candidate.back_test.starved(rules.max_loss) => {
                 self.put_in_force(
                     now.cycle,
                     now.at,
@@ -438,6 +440,11 @@ impl LoopState {
         }
     }
 
+    /// Has the web been steady for long enough?
+    fn is_calm(&self, now: &Now<'_>, rules: &LoopRules) -> bool {
+        self.alarm.is_none_or(|alarm| now.cycle.since(alarm) >= rules.calm)
+    }
+
     fn after_trial(&mut self, now: &Now<'_>, rules: &LoopRules, mut attempt: Box<Attempt>) {
         let cycles = now.cycle.since(attempt.since);
         let effect = attempt.effect(&rules.of_trial(attempt.since));
@@ -450,7 +457,7 @@ impl LoopState {
             self.step = Step::Trial(attempt);
             return;
         }
-        let calm = self.alarm.is_none_or(|alarm| now.cycle.since(alarm) >= rules.calm);
+        let calm = self.is_calm(now, rules);
         match effect {
             Some(effect) if effect.ends[0] > -rules.max_loss && calm => {
                 self.put_in_force(now.cycle, now.at, attempt, format!("in the trial: {}", told(&effect)));

@@ -78,7 +78,8 @@ fn learn_and_test(args: &ImproveRunArgs) -> Result<(), Failure> {
     // On sites that nothing was learned from.
     let tested = pool.install(|| back_test(&Completions::new(&to_test), &formulas, visits, aim));
     let place = best(&tested, aim).expect("a formula was learned");
-    let alpha = alpha_of(args.tries);
+    // The best of several is tested, so each has its part of the chance of error.
+    let alpha = alpha_of(args.tries) / (formulas.len() - 1) as f64;
     let found = BackTest {
         fitness: aim.name().into(),
         in_force: (in_force.name.clone(), tested[0].reached),

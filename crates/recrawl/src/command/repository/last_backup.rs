@@ -5,9 +5,11 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::whole_file;
 use recrawl_fetcher::system_clock;
 use recrawl_repository::Snapshot;
+use recrawl_terminal::logging;
 use serde::{Deserialize, Serialize};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use tracing::Level;
 
 /// A backup that was made.
 #[derive(Serialize, Deserialize)]
@@ -23,12 +25,19 @@ pub struct LastBackup {
 /// Notes a backup of a data directory, there and in the backup: what is restored from it knows it too.
 ///
 /// # Errors
-/// When the file cannot be written.
+/// When the file of the backup cannot be written. Whoever may only read the data directory can make a backup all the same.
 pub fn note(folder: &Path, made: &Snapshot, out: &Path) -> Result<(), Failure> {
     let (at, generation) = (system_clock()(), made.generation.0);
     let backup = LastBackup { folder: std::path::absolute(out)?, at, generation };
     let text = serde_json::to_vec(&backup).map_err(Failure::work)?;
-    [folder, out].iter().try_for_each(|at| whole_file::replace(&at.join(data_dir::LAST_BACKUP), &text))
+    whole_file::replace(&out.join(data_dir::LAST_BACKUP), &text)?;
+    if let Err(why) = whole_file::replace(&folder.join(data_dir::LAST_BACKUP), &text) {
+        logging::say(
+            Level::WARN,
+            &format!("the backup is complete, but the data directory does not note it: {why}"),
+        );
+    }
+    Ok(())
 }
 
 impl LastBackup {
