@@ -402,9 +402,14 @@ impl Work {
         let shipped = match self.vault.ship(capture, now) {
             Ok(shipped) if shipped.is_whole => shipped,
             unfinished => {
-                self.note()?;
+                // Where nothing more may be shipped, that is what counts.
+                let is_over = unfinished.as_ref().is_err_and(|error| !error.is_passing());
+                let noted = if is_over { Ok(()) } else { self.note() };
                 let Shipped { bytes, .. } = unfinished?;
-                self.shared.state().figures.shipped += bytes;
+                noted?;
+                let mut state = self.shared.state();
+                state.figures.shipped += bytes;
+                state.figures.error = None;
                 return Ok(false);
             }
         };

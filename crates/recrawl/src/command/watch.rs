@@ -187,8 +187,11 @@ impl Written {
             fs::set_permissions(new.path(), found.permissions()).map_err(cannot)?;
             let made = new.as_file().metadata().map_err(cannot)?;
             if (made.uid(), made.gid()) != (found.uid(), found.gid()) {
-                // Its daemon may run as another user.
-                chown(new.path(), Some(found.uid()), Some(found.gid())).map_err(cannot)?;
+                // Its daemon may run as another user. Whoever may not give a file away keeps it.
+                match chown(new.path(), Some(found.uid()), Some(found.gid())) {
+                    Err(e) if e.kind() == ErrorKind::PermissionDenied => {}
+                    done => done.map_err(cannot)?,
+                }
             }
         }
         Ok(Written { new, file })
