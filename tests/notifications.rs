@@ -242,10 +242,10 @@ fn a_killed_daemon_and_a_receiver_that_loses_answers_lose_no_change() {
 #[test]
 fn a_receiver_that_is_down_is_shown_and_told_all_when_it_is_up() {
     let world = daemon::world_of(web(60, 2), ALL);
-    // Nobody listens there.
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    // Nobody listens there, nor does another test at an address of its own.
+    let port = TcpListener::bind("127.77.0.1:0").unwrap().local_addr().unwrap().port();
     let target = format!(
-        "{ALL}[[notify]]\nname = \"desk\"\nwebhook = \"http://127.0.0.1:{port}/\"\nallow_addresses = [\"127.0.0.1\"]\n\
+        "{ALL}[[notify]]\nname = \"desk\"\nwebhook = \"http://127.77.0.1:{port}/\"\nallow_addresses = [\"127.77.0.1\"]\n\
          changes = [\"new\"]\n"
     );
     daemon::configure(&world, &target);
