@@ -169,18 +169,14 @@ impl Walk<'_> {
             })
         };
         match self.field {
-            // A missing `rel` means the same (RFC 4287 §4.2.7.2).
-            Some(Field::Href) if attribute("rel").is_none_or(|rel| is_alternate(&rel)) => {
+            // A missing `rel` means the same (RFC 4287 §4.2.7.2). Some items of RSS have no link but such a one.
+            Some(field @ (Field::Href | Field::Address))
+                if attribute("rel").is_none_or(|rel| is_alternate(&rel)) =>
+            {
                 let href = attribute("href").and_then(|href| self.bases.resolve(&href));
                 if let Some((entry, _)) = &mut self.entry {
-                    entry.address = entry.address.take().or(href);
-                }
-            }
-            // Some items of RSS have no other link.
-            Some(Field::Address) if attribute("rel").is_none_or(|rel| is_alternate(&rel)) => {
-                let href = attribute("href").and_then(|href| self.bases.resolve(&href));
-                if let Some((entry, _)) = &mut self.entry {
-                    entry.permalink = entry.permalink.take().or(href);
+                    let place = if field == Field::Href { &mut entry.address } else { &mut entry.permalink };
+                    *place = place.take().or(href);
                 }
             }
             Some(Field::Alternate) if attribute("rel").is_some_and(|rel| is_alternate(&rel)) => {
