@@ -31,8 +31,10 @@ fn the_first_mistakes_are_told_in_plain_words() {
     std::fs::write(folder.path().join("bad.toml"), "[crawler]\ncontact = \"bob\"\n").unwrap();
     std::fs::write(folder.path().join("control.toml"), "[crawler]\nuser_agent = \"a\\r\\nb\"\n").unwrap();
     std::fs::write(folder.path().join("two.toml"), "[[notify]]\nname = \"x\"\n").unwrap();
+    std::fs::write(folder.path().join("vault.toml"), "[storage]\nvault = \"ftp://a/b\"\n").unwrap();
+    std::fs::write(folder.path().join("nowhere.toml"), "[storage]\ndata_dir = \"\"\n").unwrap();
     let dead = "http://127.1.0.77:8999/";
-    let cases: [(&[&str], i32, &str); 16] = [
+    let cases: [(&[&str], i32, &str); 18] = [
         (&["crawl"], 2, "no seeds: name a URL, such as `recrawl crawl https://example.com`"),
         (&["crawl", "htp://x"], 2, "scheme \"htp\" is not supported, only http and https"),
         (
@@ -59,6 +61,16 @@ fn the_first_mistakes_are_told_in_plain_words() {
             &["config", "check", "--config", "two.toml"],
             2,
             "set exactly one of webhook, command, file and smtp; none is",
+        ),
+        (
+            &["config", "check", "--config", "vault.toml"],
+            2,
+            "storage.vault: \"ftp://a/b\" is no address of a vault: ftp:// is not supported; write s3://",
+        ),
+        (
+            &["config", "check", "--config", "nowhere.toml"],
+            2,
+            "storage.data_dir is empty; name a folder, or `.` for this one",
         ),
         (
             &["config", "check", "--config", "none"],

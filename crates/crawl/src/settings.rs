@@ -365,7 +365,11 @@ fn check_values(config: &Config) -> Result<(), String> {
 }
 
 fn check_sizes(storage: &crate::config::Storage) -> Result<(), String> {
-    let crate::config::Storage { archive_file, archive_max, plan_memory, batch_memory, .. } = storage;
+    let crate::config::Storage { data_dir, archive_file, archive_max, plan_memory, batch_memory, .. } =
+        storage;
+    if data_dir.as_os_str().is_empty() {
+        return Err("storage.data_dir is empty; name a folder, or `.` for this one".into());
+    }
     for (key, size) in
         [("archive_file", archive_file), ("plan_memory", plan_memory), ("batch_memory", batch_memory)]
     {

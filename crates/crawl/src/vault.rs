@@ -54,6 +54,17 @@ pub struct Prepared {
     nonce: String,
 }
 
+/// Checks the address, and that credentials are there; asks the store nothing.
+///
+/// # Errors
+/// [`Failure::Usage`], saying what is wrong.
+pub fn check(settings: &Settings) -> Result<(), Failure> {
+    match &*settings.config.storage.vault {
+        "" => Ok(()),
+        address => store::open(address).map(drop).map_err(|e| failure(&e)),
+    }
+}
+
 /// Tries the store, and whether its vault is that of this data directory. Nothing is changed, here or there.
 ///
 /// # Errors
@@ -88,9 +99,14 @@ pub fn prepare_in(
 fn join(store: &dyn Store, settings: &Settings, nonce: &str) -> Result<(Lineage, Founded), Failure> {
     let there = found(store).map_err(|e| failure(&e))?;
     let here = Lineage::read(&settings.data_dir)?;
-    let (lineage, found) = lineage::join(settings, here, there, nonce.to_owned())?;
-    if lineage.restored.is_some() {
+    let own_epoch = here.as_ref().and_then(|here| here.own_epoch(there.as_ref()?));
+    let (mut lineage, found) = lineage::join(settings, here, there, nonce.to_owned())?;
+    if let Some(restored) = lineage.restored {
         let newest = contents(store).map_err(|e| failure(&e))?.map(|contents| contents.newest());
+        // A process of this directory was killed before it noted that its first manifest is there.
+        if newest.is_some_and(|newest| newest.epoch > restored.epoch && Some(newest.epoch) == own_epoch) {
+            lineage.restored = None;
+        }
         lineage.check_restored(newest, &settings.data_dir)?;
     }
     Ok((lineage, found))

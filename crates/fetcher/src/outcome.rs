@@ -67,7 +67,7 @@ pub enum Condition {
     Unconditional,
     /// Validators sent.
     Conditional,
-    /// Validators sent, a 304 came, and the page was requested again without validators. The second
+    /// Validators sent, a 304 or 412 came, and the page was requested again without validators. The second
     /// response counts.
     Checked,
 }
@@ -271,9 +271,12 @@ impl Reply {
     pub fn retry_after(&self, now: u64) -> Option<Duration> {
         let value = self.header(RETRY_AFTER).filter(|_| matches!(self.status, 429 | 503))?;
         let value = value.trim();
-        let wait = if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) {
-            // A number too large for u64 still means a very long time.
-            Duration::from_secs(value.parse().unwrap_or(u64::MAX))
+        let (whole, fraction) = value.split_once('.').unwrap_or((value, "0"));
+        let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+        let wait = if is_number(whole) && is_number(fraction) {
+            // A number too large for u64 still means a very long time. Fractions are no HTTP, but meant as a wait.
+            let begun = u64::from(fraction.bytes().any(|b| b != b'0'));
+            Duration::from_secs(whole.parse().unwrap_or(u64::MAX).saturating_add(begun))
         } else {
             let until = httpdate::parse_http_date(value).ok()?;
             let now = server_time(self).unwrap_or(SystemTime::UNIX_EPOCH + Duration::from_millis(now));

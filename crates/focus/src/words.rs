@@ -212,9 +212,12 @@ pub fn each_word(text: &str, mut with: impl FnMut(usize, &str) -> bool) {
     }
 }
 
-/// Calls `with` for each pair of neighbouring characters, or for a single one; false if it returned false.
+/// Calls `with` for each pair of neighbouring characters, or for a single one; false if it returned false. The sound marks
+/// of Kana belong to the character before them.
 fn bigrams(text: &str, (begin, end): (usize, usize), with: &mut impl FnMut(usize, &str) -> bool) -> bool {
-    let mut starts = text[begin..end].char_indices().map(|(at, _)| begin + at).chain([end]);
+    let is_mark = |c| matches!(c, '\u{3099}' | '\u{309a}' | '\u{ff9e}' | '\u{ff9f}');
+    let characters = text[begin..end].char_indices().filter(|(_, c)| !is_mark(*c));
+    let mut starts = characters.map(|(at, _)| begin + at).chain([end]);
     let (Some(mut first), Some(mut second)) = (starts.next(), starts.next()) else { return true };
     if second == end {
         return with(begin, &text[begin..end]);

@@ -1,16 +1,18 @@
-//! Numbers as people write them: 1,299.00, 1.299,00, 1 299 and -3.
+//! Numbers as people write them: 1,299.00, 1.299,00, 1 299, ١٬٢٩٩ and -3.
 
 /// Numbers of a text that are looked at.
 const MAX_NUMBERS: usize = 100;
 /// Characters of a number.
 const MAX_LENGTH: usize = 40;
+/// The digits 0 beside the one of ASCII: Arabic, Persian, Devanagari, Bengali, Thai, wide. The others follow each.
+const ZEROS: [u32; 6] = [0x0660, 0x06f0, 0x0966, 0x09e6, 0x0e50, 0xff10];
 
 /// The numbers of a text, in its order.
 ///
 /// The last of two kinds of separators begins the fraction. One separator before exactly three digits groups thousands,
 /// unless the number begins with 0; so do several of one kind.
 pub fn numbers(text: &str) -> Vec<f64> {
-    let characters: Vec<char> = text.chars().collect();
+    let characters: Vec<char> = text.chars().map(in_ascii).collect();
     let (mut found, mut at) = (Vec::new(), 0);
     while at < characters.len() && found.len() < MAX_NUMBERS {
         if !characters[at].is_ascii_digit() {
@@ -28,6 +30,19 @@ pub fn numbers(text: &str) -> Vec<f64> {
         at = end;
     }
     found
+}
+
+/// A digit or separator of another script as ASCII has it.
+fn in_ascii(c: char) -> char {
+    match c {
+        '\u{066b}' | '\u{ff0e}' => '.',
+        '\u{066c}' | '\u{ff0c}' => ',',
+        _ if c.is_ascii() => c,
+        _ => {
+            let digits = ZEROS.iter().filter_map(|zero| u32::from(c).checked_sub(*zero));
+            digits.min().and_then(|digit| char::from_digit(digit, 10)).unwrap_or(c)
+        }
+    }
 }
 
 /// Where a number ends: separators belong to it if a digit follows, and spaces if three do.
@@ -91,6 +106,10 @@ mod tests {
             ("version 1.2.3.", &[123.0]),
             ("none", &[]),
             ("7.", &[7.0]),
+            ("١٬٢٩٩٫٥٠ ر.س", &[1299.5]),
+            ("۱۲۳ تومان", &[123.0]),
+            ("１，２９９円", &[1299.0]),
+            ("₹४२", &[42.0]),
         ] {
             assert_eq!(numbers(text), expected, "{text}");
         }

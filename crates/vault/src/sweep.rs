@@ -25,7 +25,7 @@ impl Vault {
     ///
     /// What a manifest names was named by the manifest before it, or is younger than that one, since no object is named
     /// again once it is not. So all that was needed within the last day is named by the manifest that was the newest
-    /// a day ago, or is younger than it. The sweep stays away from what says who may write: the vault's name, all
+    /// a day ago, or is as young as it: S3 tells whole seconds. The sweep stays away from what says who may write: the vault's name, all
     /// epochs, and the newest number of each kind of an epoch, which a process that slept would else create once more.
     ///
     /// # Errors
@@ -58,7 +58,7 @@ impl Vault {
                 let is_step =
                     key.kind != Kind::Data && (key.epoch, key.number) >= (oldest.epoch, oldest.number);
                 let is_last = last.get(&(key.epoch, key.kind == Kind::Data)) == Some(&key.number);
-                !is_step && !is_last && !named.contains(&key) && object.created <= since
+                !is_step && !is_last && !named.contains(&key) && object.created < since
             }
             (None, _) => is_left_over(object) && is_old(object, now),
         })

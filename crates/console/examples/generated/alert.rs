@@ -228,7 +228,7 @@ pub const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "RecrawlVaultLate",
-        when: "recrawl_vault_age_seconds > VAULT_LATE_SECONDS",
+        when: "recrawl_vault_age_seconds > recrawl_vault_late_seconds",
         lasting: "5m",
         severity: Severity::Warning,
         summary: "Changes of the crawl are on its disk alone.",

@@ -1,8 +1,6 @@
 //! Thresholds by the names that alerts and panels use.
 
-use recrawl_console::view::health::{
-    BACKED_OFF_SHARE, FAILED_SHARE, LOW_DISK_RESERVES, SPENT_SHARE, VAULT_LATE_SECONDS,
-};
+use recrawl_console::view::health::{BACKED_OFF_SHARE, FAILED_SHARE, LOW_DISK_RESERVES, SPENT_SHARE};
 
 /// Share of the allowed file descriptors above which too many are open; an alert only.
 pub const FILES_SHARE: f64 = 0.9;
@@ -13,7 +11,6 @@ pub const THRESHOLDS: &[(&str, f64)] = &[
     ("LOW_DISK_RESERVES", LOW_DISK_RESERVES),
     ("SPENT_SHARE", SPENT_SHARE),
     ("BACKED_OFF_SHARE", BACKED_OFF_SHARE),
-    ("VAULT_LATE_SECONDS", VAULT_LATE_SECONDS),
     ("FILES_SHARE", FILES_SHARE),
 ];
 

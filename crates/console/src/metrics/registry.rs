@@ -438,6 +438,9 @@ pub const METRICS: &[Metric] = &[
         "Time that the oldest change has waited for the vault; 0 if it has all.",
         |r| vault(r).map(|vault| vault.age_ms(r.status.now) as f64 / 1000.0),
     ),
+    gauge("recrawl_vault_late_seconds", "The age above which the vault is late.", |r| {
+        vault(r).map(|vault| vault.late_ms() as f64 / 1000.0)
+    }),
     gauge("recrawl_vault_unshipped_bytes", "Visits and bodies that the vault has not, in bytes.", |r| {
         vault(r).map(|vault| count(vault.unshipped))
     }),

@@ -21,10 +21,6 @@ pub const SPENT_SHARE: f64 = 0.9;
 pub const BACKED_OFF_SHARE: f64 = 0.2;
 /// Cycles in a row without a page that are no accident.
 const IDLE_CYCLES: u64 = 2;
-/// Intervals of `vault.ship` after which the vault is late.
-const LATE_SHIPS: u64 = 30;
-/// Seconds after which the vault may be late.
-pub const VAULT_LATE_SECONDS: f64 = 300.0;
 /// How long refused seeds count, in milliseconds.
 const REFUSED_SEEDS_FOR: u64 = 3_600_000;
 /// How long lost changes count, in milliseconds.
@@ -193,8 +189,7 @@ pub const RULES: &[Rule] = &[
     }),
     amber("vault late", "changes wait for the vault for 5 min and 30 times `vault.ship`", |s| {
         let vault = s.vault.as_ref()?;
-        let late = (LATE_SHIPS * vault.ship_ms).max(VAULT_LATE_SECONDS as u64 * 1000);
-        let age = vault.age_ms(s.now);
+        let (age, late) = (vault.age_ms(s.now), vault.late_ms());
         let why = vault.error.as_deref().unwrap_or("its store is slow, or much is new");
         let age = (age > late).then(|| Span::millis(age).rounded())?;
         let waits = if vault.is_waited_for { ", and the crawl waits for it" } else { "" };

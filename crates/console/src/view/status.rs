@@ -394,6 +394,11 @@ pub struct CopyFigures {
     pub error: Option<String>,
 }
 
+/// Intervals of `vault.ship` after which the vault is late.
+const LATE_SHIPS: u64 = 30;
+/// Milliseconds before which it is never late.
+const LATE_AT_LEAST: u64 = 300_000;
+
 /// How far the vault is (`storage.vault`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct VaultFigures {
@@ -419,6 +424,11 @@ impl VaultFigures {
     /// Milliseconds that the oldest change has waited: so much of the crawl would be lost with its disk.
     pub fn age_ms(&self, now: u64) -> u64 {
         self.waiting_since.map_or(0, |since| now.saturating_sub(since))
+    }
+
+    /// The age above which the vault is late.
+    pub fn late_ms(&self) -> u64 {
+        (LATE_SHIPS * self.ship_ms).max(LATE_AT_LEAST)
     }
 }
 

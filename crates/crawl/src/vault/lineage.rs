@@ -69,6 +69,12 @@ impl Lineage {
         all.filter(|vault| !vault.is_empty() && *vault != address).cloned().collect()
     }
 
+    /// The last epoch of the vault, if a process of this directory took it. A restored directory begins with the nonce of
+    /// the copy that it was made from, and without a process before.
+    pub fn own_epoch(&self, there: &Founded) -> Option<u64> {
+        (!self.previous.is_empty() && self.nonce == there.nonce).then_some(there.epoch)
+    }
+
     /// Refuses a restored directory to whose vault something was shipped since.
     ///
     /// # Errors

@@ -317,8 +317,13 @@ async fn visit_page(
         ended.kind = VisitEndKind::Exhausted;
         return Vec::new();
     }
-    // A sample of such answers is put to the test: some servers confirm pages that have changed.
-    if conditional && answer.as_ref().is_ok_and(|r| r.status == 304) && run.is_tested(&queued.entry.url) {
+    // A sample of such answers is put to the test: some servers confirm pages that have changed. And some refuse any
+    // validators of a GET.
+    let asks_whole = |reply: &Reply| match reply.status {
+        304 => run.is_tested(&queued.entry.url),
+        status => status == 412,
+    };
+    if conditional && answer.as_ref().is_ok_and(asks_whole) {
         ended.kind = VisitEndKind::Again(QueuedPage { condition: Condition::Checked, ..queued });
         return Vec::new();
     }

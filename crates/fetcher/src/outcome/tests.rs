@@ -18,7 +18,9 @@ fn rfc_9110_section_10_2_3_retry_after_in_both_forms() {
     assert_eq!(wait(503, "Sun, 06 Nov 1994 08:00:00 GMT"), seconds(0), "past");
     assert_eq!(wait(503, "Sat, 06 Nov 2094 08:00:00 GMT"), seconds(86_400), "capped at a day");
     assert_eq!(wait(503, "999999999999999999999999"), seconds(86_400));
-    for nonsense in ["", "-1", "soon", "1.5", "+5", "1e3"] {
+    assert_eq!(wait(503, "2.5"), seconds(3), "some servers send it");
+    assert_eq!(wait(503, "2.0"), seconds(2));
+    for nonsense in ["", "-1", "soon", "1.", ".5", "1.5.5", "+5", "1e3"] {
         assert_eq!(wait(503, nonsense), None, "{nonsense:?}");
     }
     assert_eq!(wait(200, "120"), None);

@@ -51,6 +51,14 @@ fn scripts_without_spaces_give_pairs_of_characters() {
 }
 
 #[test]
+fn narrow_kana_with_sound_marks_give_the_pairs_of_wide_ones() {
+    for (narrow, wide) in [("ﾄﾞﾗｺﾞﾝ", "ドラゴン"), ("ﾊﾟﾝ", "パン"), ("か\u{3099}く", "がく"), ("ﾞ", "\u{3099}")]
+    {
+        assert_eq!(stems(narrow, "ja"), stems(wide, "ja"), "{narrow}");
+    }
+}
+
+#[test]
 fn the_language_is_the_one_named_or_guessed() {
     let name = |tag: &str| Language::of_tag(tag).name();
     assert_eq!(

@@ -8,6 +8,7 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::parts::notify::warning;
 use recrawl_crawl::parts::render;
 use recrawl_crawl::settings::{Settings, formula_file};
+use recrawl_crawl::vault;
 use recrawl_formula::Formula;
 use serde_json::json;
 use std::fs::File;
@@ -28,6 +29,7 @@ pub fn run(command: &ConfigCommand) -> Result<(), Failure> {
             notifier::check(&settings)?;
             render::renderer(&settings.pages, &settings.config)?;
             promises::check(&settings)?;
+            vault::check(&settings)?;
             let formula = formula_file::in_force(&settings)?;
             let warnings = [warning(&settings.config), settings.importance_is_idle(&formula)];
             let warnings: Vec<String> = warnings.into_iter().flatten().collect();

@@ -106,7 +106,7 @@ fn test_archived(args: &PageTestArgs) -> Result<(), Failure> {
         }
         Err(failure) => {
             looked = never_fetched(args, failure)?;
-            &looked.page
+            &looked.pages[0]
         }
     };
     let (url, settings) = (&page.url, &page.settings);
@@ -168,7 +168,7 @@ fn never_fetched(args: &PageTestArgs, failure: Failure) -> Result<Seen, Failure>
     // A second process would not keep the delay of the host.
     match Daemon::in_charge(&settings.data_dir)? {
         Some(_) => Err(Failure::Work(format!("{failure}; `recrawl fetch {url} --wait` fetches it"))),
-        None => peek::look(&settings, &url),
+        None => peek::look(&settings, &[url]),
     }
 }
 

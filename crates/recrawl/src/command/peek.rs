@@ -1,4 +1,4 @@
-//! A look at a page that no crawl has fetched: one round of a crawl in a folder of its own, by all rules of a crawl.
+//! A look at pages that no crawl has fetched: one round of a crawl in a folder of its own, by all rules of a crawl.
 
 use crate::action::waiting;
 use crate::texts::{ArchivedPage, extracted};
@@ -15,7 +15,7 @@ use recrawl_crawl::operator::stopped::StoppedCrawl;
 use recrawl_crawl::process::Process;
 use recrawl_crawl::settings::Settings;
 use recrawl_fetcher::system_clock;
-use recrawl_types::{CanonicalUrl, ContentKind, HostState, HostTable, Origin, Size};
+use recrawl_types::{CanonicalUrl, ContentKind, HostState, HostTable, Origin, Size, Visited};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::absolute;
@@ -23,44 +23,66 @@ use std::sync::Arc;
 use tempfile::TempDir;
 use tracing::subscriber::NoSubscriber;
 
-/// A page that was just fetched.
+/// Pages that were just fetched.
 pub struct Seen {
-    pub page: ArchivedPage,
+    pub pages: Vec<ArchivedPage>,
     /// Removed with it.
     _folder: TempDir,
 }
 
-/// Fetches the page, within the rules of `settings` and the decisions of their crawl.
+/// Fetches the pages, within the rules of `settings` and the decisions of their crawl: all in one round, so that the delays
+/// of their hosts hold between them.
 ///
 /// # Errors
-/// Why it may not be fetched, or was not.
-pub fn look(settings: &Settings, url: &CanonicalUrl) -> Result<Seen, Failure> {
-    let host = refuse(settings, url)?;
+/// Why one may not be fetched, or was not.
+pub fn look(settings: &Settings, urls: &[CanonicalUrl]) -> Result<Seen, Failure> {
+    let hosts = urls.iter().map(|url| refuse(settings, url)).collect::<Result<Vec<_>, _>>()?;
     let folder = tempfile::tempdir()?;
-    let there = alone(settings, folder.path());
-    if contact_check::needs_look(settings, url) {
+    let mut there = alone(settings, folder.path());
+    there.config.cycle.discovery_min = urls.len() as u64;
+    if urls.iter().any(|url| contact_check::needs_look(settings, url)) {
         // Such requests count, wherever they are made.
         fs::create_dir_all(&settings.data_dir)?;
         let count = absolute(settings.data_dir.join(first_look::FILE))?;
         symlink(count, there.data_dir.join(first_look::FILE))?;
     }
-    let mut crawl = Crawl::open(there, std::slice::from_ref(url), 0, Process::quiet()?)?;
+    let mut crawl = Crawl::open(there, urls, 0, Process::quiet()?)?;
     // Delays and robots.txt go on where the crawl left them.
-    host.map_or(Ok(()), |state| crawl.tables.store(&Origin::of(url), &state))?;
-    // What the log of a crawl would say of this page, the caller says.
+    for (url, state) in urls.iter().zip(hosts) {
+        state.map_or(Ok(()), |state| crawl.tables.store(&Origin::of(url), &state))?;
+    }
+    // What the log of a crawl would say of these pages, the caller says.
     tracing::subscriber::with_default(NoSubscriber::default(), || {
-        cycle::round(&mut crawl, NextRound::OF_NEXT_CYCLE, std::slice::from_ref(url))
+        cycle::round(&mut crawl, NextRound::OF_NEXT_CYCLE, urls)
     })?;
-    let record = crawl.repository.current().get(url).map_err(Failure::work)?;
-    let visited = record.and_then(|(_, record)| record.visited);
-    let Some(visited) = visited else {
-        let why = crawl.live.errors().kinds().first().map(|(outcome, _)| format!(": {outcome}"));
-        return Err(Failure::Work(format!("{url} was not fetched{}", why.unwrap_or_default())));
-    };
-    let is_redirect = visited.content.kind == ContentKind::Redirect;
     let there = Arc::new(crawl.settings.clone());
+    let visited = urls.iter().map(|url| visited(&crawl, url)).collect::<Result<Vec<_>, _>>()?;
     drop(crawl);
-    let page = ArchivedPage::of(there, url.clone(), Some(visited));
+    let pages = urls.iter().zip(visited).map(|(url, visited)| page_of(settings, &there, url, visited));
+    Ok(Seen { pages: pages.collect::<Result<_, _>>()?, _folder: folder })
+}
+
+/// A page as its visit left it.
+fn visited(crawl: &Crawl, url: &CanonicalUrl) -> Result<Visited, Failure> {
+    let record = crawl.repository.current().get(url).map_err(Failure::work)?;
+    record.and_then(|(_, record)| record.visited).ok_or_else(|| {
+        let errors = crawl.live.errors();
+        let own = errors.last().find(|missed| missed.url == *url).map(|missed| missed.outcome);
+        let outcome = own.or_else(|| errors.kinds().first().map(|(outcome, _)| *outcome));
+        let why = outcome.map(|outcome| format!(": {outcome}"));
+        Failure::Work(format!("{url} was not fetched{}", why.unwrap_or_default()))
+    })
+}
+
+/// A page that was visited, unless it is none that the crawl would read.
+fn page_of(
+    settings: &Settings,
+    there: &Arc<Settings>,
+    url: &CanonicalUrl,
+    visited: Visited,
+) -> Result<ArchivedPage, Failure> {
+    let is_redirect = visited.content.kind == ContentKind::Redirect;
+    let page = ArchivedPage::of(there.clone(), url.clone(), Some(visited));
     let page = page.map_err(|missing| Failure::Work(format!("{url}: {}", missing.why)))?;
     if is_redirect {
         let version = page.versions().next().and_then(Result::ok);
@@ -72,10 +94,10 @@ pub fn look(settings: &Settings, url: &CanonicalUrl) -> Result<Seen, Failure> {
     if let Some(Ok(version)) = page.versions().next() {
         refuse_type(settings, url, &version.answer)?;
     }
-    Ok(Seen { page, _folder: folder })
+    Ok(page)
 }
 
-/// The settings of a crawl of one page, in this folder.
+/// The settings of a crawl of some pages, in this folder.
 fn alone(settings: &Settings, folder: &std::path::Path) -> Settings {
     let mut there = settings.clone();
     there.data_dir = folder.to_owned();

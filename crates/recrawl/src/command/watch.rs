@@ -9,7 +9,7 @@ use crate::cli::{HERE, WatchArgs};
 use crate::daemon::Daemon;
 use crate::exclusive_access::ExclusiveAccess;
 use crate::notifier;
-use crate::texts::titled_text;
+use crate::texts::{ArchivedPage, titled_text};
 use additions::Additions;
 use recrawl_console::view::Change;
 use recrawl_crawl::admission::pattern::Pattern;
@@ -50,7 +50,8 @@ pub fn run(args: &WatchArgs) -> Result<(), Failure> {
     let seen = {
         // A daemon sends nothing meanwhile, so that the hosts keep their delays, and has no page of a watch that fails.
         let _turn = ExclusiveAccess::alone(&settings.data_dir)?;
-        let seen = urls.iter().map(|url| see(&settings, url, args));
+        let looked = peek::look(&settings, &urls)?;
+        let seen = looked.pages.iter().map(|page| see(&settings, page, args));
         seen.collect::<Result<Vec<Value>, Failure>>()?
     };
     let done = match &written {
@@ -82,10 +83,10 @@ fn begin(
         action::make(settings, &seeds)?;
         return Ok(format!("watch with `{}`", start(args, file)));
     };
-    // First the rules, then the pages.
-    let reloaded = is_written.then(|| daemon.make(&Change::Reload)).transpose()?;
+    // First the rules, then the pages. An earlier watch may have written the rules, and not reached the daemon.
+    let reloaded = daemon.make(&Change::Reload)?;
     let added = daemon.make(&seeds)?;
-    Ok(reloaded.unwrap_or(added).detail)
+    Ok(if is_written { reloaded } else { added }.detail)
 }
 
 /// The command that starts the watch.
@@ -218,9 +219,8 @@ impl Written {
 }
 
 /// Shows what the page says now.
-fn see(settings: &Settings, url: &CanonicalUrl, args: &WatchArgs) -> Result<Value, Failure> {
-    let looked = peek::look(settings, url)?;
-    let page = &looked.page;
+fn see(settings: &Settings, page: &ArchivedPage, args: &WatchArgs) -> Result<Value, Failure> {
+    let url = &page.url;
     let version = page.versions().next().ok_or_else(|| page.failure(&page.none(super::show::now())))?;
     let version = version.map_err(|missing| page.failure(&missing))?;
     let (title, text) = titled_text(&version, url, settings).map_err(|missing| page.failure(&missing))?;

@@ -9,7 +9,7 @@ use recrawl_archive::opener;
 use recrawl_repository::SledTables;
 use recrawl_repository::storage::FileStorage;
 use recrawl_vault::store::MemoryStore;
-use recrawl_vault::{contents, found};
+use recrawl_vault::{Founded, contents, found};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -61,7 +61,8 @@ fn a_restored_copy_begins_only_while_nothing_was_shipped_since() {
         let newest = contents(&*store).unwrap().unwrap().newest();
         let lineage = Lineage::read(&settings_of(old).data_dir).unwrap().unwrap();
         fs::create_dir(settings_of(name).data_dir).unwrap();
-        Lineage { restored: Some(newest), ..lineage }.write(&settings_of(name).data_dir).unwrap();
+        let (restored, previous) = (Some(newest), String::new());
+        Lineage { restored, previous, ..lineage }.write(&settings_of(name).data_dir).unwrap();
     };
     let process = begin(prepared(&settings_of(old), &store, "a").unwrap(), &settings_of(old)).unwrap();
     shipped(&process);
@@ -88,6 +89,27 @@ fn a_restored_copy_begins_only_while_nothing_was_shipped_since() {
     let taken = self::prepared(&settings_of(copy), &store, "d").unwrap();
     assert_eq!(begin(taken, &settings_of(copy)).unwrap().close().error, None);
     assert_eq!(Lineage::read(&settings_of(copy).data_dir).unwrap().unwrap().restored, None);
+}
+
+#[test]
+fn a_restored_copy_goes_on_after_a_kill_between_its_first_manifest_and_the_note_of_it() {
+    let (folder, store) = (tempfile::tempdir().unwrap(), Arc::new(MemoryStore::new()));
+    let settings = in_folder(folder.path());
+    begin(prepared(&settings, &store, "a").unwrap(), &settings).unwrap().close();
+    let restored = Some(contents(&*store).unwrap().unwrap().newest());
+    let lineage = Lineage::read(folder.path()).unwrap().unwrap();
+    let begun = Lineage { restored, previous: String::new(), ..lineage };
+    begun.write(folder.path()).unwrap();
+    begin(prepared(&settings, &store, "b").unwrap(), &settings).unwrap().close();
+    // As the kill left it: the epoch is noted, and the manifest is not.
+    let noted = Lineage::read(folder.path()).unwrap().unwrap();
+    assert_eq!((noted.restored, &noted.previous), (None, &begun.nonce));
+    Lineage { restored, ..noted.clone() }.write(folder.path()).unwrap();
+    begin(prepared(&settings, &store, "c").unwrap(), &settings).unwrap().close();
+    assert_eq!(Lineage::read(folder.path()).unwrap().unwrap().previous, noted.nonce);
+    // Until a restored directory takes an epoch, it has the nonce of the other copy.
+    let there = Founded { id: begun.id.clone(), epoch: 2, nonce: begun.nonce.clone() };
+    assert_eq!(begun.own_epoch(&there), None);
 }
 
 #[test]

@@ -23,7 +23,11 @@ fn lazy(request: &Request) -> crate::testing::Script {
 }
 
 fn setup(belief: Belief) -> Setup {
-    let mut setup = Setup::new(&[], lazy);
+    setup_of(belief, lazy)
+}
+
+fn setup_of(belief: Belief, server: fn(&Request) -> crate::testing::Script) -> Setup {
+    let mut setup = Setup::new(&[], server);
     let content = Content { validators: Validators::new(Some("\"v1\""), None), ..Content::default() };
     setup.entries = (0..PAGES).map(|i| visited(&page(i), content.clone())).collect();
     setup.entries.sort_by(|a, b| a.url.cmp(&b.url));
@@ -101,4 +105,22 @@ async fn a_page_that_waits_for_its_check_comes_out_at_the_deadline_too() {
     assert_eq!(output.pages.len() as u64, PAGES, "each comes out once");
     assert_eq!(output.outcome(&page(0)), Outcome::Skipped(Skip::Deadline));
     assert!(output.pages.iter().all(|p| p.at >= NOW));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_whose_validators_are_refused_is_asked_for_without_them() {
+    let refusing = |request: &Request| match request.url.path_and_query() {
+        "/robots.txt" => reply(404, "").into(),
+        "/1" => reply(412, "").into(),
+        _ if !request.validators.is_empty() => reply(412, "").into(),
+        _ => reply(200, "hello").into(),
+    };
+    let mut setup = setup_of(Belief::Believed, refusing);
+    setup.entries.truncate(3);
+    let output = setup.run().await;
+    let results = conditions(&output).into_iter().map(|(_, condition, result)| (condition, result));
+    let page = (Condition::Checked, "page 200".to_owned());
+    let refused = (Condition::Checked, "Failed(Status(412))".to_owned());
+    assert_eq!(results.collect::<Vec<_>>(), [page.clone(), refused, page.clone()][..], "once each");
+    assert_eq!(setup.network.log().len(), 7);
 }
