@@ -281,6 +281,12 @@ async fn send(
     Ok(answer)
 }
 
+/// Is a page asked for again without validators? A sample of the 304s is put to the test: some servers confirm pages that
+/// have changed. Others refuse any validators.
+fn is_asked_whole(reply: &Reply, queued: &QueuedPage, run: &Run) -> bool {
+    reply.status == 412 || reply.status == 304 && run.is_tested(&queued.entry.url)
+}
+
 /// Requests a page. Returns the pages that are finished: none if it must be requested again, waits for another, or is left
 /// to the next run.
 async fn visit_page(
@@ -317,13 +323,7 @@ async fn visit_page(
         ended.kind = VisitEndKind::Exhausted;
         return Vec::new();
     }
-    // A sample of such answers is put to the test: some servers confirm pages that have changed. And some refuse any
-    // validators of a GET.
-    let asks_whole = |reply: &Reply| match reply.status {
-        304 => run.is_tested(&queued.entry.url),
-        status => status == 412,
-    };
-    if conditional && answer.as_ref().is_ok_and(asks_whole) {
+    if conditional && answer.as_ref().is_ok_and(|reply| is_asked_whole(reply, &queued, run)) {
         ended.kind = VisitEndKind::Again(QueuedPage { condition: Condition::Checked, ..queued });
         return Vec::new();
     }
