@@ -277,6 +277,11 @@ fn what_to_do_about_damage_is_said_and_works() {
     assert!(said.contains("stop the crawl, then remove") && said.contains("notify.json"), "{said}");
     assert!(!said.contains("mv "), "{said}");
     std::fs::remove_file(&notices).unwrap();
+    let documents = data.join("nobody.copy");
+    std::fs::write(&documents, "nonsense").unwrap();
+    let said = verify(&world);
+    assert!(said.contains("no target of [[deliver]] has") && !said.contains("mv "), "{said}");
+    std::fs::remove_file(&documents).unwrap();
     world.is_sound();
     world.crawl(1);
 }

@@ -2,7 +2,7 @@
 
 use super::records::{MAX_HEAD, name_and_value};
 use super::spelling::{payload_digest, record_id, timestamp};
-use flate2::{Compress, Compression, FlushCompress, Status};
+use libdeflater::CompressionLvl;
 use recrawl_types::ArchivePosition;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -282,7 +282,16 @@ fn block_fields(warc: &mut String, message: &str, length: usize) {
 
 /// Makes gzip members. Each page worker keeps one: clearing a new compressor's tables takes longer
 /// than compressing a page.
-pub struct Compressor(Compress);
+pub struct Compressor {
+    deflate: libdeflater::Compressor,
+    /// The parts of a member, one behind the other.
+    whole: Vec<u8>,
+    /// Room for the longest member that they can give.
+    room: Vec<u8>,
+}
+
+/// Bytes that are kept between two members for the next one.
+const KEPT_ROOM: usize = 1 << 20;
 
 impl Default for Compressor {
     fn default() -> Compressor {
@@ -291,40 +300,26 @@ impl Default for Compressor {
 }
 
 impl Compressor {
-    /// Level 1 takes a quarter to a third of the time of the default level, for 37 to 47 % more bytes
-    /// (docs/internals/measurements.md).
+    /// Level 1 takes as long as that of zlib for members that are a quarter smaller (docs/internals/measurements.md).
     pub fn new() -> Compressor {
-        Compressor(Compress::new_gzip(Compression::new(1), 15))
+        let level = CompressionLvl::new(1).expect("a level from 0 to 12");
+        let deflate = libdeflater::Compressor::new(level);
+        Compressor { deflate, whole: Vec::new(), room: Vec::new() }
     }
 
     /// Compresses all parts into one member.
     pub(super) fn member(&mut self, parts: &[&[u8]]) -> Vec<u8> {
-        self.0.reset();
-        let length: usize = parts.iter().map(|p| p.len()).sum();
-        let mut out = Vec::with_capacity(length / 3 + 512);
-        for part in parts {
-            self.feed(part, FlushCompress::None, &mut out);
+        self.whole.clear();
+        parts.iter().for_each(|part| self.whole.extend_from_slice(part));
+        let longest = self.deflate.gzip_compress_bound(self.whole.len());
+        if self.room.len() < longest {
+            self.room.resize(longest, 0);
         }
-        self.feed(&[], FlushCompress::Finish, &mut out);
-        out
-    }
-
-    /// Compresses until all of `part` is consumed or, when finishing, until all output is written.
-    fn feed(&mut self, part: &[u8], flush: FlushCompress, out: &mut Vec<u8>) {
-        let start = self.0.total_in();
-        loop {
-            let taken = (self.0.total_in() - start) as usize;
-            out.reserve(1024);
-            let status = self.0.compress_vec(&part[taken..], out, flush);
-            let status = status.expect("compressing into memory does not fail");
-            let all_taken = (self.0.total_in() - start) as usize == part.len();
-            let done = match flush {
-                FlushCompress::Finish => status == Status::StreamEnd,
-                _ => all_taken,
-            };
-            if done {
-                return;
-            }
+        let length = self.deflate.gzip_compress(&self.whole, &mut self.room);
+        let member = self.room[..length.expect("there is room for the longest")].to_vec();
+        for kept in [&mut self.whole, &mut self.room].into_iter().filter(|kept| kept.capacity() > KEPT_ROOM) {
+            *kept = Vec::new();
         }
+        member
     }
 }

@@ -36,9 +36,12 @@ pub struct NextChange {
 impl NextChange {
     /// What the features and the weights are read from, for a formula that reads `by_formula`; none unless it reads the model.
     pub fn reads(by_formula: Reads) -> Option<Reads> {
-        let sections =
-            if by_formula.needs_sections() { terminal::NEXT_CHANGE_SECTION } else { terminal::NEXT_CHANGE };
-        by_formula.contains(Reads::NEXT_CHANGE).then_some(sections)
+        // A formula may read the rates of sections without a model that does.
+        let model = match by_formula.contains(Reads::NEXT_CHANGE_BY_SECTION) {
+            true => terminal::NEXT_CHANGE_SECTION,
+            false => terminal::NEXT_CHANGE,
+        };
+        by_formula.contains(Reads::NEXT_CHANGE).then_some(model)
     }
 
     /// The page in a row as of `cycle`.

@@ -229,7 +229,7 @@ pub(crate) const NEXT_CHANGE: Reads = {
 /// Inputs of the rate of a section: that of a page without a known URL is the rate of its site.
 const SECTION: Reads = Reads::SECTION.and(Reads::SITE_RATE);
 /// Inputs of the model with the feature of sections.
-pub(crate) const NEXT_CHANGE_SECTION: Reads = NEXT_CHANGE.and(SECTION);
+pub(crate) const NEXT_CHANGE_SECTION: Reads = NEXT_CHANGE.and(SECTION).and(Reads::NEXT_CHANGE_BY_SECTION);
 
 /// Cycles from `since` to `cycle`; 0 if a damaged record has a later `since`.
 #[inline(always)]

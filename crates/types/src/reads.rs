@@ -33,6 +33,9 @@ impl Reads {
     /// [`StateColumns::in_links_rank`](crate::StateColumns::in_links_rank).
     pub const IN_LINKS: Reads = Reads(1 << 22);
 
+    /// That model with its feature of sections: other weights.
+    pub const NEXT_CHANGE_BY_SECTION: Reads = Reads(1 << 23);
+
     /// Are all of `other` in this set?
     pub const fn contains(self, other: Reads) -> bool {
         self.0 & other.0 == other.0

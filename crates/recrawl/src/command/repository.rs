@@ -15,7 +15,7 @@ use recrawl_crawl::open_read;
 use recrawl_crawl::settings::{Settings, ranking};
 use recrawl_notifications::store::{self, StoreError};
 use recrawl_repository::storage::FileStorage;
-use recrawl_repository::{Damage, SledTables, Summary, TablesFound};
+use recrawl_repository::{CopyReader, Damage, ReadError, SledTables, Summary, TablesFound, copies};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -73,6 +73,18 @@ fn damage_of_notices(folder: &Path) -> Result<Option<Damage>, Failure> {
     }))
 }
 
+/// Damage of the files that say which documents targets hold: until they are rebuilt, these targets get none.
+fn damage_of_copies(folder: &Path) -> Result<Vec<Damage>, Failure> {
+    let storage = FileStorage::existing(folder)?;
+    let read = |name: &String| {
+        let Some(mut copy) = CopyReader::open(&storage, name)? else { return Ok(()) };
+        while copy.next_page()?.is_some() {}
+        Ok(())
+    };
+    let names = copies(&storage)?;
+    Ok(names.iter().filter_map(|name| read(name).err().map(ReadError::into_damage)).collect())
+}
+
 fn check(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     let repository = match open_read::repository_or_damage(settings)? {
         Ok(repository) => repository,
@@ -86,6 +98,7 @@ fn check(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     damage.extend(archive.damage);
     damage.extend(ranking::damage(&settings.data_dir));
     damage.extend(damage_of_notices(&settings.data_dir)?);
+    damage.extend(damage_of_copies(&settings.data_dir)?);
     let rows = match tables(settings)? {
         Some(found) => {
             damage.extend(found.damage);

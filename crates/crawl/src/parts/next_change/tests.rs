@@ -46,6 +46,7 @@ fn a_round_teaches_once_and_by_the_pages_as_its_plan_read_them() {
         plain[..of_sections].iter().all(|weight| *weight != 0.0) && plain[of_sections] == 0.0,
         "{plain:?}"
     );
+    assert_eq!(teach("p_next", "section_rate * p_next"), plain, "scored by the weights that it learned");
     let with = teach("p_next_section", "t * u_fresh_next_section");
     assert!(with.iter().all(|weight| *weight != 0.0), "{with:?}");
 }

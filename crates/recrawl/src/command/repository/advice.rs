@@ -3,9 +3,11 @@
 use super::last_backup::LastBackup;
 use recrawl_archive::timestamp;
 use recrawl_crawl::data_dir::TABLES;
+use recrawl_crawl::parts::deliver::DeliverTarget;
 use recrawl_crawl::settings::Settings;
+use recrawl_delivery::name_of;
 use recrawl_notifications::store::NAME;
-use recrawl_repository::Damage;
+use recrawl_repository::{Damage, copy_file};
 use std::path::Path;
 
 /// The loss by damage.
@@ -19,6 +21,8 @@ enum Cost {
     Hosts,
     /// How far targets of notifications were told.
     Notices,
+    /// The documents that a target of deliveries holds.
+    Documents,
     /// All without which a crawl cannot go on.
     Crawl,
 }
@@ -30,6 +34,7 @@ impl Cost {
             _ if file.ends_with(".warc.gz") => Cost::Bodies,
             _ if file.contains(TABLES) => Cost::Hosts,
             _ if file.ends_with(NAME) => Cost::Notices,
+            _ if file.ends_with(".copy") => Cost::Documents,
             _ => Cost::Crawl,
         }
     }
@@ -62,6 +67,17 @@ pub fn lines(settings: &Settings, damage: &[Damage], generation: Option<u32>) ->
     if let Some(place) = files(Cost::Notices).next() {
         lines.push(format!("messages    stop the crawl, then remove {}", place.file));
         lines.push("            lost: messages that wait, and changes that were not told yet".into());
+    }
+    for place in files(Cost::Documents) {
+        let is_of =
+            |target: &&DeliverTarget| place.file.ends_with(&copy_file(&name_of(&target.place.address)));
+        lines.push(match settings.deliver.iter().find(is_of) {
+            Some(target) => {
+                format!("documents   stop the crawl, then: recrawl deliver rebuild {}", target.name)
+            }
+            None => format!("documents   no target of [[deliver]] has {}: remove it", place.file),
+        });
+        lines.push("            lost: nothing; a target gets all documents again".into());
     }
     if let Some(first) = files(Cost::Crawl).next() {
         lines.extend(for_the_crawl(settings, first, generation));
@@ -129,6 +145,11 @@ mod tests {
         let small = of(&["data/visits-1.kept", "data/visits-1.kept", "data/warc/a.warc.gz"]);
         assert_eq!(small.matches("goes on without data/visits-1.kept: remove it").count(), 1, "{small}");
         assert!(small.contains("these bodies") && !small.contains("restore"), "{small}");
+        let documents = of(&["data/search.copy"]);
+        assert!(
+            documents.contains("has data/search.copy: remove it") && !documents.contains("restore"),
+            "{documents}"
+        );
         let tables = of(&["data/hosts.sled"]);
         assert!(tables.contains("start it with its seeds") && !tables.contains("restore"), "{tables}");
         let pages = of(&["data/MANIFEST"]);
