@@ -479,6 +479,13 @@ fn a_page_is_added_and_fetched_by_command() {
     assert!(world.asked(&second) == 1 && world.asked(&first) == 1, "seeds that wait come along");
     assert_eq!(document(&world, &["fetch", &second])["outcome"], "unchanged");
     assert_eq!(world.asked(&second), 2);
+    // Compared like any visit: the first answer without text is no change.
+    world.server.set_faults(vec![world.fault_on(pages[1], "status:204")]);
+    for outcome in ["unchanged", "changed"] {
+        assert_eq!(document(&world, &["fetch", &second])["outcome"], outcome);
+    }
+    world.server.set_faults(Vec::new());
+    assert_eq!(document(&world, &["fetch", &second])["outcome"], "changed");
     let log = json_lines(&fs::read_to_string(world.data_dir.join("control.jsonl")).unwrap());
     assert!(log.iter().any(|line| line["change"]["kind"] == "recrawl"), "{log:?}");
     world.server.set_faults(vec![world.fault_on(pages[1], "status:404")]);

@@ -619,6 +619,7 @@ pub fn mail_server() -> (u16, std::sync::mpsc::Receiver<String>) {
                 let answer = match line.split(' ').next().unwrap_or_default() {
                     "DATA" => "354 go on",
                     "QUIT" => "221 bye",
+                    "RCPT" if line.contains("nobody@") => "550 no such user",
                     "." => {
                         sender.send(std::mem::take(&mut mail)).unwrap();
                         "250 taken"
@@ -641,7 +642,7 @@ fn mail_has_subject_text_and_id() {
         &world,
         &format!(
             "{ALL}[[notify]]\nname = \"me\"\nsmtp = \"smtp://127.0.0.1:{port}\"\nallow_addresses = [\"127.0.0.1\"]\n\
-         from = \"Recrawl <crawl@a.test>\"\nto = [\"you@a.test\"]\nsubject = \"{{{{ kind }}}}: {{{{ title }}}}\"\n\
+         from = \"Recrawl <crawl@a.test>\"\nto = [\"nobody@a.test\", \"you@a.test\"]\nsubject = \"{{{{ kind }}}}: {{{{ title }}}}\"\n\
          template = \"{{{{ url }}}}\\n{{{{ difference }}}}\"\n"
         ),
     );
@@ -650,7 +651,7 @@ fn mail_has_subject_text_and_id() {
     let mail = mails.recv_timeout(PATIENCE).unwrap();
     for part in [
         "Subject: changed: Example",
-        "To: you@a.test",
+        "To: nobody@a.test, you@a.test",
         "Message-ID: <test_",
         "https://example.com/",
         "+after",

@@ -28,6 +28,15 @@ impl Shop {
             let body = format!(
                 "<title>A shoe</title><p>1 of 9</p><p class=price>EUR {price},50</p><a href=/other>other</a>"
             );
+            match target {
+                "/price.json" => {
+                    return ("application/json", String::new(), format!("{{\"price\": {price}}}"));
+                }
+                "/unkept" => {
+                    return ("text/html", "X-Robots-Tag: noindex\r\n".into(), format!("<p>{price}"));
+                }
+                _ => {}
+            }
             let fields = if target == "/moved" { "Location: /shoe\r\n".into() } else { String::new() };
             ("text/html", fields, body)
         });
@@ -186,7 +195,9 @@ fn a_watch_that_fails_beside_a_daemon_adds_nothing() {
 fn a_watch_that_sees_nothing_writes_nothing() {
     let shop = Shop::open();
     let folder = tempfile::tempdir().unwrap();
-    let moved = shop.page.replace("/shoe", "/moved");
+    let [moved, json, unkept] =
+        ["/moved", "/price.json", "/unkept"].map(|path| shop.page.replace("/shoe", path));
+    let to = ["--to", "http://127.0.0.1:8099/", "--below", "30"];
     for (words, code, says) in [
         (&[&shop.page, "--select", ".none"][..], 1, "--select \".none\" finds no text"),
         (&[&shop.page, "--select", "title[", "--to", "http://127.0.0.1:9/"], 2, "is not a CSS selector"),
@@ -194,6 +205,8 @@ fn a_watch_that_sees_nothing_writes_nothing() {
         (&[&shop.page, "--every", "1 ms"], 2, "configuration recrawl.toml: pages.every"),
         (&[&shop.page, "--to", "discord://1/abc"], 2, "\"1\" is no host"),
         (&[&moved], 1, "redirects, to /shoe: name the page"),
+        (&[&json, "--select", ".price"], 1, "--select chooses elements of HTML, which this is not"),
+        (&[&[&*unkept], &to[..]].concat(), 1, "asks not to be archived"),
         (&[&shop.page, "--render"], 2, "/nowhere/chromium"),
         (&["nonsense"], 2, "nonsense"),
     ] {

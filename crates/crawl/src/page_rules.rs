@@ -17,7 +17,9 @@ use crate::stored::{keep, kept};
 use recrawl_change::ChangeRules;
 use recrawl_extractor::{Part, PartError};
 use recrawl_repository::SledTables;
-use recrawl_types::{CanonicalUrl, Content, Importance, Outcome, Span, UrlRules, Visit};
+use recrawl_types::{
+    CanonicalUrl, Content, ContentKind, Importance, Outcome, Span, UrlRules, Visit, Visited,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -123,6 +125,14 @@ impl PageRules {
     /// The rule of a page: the first that matches.
     pub fn of(&self, url: &CanonicalUrl) -> Option<&PageRule> {
         self.0.iter().find(|rule| rule.pattern.matches(url))
+    }
+
+    /// Is a page read by another rule than at its last visit?
+    pub fn read_anew(&self, url: &CanonicalUrl, visited: Option<&Visited>) -> bool {
+        let content = visited.map(|visited| &visited.content);
+        let read = content.filter(|content| matches!(content.kind, ContentKind::Text | ContentKind::Hints));
+        let numbers = self.of(url).map_or([0; 2], |rule| [rule.number, rule.rendered_number]);
+        read.is_some_and(|content| !numbers.contains(&content.rule))
     }
 
     /// The pages with a rhythm of their own.

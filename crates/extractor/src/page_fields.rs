@@ -267,12 +267,13 @@ fn cut(text: &str) -> String {
     text[..end].to_owned()
 }
 
-/// The JSON-LD of a page. A script that is no JSON, or is nested deeper than serde_json reads (128), is left out.
+/// The JSON-LD of a page. A script that is no JSON, or is nested deeper than serde_json reads (128), is left out. Pages have
+/// it in comments, with a separator behind it, and with line ends in its texts.
 fn json_ld(html: &Html) -> Vec<Value> {
     let (mut values, mut left) = (Vec::new(), MAX_JSON_LD);
     for node in html.tree.nodes() {
         let Node::Element(element) = node.value() else { continue };
-        let kind = element.attr("type").unwrap_or_default().trim();
+        let kind = element.attr("type").unwrap_or_default().split(';').next().unwrap_or_default().trim();
         if element.name() != "script" || !kind.eq_ignore_ascii_case("application/ld+json") {
             continue;
         }
@@ -280,9 +281,26 @@ fn json_ld(html: &Html) -> Vec<Value> {
             node.children().filter_map(|child| child.value().as_text().map(|text| &**text)).collect();
         let Some(rest) = left.checked_sub(text.len()) else { continue };
         left = rest;
-        values.extend(serde_json::from_str::<Value>(&text));
+        let text = uncommented(&text);
+        let plain = |c: char| if c.is_control() { ' ' } else { c };
+        let read = serde_json::from_str::<Value>(text);
+        values.extend(read.or_else(|_| serde_json::from_str(&text.chars().map(plain).collect::<String>())));
     }
     values
+}
+
+/// What is left without the marks of comments at both ends of a script, and without separators behind it.
+fn uncommented(mut text: &str) -> &str {
+    const OPENING: [&str; 5] = ["<!--", "<![CDATA[", "//", "/*", "*/"];
+    const CLOSING: [&str; 7] = ["-->", "]]>", "//", "/*", "*/", ";", ","];
+    loop {
+        text = text.trim();
+        let opened = OPENING.iter().find_map(|mark| text.strip_prefix(mark));
+        match opened.or_else(|| CLOSING.iter().find_map(|mark| text.strip_suffix(mark))) {
+            Some(rest) => text = rest,
+            None => return text,
+        }
+    }
 }
 
 /// Collects the values at a path. A list on the way stands for its elements, and so does `@graph`.
@@ -408,6 +426,22 @@ mod tests {
     }
 
     /// Whatever a page holds, its fields are small and found in time that follows from its size.
+    #[test]
+    fn json_ld_is_read_as_pages_write_it() {
+        for json in [
+            "<!-- {\"a\":1} -->",
+            "//<![CDATA[\n{\"a\":1}\n//]]>",
+            "/*<![CDATA[*/{\"a\":1}/*]]>*/",
+            "{\"a\":1};",
+            "{\"b\":\"two\nlines\",\"a\":1},",
+        ] {
+            let page = format!("<script type='application/LD+JSON; charset=utf-8'>{json}</script>");
+            assert_eq!(read("jsonld:a", &page), one("1"), "{json}");
+        }
+        let page = "<script type='application/ld+json'>{\"a\":\"// no comment\"}</script>";
+        assert_eq!(read("jsonld:a", page), one("// no comment"));
+    }
+
     #[test]
     fn hostile_pages_have_bounded_fields() {
         let many = "<p>x</p>".repeat(100_000);

@@ -71,6 +71,9 @@ pub struct Job {
     /// Did the owner of this host opt out? Then recrawl sends no request, not even for robots.txt,
     /// and no DNS query.
     pub opted_out: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+    /// Is this page read in another way than at its last visit? Then it is asked for without validators: after a 304 it
+    /// would not be read at all.
+    pub reads_anew: Arc<dyn Fn(&ScheduleEntry) -> bool + Send + Sync>,
     /// Canonicalizes redirect targets.
     pub rules: Arc<UrlRules>,
     /// Receives the pages. While it is full, the run starts no request (back-pressure).
@@ -164,6 +167,7 @@ impl Fetcher {
             done: job.done,
             refuses: job.refuses,
             opted_out: job.opted_out,
+            reads_anew: job.reads_anew,
             rules: job.rules,
             control: job.control,
             began: start,

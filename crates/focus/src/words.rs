@@ -176,13 +176,20 @@ impl Words {
     }
 }
 
-/// Appends a word without its accents: the marks of Latin, Greek and Cyrillic letters. Vowel signs of other scripts
-/// are part of a word and stay.
+/// Appends a word without its accents: the marks of Latin, Greek and Cyrillic letters, and the points of Hebrew and Arabic,
+/// which texts mostly leave out. Vowel signs of other scripts are part of a word and stay.
 fn fold(word: &str, out: &mut String) {
     match word.is_ascii() {
         true => out.push_str(word),
-        false => out.extend(word.nfd().filter(|c| !('\u{300}'..='\u{36f}').contains(c)).nfc()),
+        false => out.extend(word.nfd().filter(|c| !is_accent(*c)).nfc()),
     }
+}
+
+fn is_accent(c: char) -> bool {
+    matches!(c,
+        '\u{300}'..='\u{36f}'
+        | '\u{591}'..='\u{5bd}' | '\u{5bf}' | '\u{5c1}' | '\u{5c2}' | '\u{5c4}' | '\u{5c5}' | '\u{5c7}'
+        | '\u{610}'..='\u{61a}' | '\u{640}' | '\u{64b}'..='\u{652}' | '\u{670}')
 }
 
 /// Calls `with` for each word of a text, and the byte at which it begins, until it returns false.
@@ -203,13 +210,30 @@ pub fn each_word(text: &str, mut with: impl FnMut(usize, &str) -> bool) {
         }
         if is_unspaced {
             run = Some((at, at + word.len()));
-        } else if !with(at, word) {
-            return;
+        } else {
+            let whole = without_elision(word);
+            if !with(at + word.len() - whole.len(), whole) {
+                return;
+            }
         }
     }
     if let Some(run) = run {
         bigrams(text, run, &mut with);
     }
+}
+
+/// Articles and other short words of French, Italian and Catalan that stand before an apostrophe. In other languages they do
+/// not, but in names.
+const ELIDED: [&str; 19] = [
+    "all", "c", "d", "dall", "dell", "j", "jusqu", "l", "lorsqu", "m", "n", "nell", "puisqu", "qu", "quell",
+    "s", "sull", "t", "un",
+];
+
+/// A word without the elided one before it: of *l'assurance*, *assurance*.
+fn without_elision(word: &str) -> &str {
+    let Some((elided, rest)) = word.split_once(['\'', '’']) else { return word };
+    let is_elided = ELIDED.iter().any(|known| known.eq_ignore_ascii_case(elided));
+    if is_elided && rest.starts_with(char::is_alphabetic) { rest } else { word }
 }
 
 /// Calls `with` for each pair of neighbouring characters, or for a single one; false if it returned false. The sound marks

@@ -94,6 +94,11 @@ impl MessageCondition {
         }
     }
 
+    /// Does it compare what only the archive tells?
+    pub fn reads_archive(&self) -> bool {
+        self.0.names(&["title", "old_text", "new_text", "difference", "number", "old_number"])
+    }
+
     /// Does it hold for this change?
     pub fn holds(&self, told: &Told) -> bool {
         let mut fields = json!(told);
@@ -105,6 +110,16 @@ impl MessageCondition {
 }
 
 impl Node {
+    /// Does it name one of these fields?
+    fn names(&self, fields: &[&str]) -> bool {
+        let is_named = |operand: &Operand| matches!(operand, Operand::Field(name) if fields.contains(name));
+        match self {
+            Node::Any(nodes) | Node::All(nodes) => nodes.iter().any(|node| node.names(fields)),
+            Node::Not(node) => node.names(fields),
+            Node::Compared(one, _, other) => is_named(one) || is_named(other),
+        }
+    }
+
     fn holds(&self, fields: &Value) -> bool {
         match self {
             Node::Any(nodes) => nodes.iter().any(|node| node.holds(fields)),

@@ -1,4 +1,8 @@
-//! Numbers as people write them: 1,299.00, 1.299,00, 1 299, ١٬٢٩٩ and -3.
+//! Numbers as people write them: 1,299.00, 1.299,00, 1 299, ١٬٢٩٩, .99 and -3; in JSON, its values.
+
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, de};
+use std::fmt;
 
 /// Numbers of a text that are looked at.
 const MAX_NUMBERS: usize = 100;
@@ -10,8 +14,77 @@ const ZEROS: [u32; 6] = [0x0660, 0x06f0, 0x0966, 0x09e6, 0x0e50, 0xff10];
 /// The numbers of a text, in its order.
 ///
 /// The last of two kinds of separators begins the fraction. One separator before exactly three digits groups thousands,
-/// unless the number begins with 0; so do several of one kind.
+/// unless the number begins with 0; so do several of one kind. Of a JSON document they are the numbers among its values, and
+/// those in its texts.
 pub fn numbers(text: &str) -> Vec<f64> {
+    let json = text.trim_start().starts_with(['{', '[']).then(|| serde_json::from_str(text));
+    let mut found = json.and_then(Result::ok).map_or_else(|| written(text), |InJson(found)| found);
+    found.truncate(MAX_NUMBERS);
+    found
+}
+
+/// The numbers of a JSON value, in its order. Names are none.
+struct InJson(Vec<f64>);
+
+impl<'de> Deserialize<'de> for InJson {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<InJson, D::Error> {
+        from.deserialize_any(InJson(Vec::new()))
+    }
+}
+
+impl<'de> Visitor<'de> for InJson {
+    type Value = InJson;
+
+    fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("JSON")
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<InJson, E> {
+        Ok(self)
+    }
+
+    fn visit_bool<E: de::Error>(self, _: bool) -> Result<InJson, E> {
+        Ok(self)
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<InJson, E> {
+        Ok(InJson(vec![number as f64]))
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<InJson, E> {
+        Ok(InJson(vec![number as f64]))
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<InJson, E> {
+        Ok(InJson(vec![number]))
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<InJson, E> {
+        Ok(InJson(written(text)))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut values: A) -> Result<InJson, A::Error> {
+        while let Some(InJson(found)) = values.next_element()? {
+            self.add(found);
+        }
+        Ok(self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut fields: A) -> Result<InJson, A::Error> {
+        while let Some((IgnoredAny, InJson(found))) = fields.next_entry()? {
+            self.add(found);
+        }
+        Ok(self)
+    }
+}
+
+impl InJson {
+    fn add(&mut self, found: Vec<f64>) {
+        self.0.extend(found.into_iter().take(MAX_NUMBERS - self.0.len()));
+    }
+}
+
+fn written(text: &str) -> Vec<f64> {
     let characters: Vec<char> = text.chars().map(in_ascii).collect();
     let (mut found, mut at) = (Vec::new(), 0);
     while at < characters.len() && found.len() < MAX_NUMBERS {
@@ -19,17 +92,51 @@ pub fn numbers(text: &str) -> Vec<f64> {
             at += 1;
             continue;
         }
-        let before = at.checked_sub(1).map(|at| characters[at]);
-        let before_sign = at.checked_sub(2).map(|at| characters[at]);
-        let is_negative =
-            matches!(before, Some('-' | '\u{2212}')) && !before_sign.is_some_and(char::is_alphanumeric);
+        let before = Before(&characters[..at]);
+        let (before, is_fraction) = before.without_point();
         let end = end_of(&characters, at);
-        if let Some(number) = read(&characters[at..end]) {
-            found.push(if is_negative { -number } else { number });
-        }
+        let number = match is_fraction {
+            true => fraction(&characters[at..end]),
+            false => read(&characters[at..end]),
+        };
+        found.extend(number.map(|number| if before.is_minus() { -number } else { number }));
         at = end;
     }
     found
+}
+
+/// What stands before a number.
+struct Before<'c>(&'c [char]);
+
+impl<'c> Before<'c> {
+    /// Without the point or comma of a number that has no digit before it, as in .99; and whether there is one.
+    fn without_point(self) -> (Before<'c>, bool) {
+        match self.0 {
+            [rest @ .., '.' | ',']
+                if !rest.last().is_some_and(|c| c.is_alphanumeric() || matches!(c, '.' | ')')) =>
+            {
+                (Before(rest), true)
+            }
+            _ => (self, false),
+        }
+    }
+
+    /// Is it a minus, also before the sign of a currency? One behind a letter or digit is a hyphen.
+    fn is_minus(&self) -> bool {
+        let is_currency = |c: &char| matches!(c, '$' | '£' | '¥' | '\u{20a0}'..='\u{20cf}');
+        let before = match self.0 {
+            [rest @ .., c] if is_currency(c) => rest,
+            before => before,
+        };
+        matches!(before, [rest @ .., '-' | '\u{2212}'] if !rest.last().is_some_and(|c| c.is_alphanumeric()))
+    }
+}
+
+/// Digits behind a point.
+fn fraction(written: &[char]) -> Option<f64> {
+    let digits: String = written.iter().collect();
+    let is_plain = written.len() <= MAX_LENGTH && written.iter().all(char::is_ascii_digit);
+    is_plain.then(|| format!("0.{digits}").parse().ok()).flatten()
 }
 
 /// A digit or separator of another script as ASCII has it.
@@ -110,6 +217,15 @@ mod tests {
             ("۱۲۳ تومان", &[123.0]),
             ("１，２９９円", &[1299.0]),
             ("₹४२", &[42.0]),
+            ("$.99, ,89 €", &[0.99, 0.89]),
+            ("-$5.00 and \u{2212}€3,50", &[-5.0, -3.5]),
+            ("no.5, a-$5, 1).5", &[5.0, 5.0, 1.0, 5.0]),
+            (
+                r#"{"15m": 93000, "9": null, "rate": 1.085, "small": 1e-7, "price": "1.299,00 €", "is": true}"#,
+                &[93000.0, 1.085, 1e-7, 1299.0],
+            ),
+            ("[1.5, [2]]", &[1.5, 2.0]),
+            ("[1] see 3", &[1.0, 3.0]),
         ] {
             assert_eq!(numbers(text), expected, "{text}");
         }

@@ -159,7 +159,7 @@ pub enum Command {
     Resume(PauseArgs),
     /// Block pages: a host, a domain, a URL or a prefix
     #[command(
-        after_help = "Examples:\n  recrawl block example.com --data-dir data/example\n  recrawl block https://example.com/private/"
+        after_help = "Examples:\n  recrawl block example.com --data-dir data/example\n  recrawl block 'https://example.com/private/*'"
     )]
     Block(BlockArgs),
     /// Remove a block

@@ -24,19 +24,22 @@ pub fn line(text: &str) -> Cow<'_, str> {
 }
 
 /// Replaces such characters by U+FFFD, and each kind of line end by a line feed, in all texts of a JSON value. Keeps tabs.
-/// An escape is of no use where a text is no JSON: it could not be told from one that the page has.
+/// An escape is of no use where a text is no JSON: it could not be told from one that the page has. Marks of direction stay,
+/// and isolates go without a trace: what they steer ends with the text.
 pub fn make_plain(value: &mut Value) {
     match value {
         Value::String(text)
             if text.contains(|c| steers(c) && !matches!(c, '\n' | '\t') || is_line_end(c)) =>
         {
             let plain = |c| match c {
-                '\n' | '\t' => c,
+                '\n' | '\t' | '\u{61c}' | '\u{200e}' | '\u{200f}' => c,
                 c if is_line_end(c) => '\n',
                 c if steers(c) => char::REPLACEMENT_CHARACTER,
                 c => c,
             };
-            *text = text.replace("\r\n", "\n").chars().map(plain).collect();
+            let text_of = text.replace("\r\n", "\n");
+            let stays = |c: &char| !matches!(c, '\u{2066}'..='\u{2069}');
+            *text = text_of.chars().filter(stays).map(plain).collect();
         }
         Value::Array(values) => values.iter_mut().for_each(make_plain),
         Value::Object(fields) => fields.values_mut().for_each(make_plain),

@@ -323,6 +323,7 @@ fn a_sweep_keeps_the_newest_manifest_and_the_newest_numbers_and_a_purge_too() {
         vault.ship(&capture(files, extent), 1).unwrap();
     };
     for n in 0..4 {
+        store.set_time(n);
         ship(&mut vault, &mut files, &format!("log {n}"), Extent::Changes);
         ship(&mut vault, &mut files, &format!("commit {n}"), Extent::Commit);
     }

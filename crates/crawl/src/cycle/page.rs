@@ -314,8 +314,9 @@ impl PageReader<'_> {
     ) -> Result<Change, Failure> {
         let before = page.entry.record.visited.as_ref();
         match before {
-            // A redirect's target is compared at the merge, which knows its record.
-            _ if page.index.is_none() => Ok(Change::Undecided),
+            // A redirect's target is compared at the merge, which knows its record. Other pages outside of the schedule were
+            // asked for, and bring theirs; they have no other visit in the round.
+            None if page.index.is_none() => Ok(Change::Undecided),
             None => Ok(Change::First),
             Some(Visited { content: before, .. }) if self.is_first_blank(before, content, response) => {
                 *content = blank_after(before, std::mem::take(content));
@@ -439,7 +440,7 @@ impl PageReader<'_> {
             ..Content::default()
         };
         let change = match page.entry.record.visited.as_ref().map(|v| &v.content) {
-            _ if page.index.is_none() => Change::Undecided,
+            None if page.index.is_none() => Change::Undecided,
             None => Change::First,
             Some(b) if b.kind == content.kind && b.fingerprint == content.fingerprint => Change::Unchanged,
             Some(_) => Change::Changed,

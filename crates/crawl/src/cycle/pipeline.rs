@@ -120,7 +120,7 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     let stage = rendering(crawl)?;
     let resources = stage.as_ref().map(Stage::resources);
     let report = join_stages(crawl, &reader, recorder, &stop, pages, stage, |now| {
-        let opt_out = crawl.settings.scope.opt_out().clone();
+        let (opt_out, pages) = (crawl.settings.scope.opt_out().clone(), crawl.settings.pages.clone());
         Job {
             round: facts.round(),
             schedule: schedule.clone(),
@@ -128,6 +128,7 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
             // Asked before each request, so that a block holds at once and not from the next plan on.
             refuses: Arc::new(move |entry: &ScheduleEntry| refusals.refuse(entry)),
             opted_out: Arc::new(move |host: &str| opt_out.line(host).is_some()),
+            reads_anew: Arc::new(move |entry| pages.read_anew(&entry.url, entry.record.visited.as_ref())),
             rules: Arc::new(crawl.settings.rules.clone()),
             out: fetched,
             stop: stop.clone(),

@@ -40,11 +40,12 @@ fn read_file(path: &Path, rules: &UrlRules) -> Result<Vec<CanonicalUrl>, Failure
     }
     let bytes = std::fs::read(path).map_err(named)?;
     let (mut seeds, mut bad) = (Vec::new(), Vec::new());
-    for (number, line) in bytes.split(|b| *b == b'\n').enumerate() {
+    // Some systems end lines by a carriage return alone.
+    let has_line_feeds = bytes.contains(&b'\n');
+    for (number, line) in bytes.split(|b| *b == b'\n' || *b == b'\r' && !has_line_feeds).enumerate() {
         let problem = match std::str::from_utf8(line) {
-            Ok(line) => match line.trim().trim_start_matches('\u{feff}') {
+            Ok(line) => match url_of(line) {
                 "" => continue,
-                comment if comment.starts_with('#') => continue,
                 text => match rules.canonicalize(text) {
                     Ok(url) => {
                         seeds.push(url);
@@ -66,6 +67,15 @@ fn read_file(path: &Path, rules: &UrlRules) -> Result<Vec<CanonicalUrl>, Failure
     Err(Failure::Usage(format!("seed file {}: {named}{rest}", path.display())))
 }
 
+/// The URL of a line, without its comment and without what stands in further columns; empty if there is none.
+fn url_of(line: &str) -> &str {
+    let line = line.trim().trim_start_matches('\u{feff}');
+    let first = line.split('\t').next().unwrap_or_default();
+    let is_comment = |at: &usize| first[..*at].ends_with(char::is_whitespace) || *at == 0;
+    let end = first.match_indices('#').map(|(at, _)| at).find(is_comment).unwrap_or(first.len());
+    first[..end].trim()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,7 +83,7 @@ mod tests {
     #[test]
     fn a_seed_file_may_hold_comments_and_repetitions() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let text = "\u{feff}# mine\nhttps://b.example/\r\n\n  https://a.example/#x\nhttps://a.example/\n";
+        let text = "\u{feff}# mine\nhttps://b.example/\r\n\n  https://a.example/#x # note\nhttps://a.example/\tA name\n #\n";
         std::fs::write(file.path(), text).unwrap();
         let seeds = read(&["http://c.example".into()], Some(file.path()), &UrlRules::default()).unwrap();
         let texts: Vec<_> = seeds.iter().map(|s| s.to_string()).collect();

@@ -141,6 +141,29 @@ fn former_rules_are_known_by_the_number_in_a_content_and_nothing_is_stored_witho
 }
 
 #[test]
+fn a_page_is_read_anew_when_its_rule_is_another_than_at_its_last_visit() {
+    let rules = read(&[table("a.example", &["p"], &[], &[])]).unwrap();
+    let rule = rules.of(&url("http://a.example/")).unwrap();
+    let visited = |kind, rule| Visited {
+        history: Default::default(),
+        content: Content { kind, rule, ..Content::default() },
+    };
+    for (page, kind, number, is_anew) in [
+        ("http://a.example/", ContentKind::Text, 0, true),
+        ("http://a.example/", ContentKind::Text, rule.number, false),
+        ("http://a.example/", ContentKind::Hints, rule.rendered_number, false),
+        ("http://a.example/", ContentKind::Opaque, 0, false),
+        ("http://b.example/", ContentKind::Text, 0, false),
+        // Its rule was removed.
+        ("http://b.example/", ContentKind::Text, rule.number, true),
+    ] {
+        let visited = visited(kind, number);
+        assert_eq!(rules.read_anew(&url(page), Some(&visited)), is_anew, "{page} {kind:?} {number}");
+    }
+    assert!(!rules.read_anew(&url("http://a.example/"), None));
+}
+
+#[test]
 fn a_rule_without_text_on_any_page_is_told() {
     let change = ChangeRules::default();
     let rules = read(&[table("a.example", &["p"], &[], &[]), table("b.example", &["b"], &[], &[])]).unwrap();

@@ -154,12 +154,18 @@ impl Target {
             return Err("timeout must not be 0".into());
         }
         let when = given(&table.when).map(|text| MessageCondition::parse(&text)).transpose();
+        let when = when.map_err(named("when"))?;
+        if when.as_ref().is_some_and(MessageCondition::reads_archive) && !config.storage.archive {
+            return Err(
+                "when: texts and numbers of pages come from the archive: set storage.archive = true".into()
+            );
+        }
         let receiver = receiver(table, config)?;
         let allow = table.allow_addresses.iter().map(|text| address_block(text));
         Ok(Target {
             name: table.name.clone(),
             kinds,
-            when: when.map_err(named("when"))?,
+            when,
             receiver,
             pace,
             template: given(&table.template),
@@ -250,6 +256,9 @@ fn given(text: &str) -> Option<String> {
 fn webhook(table: &NotifyTable, config: &Config) -> Result<Receiver, String> {
     let named = |e: String| format!("webhook {}: {e}", table.webhook);
     let url = table.webhook.0.value().map_err(named)?;
+    if url::Url::parse(&url).is_ok_and(|url| !url.username().is_empty() || url.password().is_some()) {
+        return Err("webhook: user and password are keys of their own: leave them out of the URL".into());
+    }
     let url = UrlRules::keep_all().canonicalize(&url).map_err(|e| named(e.to_string()))?;
     if is_own_console(&url, config) {
         return Err(named("it is the console of this crawl (serve.listen): name another receiver".into()));

@@ -287,7 +287,7 @@ impl OriginQueue {
         // have come in the middle of its first cycle.
         let last = entry.record.visited.as_ref().map(|visited| visited.history.last);
         let may_have_other_type = run.types.as_ref().is_some_and(|types| last <= Some(types.since));
-        let is_whole = is_rendered || may_have_other_type;
+        let is_whole = is_rendered || may_have_other_type || (run.reads_anew)(entry);
         if !is_whole && !validators_to_send(entry).is_empty() && (believed || run.is_tested(&entry.url)) {
             Condition::Conditional
         } else {

@@ -59,6 +59,21 @@ fn narrow_kana_with_sound_marks_give_the_pairs_of_wide_ones() {
 }
 
 #[test]
+fn elided_words_and_points_of_vowels_do_not_count() {
+    assert_eq!(stems("L'assurance d’emploi qu'Anne", "fr"), stems("assurance emploi Anne", "fr"));
+    assert_eq!(stems("dell'acqua un'altra", "it"), stems("acqua altra", "it"));
+    assert_eq!(stems("don't o'clock O'Brien", "en"), ["o'clock", "o'brien"]);
+    assert_eq!(stems("שָׁלוֹם", "he"), stems("שלום", "he"));
+    assert_eq!(stems("مُحَمَّد", "und"), stems("محمد", "und"));
+    let mut at = Vec::new();
+    each_word("à l'eau", |start, word| {
+        at.push((start, word.to_owned()));
+        true
+    });
+    assert_eq!(at, [(0, "à".to_owned()), (5, "eau".to_owned())]);
+}
+
+#[test]
 fn the_language_is_the_one_named_or_guessed() {
     let name = |tag: &str| Language::of_tag(tag).name();
     assert_eq!(

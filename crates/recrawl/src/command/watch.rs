@@ -9,7 +9,7 @@ use crate::cli::{HERE, WatchArgs};
 use crate::daemon::Daemon;
 use crate::exclusive_access::ExclusiveAccess;
 use crate::notifier;
-use crate::texts::{ArchivedPage, titled_text};
+use crate::texts::{ArchivedPage, Version, extracted, titled_text};
 use additions::Additions;
 use recrawl_console::view::Change;
 use recrawl_crawl::admission::pattern::Pattern;
@@ -18,6 +18,7 @@ use recrawl_crawl::config::units::Render;
 use recrawl_crawl::data_dir::is_begun;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::settings::Settings;
+use recrawl_extractor::{Extracted, media_type};
 use recrawl_notifications::ChangeKind;
 use recrawl_notifications::number::numbers;
 use recrawl_types::{CanonicalUrl, Span};
@@ -228,19 +229,39 @@ fn see(settings: &Settings, page: &ArchivedPage, args: &WatchArgs) -> Result<Val
     if !args.on.json {
         show(url, title.as_deref(), &text, &found)?;
     }
+    let is_sent = settings.pages.of(url).is_none_or(|rule| rule.render == Render::Never);
+    let hint = if is_sent { RENDER } else { "" };
+    let consent = (&page.visited.content.consent, version.answer.time() * 1000);
     match &args.select {
-        Some(select) if text.trim().is_empty() => {
-            let is_sent = settings.pages.of(url).is_none_or(|rule| rule.render == Render::Never);
-            let hint = if is_sent { RENDER } else { "" };
+        Some(_) if !has_elements(&version, url, settings) => Err(Failure::Work(format!(
+            "{url}: --select chooses elements of HTML, which this is not, so nothing was written; leave it out"
+        ))),
+        Some(select) if text.trim().is_empty() => Err(Failure::Work(format!(
+            "{url}: --select {select:?} finds no text, so nothing was written{hint}"
+        ))),
+        _ if args.below.is_some() && !settings.config.consent.admits_archive(consent.0, consent.1) => {
             Err(Failure::Work(format!(
-                "{url}: --select {select:?} finds no text, so nothing was written{hint}"
+                "{url}: the page asks not to be archived (noindex or noarchive), so --below would never see a number of it, \
+                 and nothing was written"
             )))
         }
         _ if args.below.is_some() && found.is_empty() => Err(Failure::Work(format!(
             "{url}: there is no number in the text, so nothing was written; use --select"
         ))),
-        _ => Ok(json!({"url": url.to_string(), "title": title, "text": text, "numbers": found})),
+        _ => {
+            if text.trim().is_empty() {
+                tracing::warn!(%url, "the page has no text, so only its coming and going will be told{hint}");
+            }
+            Ok(json!({"url": url.to_string(), "title": title, "text": text, "numbers": found}))
+        }
     }
+}
+
+/// Is it a page of elements, and no feed?
+fn has_elements(version: &Version, url: &CanonicalUrl, settings: &Settings) -> bool {
+    let essence = media_type(version.answer.content_type().as_deref(), &version.answer.body);
+    let is_listing = matches!(extracted(&version.answer, url, settings, None), Extracted::Listing(..));
+    (essence.contains("html") || essence.ends_with("xml")) && !is_listing
 }
 
 fn show(url: &CanonicalUrl, title: Option<&str>, text: &str, found: &[f64]) -> Result<(), Failure> {

@@ -33,8 +33,9 @@ impl Documents<'_> {
         };
         let settings = self.settings;
         let mut versions = Versions::of(&self.archive, url, content.archive, settings.max_archived_body());
-        let Version { answer, .. } =
-            versions.next().unwrap_or_else(|| Err(no_text("nothing of it is archived")))?;
+        let Version { answer, .. } = versions
+            .in_force(content, settings)
+            .unwrap_or_else(|| Err(no_text("nothing of it is archived")))?;
         let text = match self.target.content {
             DocumentContent::Markdown(extent) => {
                 let markdown = written(&answer, url, settings, extent);

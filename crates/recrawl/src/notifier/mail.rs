@@ -2,6 +2,7 @@
 
 use super::not_taken::{NotTaken, within};
 use super::webhook::words;
+use lettre::address::Envelope;
 use lettre::message::Mailbox;
 use lettre::message::header::ContentType;
 use lettre::transport::smtp::authentication::{Credentials, Mechanism};
@@ -69,10 +70,33 @@ impl Mailer {
         }
         let mail = mail.message_id(Some(format!("<{}@{host}>", message.id))).header(ContentType::TEXT_PLAIN);
         let mail = mail.body(body).map_err(|e| refused(e.to_string()))?;
+        match self.transfer(mail.envelope(), &mail.formatted()).await {
+            // Servers refuse one recipient, and the client gives up all.
+            Err(NotTaken::Refused(why)) if self.to.len() > 1 => self.send_apart(&mail, why).await,
+            sent => sent,
+        }
+    }
+
+    /// Sends a mail to each recipient alone. Those that are refused are told in the log, unless all are: `why`.
+    async fn send_apart(&self, mail: &lettre::Message, why: String) -> Result<(), NotTaken> {
+        let mut is_taken = false;
+        for to in &self.to {
+            let envelope = Envelope::new(mail.envelope().from().cloned(), vec![to.email.clone()]);
+            let envelope = envelope.map_err(|e| NotTaken::Refused(e.to_string()))?;
+            match self.transfer(&envelope, &mail.formatted()).await {
+                Ok(()) => is_taken = true,
+                Err(NotTaken::Refused(why)) => tracing::warn!("the mail server refuses {}: {why}", to.email),
+                Err(failed) => return Err(failed),
+            }
+        }
+        if is_taken { Ok(()) } else { Err(NotTaken::Refused(why)) }
+    }
+
+    async fn transfer(&self, envelope: &Envelope, mail: &[u8]) -> Result<(), NotTaken> {
         let mut open = None;
         let sent = within(self.timeout, async {
             let connection = open.insert(self.connect().await.map_err(NotTaken::Failed)?);
-            let sent = connection.send(mail.envelope(), &mail.formatted()).await;
+            let sent = connection.send(envelope, mail).await;
             sent.map(drop).map_err(|e| match e.is_permanent() {
                 true => NotTaken::Refused(told(&e)),
                 false => NotTaken::Failed(told(&e)),

@@ -29,7 +29,11 @@ pub fn list(
     let kinds = kinds(&ask.kinds)?;
     let pages = ask.pages.iter().map(|text| Pattern::parse(text, &settings.rules));
     let pages: Vec<Pattern> = pages.collect::<Result<_, _>>().map_err(|e| {
-        Refusal::invalid("pages", e.to_string(), "write a host, a URL or the beginning of one")
+        Refusal::invalid(
+            "pages",
+            e.to_string(),
+            "write a host, a URL, or the beginning of one with * behind it",
+        )
     })?;
     let unknown = || Refusal::invalid("cursor", "unknown cursor", "use the `next` of the previous response");
     let from: Option<Place> = ask.cursor.as_deref().map(str::parse).transpose().map_err(|_| unknown())?;

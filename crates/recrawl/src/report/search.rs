@@ -85,8 +85,8 @@ impl ArchivedTexts<'_> {
     fn read(&mut self, url: &CanonicalUrl) -> Option<String> {
         let visited = self.pages.visited(url).ok().flatten()?;
         let max_body = self.settings.max_archived_body();
-        let version: Version =
-            Versions::of(&self.archive, url, visited.content.archive, max_body).next()?.ok()?;
+        let mut versions = Versions::of(&self.archive, url, visited.content.archive, max_body);
+        let version: Version = versions.in_force(&visited.content, self.settings)?.ok()?;
         titled_text(&version, url, self.settings).ok().map(|(_, text)| text)
     }
 }

@@ -3,12 +3,13 @@
 use super::{Missing, missing};
 use recrawl_archive::answer::Answer;
 use recrawl_archive::{ArchiveReader, timestamp};
+use recrawl_crawl::page_rules::PageRule;
 use recrawl_crawl::settings::Settings;
 use recrawl_extractor::{
     Extracted, FieldValues, Fields, Markdown, Options, PageExtent, PageFields, Part, extract_part, inert,
     inert_text, markdown,
 };
-use recrawl_types::{ArchivePosition, CanonicalUrl};
+use recrawl_types::{ArchivePosition, CanonicalUrl, Content};
 use std::io::{self, ErrorKind};
 
 /// One archived response.
@@ -43,6 +44,24 @@ impl<'f> Versions<'f> {
         max_body: usize,
     ) -> Versions<'f> {
         Versions { archive, url, next: last, max_body: max_body as u64 }
+    }
+
+    /// The version that a page has, by its record: a first answer without text is no change, so the one before it counts.
+    pub fn in_force(&mut self, content: &Content, settings: &Settings) -> Option<Result<Version, Missing>> {
+        let newest = self.next()?;
+        let has_text = content.fingerprint.digest != settings.change.fingerprint("").digest;
+        let may_be_blank = has_text && content.within_noise & 1 == 1 && self.next.is_some();
+        let is_blank = |version: &Version| {
+            let part = settings.pages.of(self.url).and_then(PageRule::part);
+            match extracted(&version.answer, self.url, settings, part) {
+                Extracted::Page(page) => page.text.trim().is_empty(),
+                _ => version.answer.body.is_empty(),
+            }
+        };
+        match &newest {
+            Ok(version) if may_be_blank && is_blank(version) => self.next(),
+            _ => Some(newest),
+        }
     }
 }
 

@@ -124,3 +124,16 @@ async fn a_page_whose_validators_are_refused_is_asked_for_without_them() {
     assert_eq!(results.collect::<Vec<_>>(), [page.clone(), refused, page.clone()][..], "once each");
     assert_eq!(setup.network.log().len(), 7);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_page_that_is_read_anew_is_asked_for_without_validators() {
+    let mut setup = setup(Belief::Believed);
+    setup.config.validator_checks = 0.0;
+    setup.entries.truncate(2);
+    setup.reads_anew = std::sync::Arc::new(|entry| entry.url.to_string().ends_with("/1"));
+    let results =
+        conditions(&setup.run().await).into_iter().map(|(_, condition, result)| (condition, result));
+    let (conditional, whole) = (Condition::Conditional, Condition::Unconditional);
+    let expected = [(conditional, "not modified".to_owned()), (whole, "page 200".to_owned())];
+    assert_eq!(results.collect::<Vec<_>>(), expected);
+}

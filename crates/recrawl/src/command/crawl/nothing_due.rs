@@ -7,7 +7,7 @@ use recrawl_crawl::output::page_history::PageHistory;
 use recrawl_crawl::settings::formula_file;
 use recrawl_types::CanonicalUrl;
 
-/// Explains the seed, or else the first known page; none if it is not known.
+/// Explains the seed, or else the first known page; none if it is not known, and nothing keeps it out.
 pub fn why(crawl: &Crawl, seed: Option<&CanonicalUrl>) -> Result<Option<String>, Failure> {
     let generation = crawl.repository.current();
     let url = match seed {
@@ -17,7 +17,10 @@ pub fn why(crawl: &Crawl, seed: Option<&CanonicalUrl>) -> Result<Option<String>,
             None => return Ok(None),
         },
     };
-    let Some((ordinal, record)) = generation.get(&url)? else { return Ok(None) };
+    let Some((ordinal, record)) = generation.get(&url)? else {
+        // Seeds that are out of scope are never known.
+        return Ok(crawl.settings.scope.refuse(&url).map(|refusal| format!("{url}: {refusal}")));
+    };
     let (mut settings, decided) = (crawl.settings.clone(), crawl.control.decided());
     let page = Page {
         url: url.clone(),

@@ -54,13 +54,18 @@ pub fn export(settings: &Settings, args: &ExportArgs, format: Format) -> Result<
         if !changed.admits(&record) {
             continue;
         }
-        let Some(at) = record.visited.and_then(|visited| visited.content.archive) else { continue };
+        let Some((at, visited)) =
+            record.visited.and_then(|visited| Some((visited.content.archive?, visited)))
+        else {
+            continue;
+        };
         let url = CanonicalUrl::from_key(key).map_err(Failure::work)?;
         // A takedown may be decided and not be done yet.
         if taken_down.iter().any(|pattern| pattern.matches(&url)) {
             continue;
         }
-        let version = Versions::of(&archive, &url, Some(at), settings.max_archived_body()).next();
+        let mut versions = Versions::of(&archive, &url, Some(at), settings.max_archived_body());
+        let version = versions.in_force(&visited.content, &settings);
         let Some(Ok(version)) = version else {
             left_out += 1;
             continue;

@@ -2,6 +2,7 @@
 
 use recrawl_fetcher::guard::is_public;
 use recrawl_types::host::literal;
+use std::net::Ipv4Addr;
 
 /// The recipes by scheme: keys of `[[notify]]` with `{address}`, `{host}` and `{path}`.
 const RECIPES: [(&str, &str); 6] = [
@@ -33,6 +34,14 @@ pub fn keys(to: &str) -> Result<String, String> {
     if recipe.contains("{path}") && path.is_empty() {
         return Err(format!("{to}: add what follows the host, such as {scheme}://{host}/my-topic"));
     }
+    if scheme != "mailto" && host.contains('@') {
+        return Err(format!(
+            "{scheme}: user and password are keys of [[notify]]: leave them out, and add them there"
+        ));
+    }
+    if scheme == "mailto" && address.contains('?') {
+        return Err(format!("{to}: leave out what begins with ?; the subject is a key of [[notify]]"));
+    }
     let is_host = host.contains(['.', ':']) || host == "localhost";
     if matches!(scheme, "discord" | "slack") && !is_host {
         let example = recipe.trim_start_matches("# ").split([',', '\n']).next().unwrap_or_default();
@@ -45,7 +54,11 @@ pub fn keys(to: &str) -> Result<String, String> {
     }
     // Who names an address of a private network means it.
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-    if let Some(address) = literal(name).filter(|address| !is_public(*address)) {
+    let address = if name == "localhost" { Some(Ipv4Addr::LOCALHOST.into()) } else { literal(name) };
+    if let Some(address) = address.filter(|address| !is_public(*address)) {
+        if scheme == "ntfy" {
+            keys = keys.replace("https://", "http://");
+        }
         keys += &format!("allow_addresses = [\"{address}\"]\n");
     }
     Ok(keys)
@@ -76,6 +89,7 @@ mod tests {
             ("ntfy://ntfy.sh/topic", Some("message")),
             ("slack://hooks.slack.com/services/a/b/c", Some("text")),
             ("discord://discord.com/api/webhooks/1/x", Some("content")),
+            ("ntfy://localhost:8080/topic", Some("message")),
             ("mailto:me@example.com", None),
             ("https://example.com/hook", None),
             ("http://127.0.0.1:8000/hook", None),
@@ -96,6 +110,8 @@ mod tests {
             }
         }
         assert!(keys("ntfy://ntfy.sh/topic").unwrap().contains("\"topic\": \"topic\""));
+        let own = keys("ntfy://localhost:8080/topic").unwrap();
+        assert!(own.contains("\"http://localhost:8080/\"") && own.contains("[\"127.0.0.1\"]"), "{own}");
     }
 
     #[test]
@@ -106,6 +122,8 @@ mod tests {
             ("ntfy://ntfy.sh", "such as ntfy://ntfy.sh/my-topic"),
             ("https://a\"b", "is no address"),
             ("mailto:", "is no address"),
+            ("mailto:a@b.test?subject=x", "the subject is a key"),
+            ("https://me:secret@a.test/hook", "are keys of [[notify]]"),
             (
                 "discord://1/abc",
                 "\"1\" is no host; write it whole, as in discord://discord.com/api/webhooks/ID/TOKEN",
