@@ -259,8 +259,7 @@ fn a_page_whose_text_stays_is_sent_if_its_document_is_another() {
     assert!(world.sent().starts_with("search: 1 document sent"));
     assert_eq!(held(&world.index(), &world.site)["/c"], text);
     world.visit(6);
-    world.sent();
-    assert_eq!(held(&world.index(), &world.site)["/c"], "");
+    assert!(!world.sent().is_empty() && held(&world.index(), &world.site)["/c"].is_empty());
 }
 
 /// Lines of a page leave a file although it is known again, or its takedown has ended, before the next delivery.

@@ -289,7 +289,7 @@ fn json_ld(html: &Html) -> Vec<Value> {
     values
 }
 
-/// What is left without the marks of comments at both ends of a script, and without separators behind it.
+/// A script without the marks of comments at both ends, and without separators behind it.
 fn uncommented(mut text: &str) -> &str {
     const OPENING: [&str; 5] = ["<!--", "<![CDATA[", "//", "/*", "*/"];
     const CLOSING: [&str; 7] = ["-->", "]]>", "//", "/*", "*/", ";", ","];

@@ -92,7 +92,7 @@ fn written(text: &str) -> Vec<f64> {
             at += 1;
             continue;
         }
-        let before = Before(&characters[..at]);
+        let before = CharactersBefore(&characters[..at]);
         let (before, is_fraction) = before.without_point();
         let end = end_of(&characters, at);
         let number = match is_fraction {
@@ -105,17 +105,17 @@ fn written(text: &str) -> Vec<f64> {
     found
 }
 
-/// What stands before a number.
-struct Before<'c>(&'c [char]);
+/// The characters before a number.
+struct CharactersBefore<'c>(&'c [char]);
 
-impl<'c> Before<'c> {
+impl<'c> CharactersBefore<'c> {
     /// Without the point or comma of a number that has no digit before it, as in .99; and whether there is one.
-    fn without_point(self) -> (Before<'c>, bool) {
+    fn without_point(self) -> (CharactersBefore<'c>, bool) {
         match self.0 {
             [rest @ .., '.' | ',']
                 if !rest.last().is_some_and(|c| c.is_alphanumeric() || matches!(c, '.' | ')')) =>
             {
-                (Before(rest), true)
+                (CharactersBefore(rest), true)
             }
             _ => (self, false),
         }
