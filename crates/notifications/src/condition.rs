@@ -5,6 +5,7 @@
 //! first numbers of the new and the old text. A comparison with a field that has no value is false, so a condition holds
 //! only for what is known.
 
+use crate::kind::ChangeKind;
 use crate::message::Told;
 use crate::number::numbers;
 use serde_json::{Value, json};
@@ -284,7 +285,16 @@ impl Reader {
             () if comparison == Comparison::Contains && is_number => {
                 Err(format!("character {at}: only a text contains another"))
             }
-            () => Ok(Node::Compared(one, comparison, other)),
+            () => match (&one, &other) {
+                (Operand::Field("kind"), Operand::Text(kind))
+                | (Operand::Text(kind), Operand::Field("kind"))
+                    if comparison != Comparison::Contains =>
+                {
+                    ChangeKind::named(kind).map_err(|why| format!("character {at}: {why}"))?;
+                    Ok(Node::Compared(one, comparison, other))
+                }
+                _ => Ok(Node::Compared(one, comparison, other)),
+            },
         }
     }
 
@@ -386,6 +396,7 @@ mod tests {
             ("title = 'a", "character 9: the text has no closing '"),
             ("number < 15 & title = 'a'", "character 13: '&' has no meaning"),
             ("and number < 15", "character 1: \"and\" is no field"),
+            ("kind = 'changd'", "character 6: \"changd\" is no kind of change"),
         ] {
             let error = MessageCondition::parse(text).unwrap_err();
             assert!(error.starts_with(place), "{text:?}: {error}");

@@ -62,6 +62,10 @@ impl Glob {
         let text = text.trim();
         let pieces = || text.to_ascii_lowercase().split('*').map(encoded).collect();
         let wrong = |why: &str| Err(format!("{text:?} {why}; {FORMS}"));
+        let inner = text.split_once('{').and_then(|(_, rest)| rest.split_once('}'));
+        if inner.is_some_and(|(inner, _)| inner.contains(',')) {
+            return wrong("has alternatives in braces, which a glob has not: write an entry for each");
+        }
         let kind = match text {
             _ if text.starts_with('/') => GlobKind::PathOrPage(pieces()),
             _ if text.starts_with('*') && names_hosts(text) => {
@@ -189,9 +193,16 @@ mod tests {
 
     #[test]
     fn what_would_match_nothing_is_refused() {
-        for wrong in
-            ["", "pdf", "example.com", "example.com/a/*", "*.example.com", "*.co.uk.example.org", "https://"]
-        {
+        for wrong in [
+            "*.{jpg,png}",
+            "",
+            "pdf",
+            "example.com",
+            "example.com/a/*",
+            "*.example.com",
+            "*.co.uk.example.org",
+            "https://",
+        ] {
             let error = Glob::parse(wrong, &UrlRules::default()).unwrap_err();
             assert!(error.contains("https://example.com"), "{wrong}: {error}");
         }
