@@ -175,8 +175,9 @@ fn gets(document: &Value, daemon: &Daemon) -> Vec<(String, String)> {
     let candidates = each(&Value::Array(Some(waiting).filter(Value::is_object).into_iter().collect()), "id");
     let mut all = Vec::new();
     for (route, operations) in document["paths"].as_object().unwrap() {
-        // A ping is no read; and a search needs an index, which these worlds do not keep.
-        let others = ["/indexnow", "/websub/{id}", "/api/v1/search"];
+        // A ping is no read; a search needs an index, which these worlds do not keep; and `archived` tries mementos.
+        let others =
+            ["/indexnow", "/websub/{id}", "/api/v1/search", "/timegate/{url}", "/memento/{digits}/{url}"];
         if operations.get("get").is_none() || others.contains(&route.as_str()) {
             continue;
         }
@@ -204,8 +205,11 @@ fn gets(document: &Value, daemon: &Daemon) -> Vec<(String, String)> {
             }
             "/api/v1/version" | "/archived" => {
                 let (file, offset) = (&archived["warc_file"], &archived["warc_offset"]);
-                vec![format!("{route}?url={archived_url}&warc_file={file}&warc_offset={offset}")]
+                let of = format!("{route}?url={archived_url}");
+                vec![format!("{of}&warc_file={file}&warc_offset={offset}"), format!("{of}&at=9999999999")]
             }
+            "/api/v1/version-times" => vec![format!("{route}?url={archived_url}")],
+            "/timemap/link/{url}" => vec![format!("/timemap/link/{}", archived["url"].as_str().unwrap())],
             "/api/v1/cycles" => vec![route.clone(), format!("{route}?last=1")],
             "/assets/{name}" => {
                 ["main.js", "style.css", "icon.svg"].map(|name| format!("/assets/{name}")).into()

@@ -5,6 +5,8 @@ use crate::daemon::{Daemon, configure, world_of};
 use crate::harness::{World, count, succeeds, web};
 use recrawl_mockweb::Validators;
 use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 
 const ALL: &str = "[cycle]\npages = \"100%\"\n";
 
@@ -39,6 +41,43 @@ fn at(daemon: &Daemon, route: &str, url: &str, version: &Value) -> Answer {
     let (file, offset) = (&version["warc_file"], &version["warc_offset"]);
     let path = format!("{route}?{}&warc_file={file}&warc_offset={offset}", query(url));
     ask(&daemon.address, "GET", &path, false, "")
+}
+
+/// A response with its head, in lower case, and its body as bytes.
+struct Whole {
+    status: u16,
+    head: String,
+    body: Vec<u8>,
+}
+
+impl Whole {
+    fn field(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+    }
+}
+
+/// Asks as other programs do; `more` are header lines.
+fn get(daemon: &Daemon, path: &str, more: &str) -> Whole {
+    let mut stream = TcpStream::connect(&daemon.address).unwrap();
+    let host = &daemon.address;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\n{more}Connection: close\r\n\r\n").unwrap();
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).unwrap();
+    let end = bytes.windows(4).position(|part| part == b"\r\n\r\n").unwrap();
+    let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    Whole { status, head, body: bytes[end + 4..].to_vec() }
+}
+
+/// Address and date of each memento in a list of links, oldest first.
+fn mementos(links: &str) -> Vec<(String, String)> {
+    let links = links.split(", <").flat_map(|link| link.split(",\n<"));
+    let of = |link: &str| {
+        let (address, rest) = link.split_once('>')?;
+        let date = rest.split_once("datetime=\"")?.1.split('"').next()?;
+        Some((address.to_owned(), date.to_owned()))
+    };
+    links.filter_map(of).collect()
 }
 
 fn json(answer: &Answer) -> Value {
@@ -112,6 +151,123 @@ fn versions_are_those_of_recrawl_show() {
 }
 
 #[test]
+fn a_time_leads_to_the_same_version_everywhere() {
+    let world = crawled(4);
+    let url = several(&world).remove(0);
+    let daemon = Daemon::start(&world);
+    let versions = list(&daemon, &url, "")["versions"].as_array().unwrap().clone();
+    let listed = succeeds(world.run(&["show", &url, "--list"]));
+    let lines: Vec<&str> = listed.lines().map(|line| line.split_whitespace().nth(1).unwrap()).collect();
+    for (version, time) in versions.iter().zip(&lines) {
+        // Two versions of one second have one name.
+        let newest = versions.iter().find(|other| other["time"] == version["time"]).unwrap();
+        let shown = world.run(&["show", &url, "--at", time, "--html"]);
+        let said = String::from_utf8(shown.stderr).unwrap();
+        assert!(said.contains(&format!("version {}, of {time}, ", newest["number"])), "{said}");
+        let number = newest["number"].to_string();
+        let body = world.run(&["show", &url, "--version", &number, "--html"]).stdout;
+        assert_eq!(shown.stdout, body);
+        let as_json =
+            serde_json::from_str::<Value>(&succeeds(world.run(&["show", &url, "--at", time, "--json"])))
+                .unwrap();
+        let asked = ask(
+            &daemon.address,
+            "GET",
+            &format!("/api/v1/version?{}&at={}", query(&url), version["time"]),
+            false,
+            "",
+        );
+        assert_eq!((&as_json, &as_json["version"]["number"]), (&json(&asked), &newest["number"]));
+    }
+    let today = world.run(&["show", &url, "--at", "today"]);
+    assert!(String::from_utf8(today.stderr).unwrap().contains("version 1, of "));
+    let early = world.run(&["show", &url, "--at", "2001-02-03"]);
+    let said = String::from_utf8(early.stderr).unwrap();
+    let oldest = lines.last().unwrap();
+    assert!(
+        early.status.code() == Some(1)
+            && said.contains(&format!("the oldest that is archived is of {oldest}")),
+        "{said}"
+    );
+    let both = format!("/api/v1/version?{}&at=1&warc_file=1&warc_offset=7", query(&url));
+    assert_eq!(ask(&daemon.address, "GET", &both, false, "").status, 422);
+    daemon.stop();
+}
+
+#[test]
+fn other_programs_find_a_page_at_a_time() {
+    let world = crawled(4);
+    let url = several(&world).remove(0);
+    let daemon = Daemon::start(&world);
+    let base = format!("http://{}", daemon.address);
+    let path = |address: &str| address.strip_prefix(&base).unwrap_or_else(|| panic!("{address}")).to_owned();
+    let map = get(&daemon, &format!("/timemap/link/{url}"), "");
+    assert_eq!((map.status, map.field("content-type")), (200, Some("application/link-format")));
+    let all = mementos(&String::from_utf8(map.body).unwrap());
+    let mut times: Vec<u64> = list(&daemon, &url, "")["versions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|version| version["time"].as_u64().unwrap())
+        .collect();
+    times.dedup();
+    assert_eq!(all.len(), times.len());
+    for (address, date) in &all {
+        let gate = get(&daemon, &format!("/timegate/{url}"), &format!("Accept-Datetime: {date}\r\n"));
+        assert_eq!((gate.status, gate.field("location")), (302, Some(address.as_str())), "{}", gate.head);
+        assert_eq!(gate.field("vary"), Some("accept-datetime"));
+        let links = gate.field("link").unwrap();
+        assert!(
+            links.contains(&format!("<{url}>; rel=\"original\"")) && links.contains("rel=\"timemap\""),
+            "{links}"
+        );
+        assert!(mementos(links).iter().all(|memento| all.contains(memento)), "{links}");
+        let memento = get(&daemon, &path(address), "");
+        assert_eq!((memento.status, memento.field("memento-datetime")), (200, Some(date.as_str())));
+        assert_eq!(memento.field("content-disposition"), Some("attachment"));
+        assert!(memento.field("content-security-policy").unwrap().starts_with("sandbox; default-src 'none'"));
+        let digits: String = address.chars().skip(base.len() + "/memento/".len()).take(14).collect();
+        let [day, time] = [&digits[..8], &digits[8..]];
+        let at = format!(
+            "{}-{}-{}T{}:{}:{}Z",
+            &day[..4],
+            &day[4..6],
+            &day[6..],
+            &time[..2],
+            &time[2..4],
+            &time[4..]
+        );
+        assert_eq!(memento.body, world.run(&["show", &url, "--at", &at, "--html"]).stdout);
+    }
+    let newest = get(&daemon, &format!("/timegate/{url}"), "");
+    assert_eq!(newest.field("location"), Some(all.last().unwrap().0.as_str()));
+    let early =
+        get(&daemon, &format!("/timegate/{url}"), "Accept-Datetime: Thu, 31 May 2007 20:35:00 GMT\r\n");
+    assert_eq!(early.field("location"), Some(all[0].0.as_str()), "before the first comes the first");
+    let late = get(&daemon, &format!("/memento/20991231235959/{url}"), "");
+    assert_eq!((late.status, late.field("location")), (302, Some(all.last().unwrap().0.as_str())));
+    for wrong in ["yesterday", "2026-11-20"] {
+        let refused = get(&daemon, &format!("/timegate/{url}"), &format!("Accept-Datetime: {wrong}\r\n"));
+        assert!(
+            refused.status == 400 && String::from_utf8_lossy(&refused.body).contains("31 May 2007"),
+            "{wrong}"
+        );
+    }
+    for route in ["timegate", "timemap/link", "memento/20991231235959"] {
+        assert_eq!(get(&daemon, &format!("/{route}/http://unknown.example/"), "").status, 404);
+        assert_eq!(get(&daemon, &format!("/{route}/no-url"), "").status, 422);
+    }
+    assert_eq!(get(&daemon, &format!("/memento/2026/{url}"), "").status, 400);
+    // Behind a proxy.
+    let proxied = "X-Forwarded-Proto: https\r\nX-Forwarded-Prefix: /watch/\r\n";
+    let gate = get(&daemon, &format!("/timegate/{url}"), proxied);
+    assert!(
+        gate.field("location").unwrap().starts_with(&format!("https://{}/watch/memento/", daemon.address))
+    );
+    daemon.stop();
+}
+
+#[test]
 fn nothing_is_read_but_what_the_record_of_the_page_leads_to() {
     let world = crawled(4);
     let [url, other] = &several(&world)[..2] else { panic!("two pages") };
@@ -169,6 +325,16 @@ fn a_page_that_was_taken_down_has_no_version_at_any_place() {
         }
     };
     gone(&daemon);
+    for route in ["timegate", "timemap/link", "memento/20991231235959"] {
+        let refused = get(&daemon, &format!("/{route}/{url}"), "");
+        assert!(
+            refused.status == 404 && String::from_utf8_lossy(&refused.body).contains("taken down"),
+            "{route}"
+        );
+    }
+    let as_of = format!("/api/v1/version-times?{}", query(&url));
+    assert_eq!(ask(&daemon.address, "GET", &as_of, false, "").status, 404);
+    assert!(!world.run(&["show", &url, "--at", "today"]).status.success());
     let after = list(&daemon, &url, "");
     assert_eq!(
         (&after["missing"]["none"], &after["versions"]),

@@ -157,7 +157,55 @@ describe("the archived versions of a page", () => {
     await page.keyboard.press("ArrowRight");
     await shown.locator("ins", { hasText: `${VERSIONS - 1}` }).waitFor();
     assert.equal(await figure(page, "version_texts").textContent(), "1 word added, 1 removed.");
+    await page.keyboard.press("ArrowRight");
+    const sides = shown.locator("table.sides tbody tr:has(ins)");
+    await sides.waitFor();
+    for (const [at, tag] of ["del", "ins"].entries()) {
+      const changed = sides.locator("td").nth(at).locator(tag);
+      assert.equal(await changed.textContent(), `${VERSIONS - 2 + at}`);
+    }
+    assert.equal(await sides.locator("td").nth(0).locator("ins").count(), 0);
     await done();
+  });
+
+  it("are found by their day, by keyboard, and by any date", async () => {
+    const expected = [/status of 404 /];
+    const { page, done } = await open(chromium.context, crawl.origin, hashOf("/attack"), { expected });
+    const days = page.getByRole("group", { name: "Days with a version" });
+    const day = days.getByRole("button");
+    await day.first().waitFor();
+    const counts = (await day.evaluateAll((all) => all.map((one) => one.ariaLabel))).map((label) => label.split(", "));
+    assert.equal(counts.reduce((sum, [, versions]) => sum + Number.parseInt(versions, 10), 0), VERSIONS);
+    assert.equal(counts.at(-1)[2], "words changed");
+    await day.last().focus();
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("Enter");
+    const shown = page.locator(".archived");
+    await shown.getByText(`Visit number ${VERSIONS} of a page`).waitFor();
+    assert.match(await page.evaluate(() => document.activeElement.textContent), /^Version of \d/);
+    await page.getByLabel("As of").fill("2001-02-03");
+    await page.getByRole("button", { name: "Show", exact: true }).click();
+    await shown.getByText("no version is so old; the oldest that is archived is of ").waitFor();
+    await page.getByLabel("As of").fill("2999-01-01");
+    await page.getByRole("button", { name: "Show", exact: true }).click();
+    await shown.getByText(`Visit number ${VERSIONS} of a page`).waitFor();
+    await done();
+  });
+
+  it("are downloads for other programs, and no scripts", async () => {
+    const gate = await fetch(`${crawl.origin}/timegate/${crawl.site}/attack`, { redirect: "manual" });
+    const memento = gate.headers.get("location");
+    const page = await chromium.context.newPage();
+    const events = watch(page);
+    // A browser downloads it instead of showing it.
+    await assert.rejects(page.goto(memento), /Download is starting|ERR_ABORTED/);
+    await page.goto(`${crawl.origin}/`);
+    await page.evaluate((src) => {
+      for (const tag of ["script", "iframe", "img"]) document.body.append(Object.assign(document.createElement(tag), { src }));
+    }, memento);
+    await page.waitForTimeout(LONG_ENOUGH);
+    assert.deepEqual([events.dialogs, events.windows, crawl.trapped], [[], [], []]);
+    await page.close();
   });
 
   it("are text where the site sent text, and nothing where it sent an image", async () => {
@@ -188,9 +236,9 @@ describe("the archived versions of a page", () => {
 
   it("axe finds nothing, in both themes, wide and narrow", async () => {
     const { page, done } = await look("/attack");
-    for (const kind of ["Text", "Page", "Headers", "Difference to the version before"]) {
+    for (const kind of ["Text", "Page", "Headers", "Difference to the version before", "Both side by side"]) {
       await choose(page, kind);
-      await page.locator(".archived :is(pre, iframe)").waitFor();
+      await page.locator(".archived :is(pre, iframe, table)").waitFor();
       for (const [colorScheme, width] of ["light", "dark"].flatMap((theme) => [1280, 360].map((width) => [theme, width]))) {
         await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
         await page.setViewportSize({ width, height: 800 });

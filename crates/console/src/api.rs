@@ -8,6 +8,7 @@ pub mod formula;
 mod health;
 mod improve;
 mod list;
+mod memento;
 mod overview;
 mod page;
 mod page_change;
@@ -55,8 +56,12 @@ fn routes() -> OpenApiRouter<Arc<Console>> {
         .routes(routes!(page_change::feed_atom))
         .routes(routes!(search::search))
         .routes(routes!(version::versions))
+        .routes(routes!(version::times))
         .routes(routes!(version::version))
         .routes(routes!(version::archived))
+        .routes(routes!(memento::timegate))
+        .routes(routes!(memento::timemap))
+        .routes(routes!(memento::memento))
         .routes(routes!(event::events))
         .routes(routes!(formula::formulas))
         .routes(routes!(formula::check))

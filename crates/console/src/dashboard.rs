@@ -33,6 +33,7 @@ pub const ASSETS: &[Asset] = &[
     asset!("bands.js", SCRIPT),
     asset!("bursts.js", SCRIPT),
     asset!("changes.js", SCRIPT),
+    asset!("calendar.js", SCRIPT),
     asset!("chart.js", SCRIPT),
     asset!("control.js", SCRIPT),
     asset!("cycle.js", SCRIPT),

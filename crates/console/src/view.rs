@@ -50,7 +50,9 @@ pub use status::{
     HostNow, HostState, NextRound, Promise, PromiseFigures, SeedsRefused, State, Status, TargetFigures,
     VaultFigures,
 };
-pub use version::{NoVersion, OneVersion, Version, VersionContent, VersionList, VersionQuery};
+pub use version::{
+    MementoList, NoVersion, OneVersion, RawVersion, Version, VersionContent, VersionList, VersionQuery, Which,
+};
 
 use serde_json::Value;
 
@@ -167,6 +169,18 @@ pub trait CrawlView: Send + Sync {
     /// # Errors
     /// As [`CrawlView::version`], or if it is no text.
     fn archived(&self, version: &OneVersion) -> Result<String, Refusal>;
+
+    /// The times of a page's archived versions.
+    ///
+    /// # Errors
+    /// If the URL is invalid, or the page is unknown or has no version.
+    fn mementos(&self, url: &str) -> Result<MementoList, Refusal>;
+
+    /// One version as it was received.
+    ///
+    /// # Errors
+    /// As [`CrawlView::version`], or if it is too long.
+    fn raw(&self, version: &OneVersion) -> Result<RawVersion, Refusal>;
 
     /// Operator decisions in force.
     ///

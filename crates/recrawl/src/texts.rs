@@ -13,7 +13,9 @@ mod unified;
 mod versions;
 
 pub use contents::Archived;
-pub use page::{ArchivedPage, MAX_VERSIONS, markdown_of, media_type, titled_text};
+pub use page::{
+    ArchivedPage, FoundVersion, MAX_VERSIONS, WhichVersion, markdown_of, media_type, titled_text,
+};
 pub use unified::unified;
 pub use versions::{Places, Version, Versions, extracted, inert_body, page_fields, read, text_of, written};
 

@@ -51,6 +51,12 @@ fn complete(mut described: OpenApi) -> OpenApi {
         .description(Some(DESCRIPTION))
         .license(Some(LicenseBuilder::new().name("Apache-2.0 OR MIT").build()))
         .build();
+    // The router's sign of a variable that may have slashes.
+    for path in described.paths.paths.keys().filter(|path| path.contains("{*")).cloned().collect::<Vec<_>>() {
+        if let Some(item) = described.paths.paths.remove(&path) {
+            described.paths.paths.insert(path.replace("{*", "{"), item);
+        }
+    }
     // Relative to the document, which a proxy may serve at a sub-path.
     described.servers = Some(vec![Server::new(".")]);
     let bearer = HttpBuilder::new()

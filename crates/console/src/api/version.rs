@@ -4,7 +4,9 @@ use super::list::cursor;
 use super::read::{Named, Params, name_of_something};
 use crate::console::Console;
 use crate::problem::Problem;
-use crate::view::{MAX_VERSION_ROWS, OneVersion, VersionContent, VersionList, VersionQuery};
+use crate::view::{
+    MAX_VERSION_ROWS, MementoList, OneVersion, VersionContent, VersionList, VersionQuery, Which,
+};
 use axum::Json;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
@@ -47,6 +49,27 @@ pub async fn versions(
     console.ask(move |view| view.versions(&query)).await.map(Json)
 }
 
+/// Query of the times of all versions.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct TimesParams {
+    /// URL, percent-encoded.
+    #[param(value_type = Named, inline)]
+    url: String,
+}
+
+/// The times of the archived versions of a page, newest first: the last 1000. No body is read.
+#[utoipa::path(get, path = "/api/v1/version-times", tag = "look", params(TimesParams),
+    responses((status = 200, description = "Times", body = MementoList)))]
+pub async fn times(
+    State(console): State<Arc<Console>>,
+    Params(TimesParams { url }): Params<TimesParams>,
+) -> Result<Json<MementoList>, Problem> {
+    let url = name_of_something("url", url)?;
+    console.ask(move |view| view.mementos(&url)).await.map(Json)
+}
+
 /// Query of one version.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -55,16 +78,27 @@ pub struct VersionParams {
     /// URL, percent-encoded.
     #[param(value_type = Named, inline)]
     url: String,
-    /// `warc_file` of the version.
-    warc_file: u32,
+    /// `warc_file` of the version; with `warc_offset`, or else pass `at`.
+    warc_file: Option<u32>,
     /// `warc_offset` of the version.
-    warc_offset: u64,
+    warc_offset: Option<u64>,
+    /// The newest version that is not after this time, in seconds since 1970.
+    #[param(maximum = 9007199254740991u64)]
+    at: Option<u64>,
 }
 
 impl VersionParams {
     fn checked(self) -> Result<OneVersion, Problem> {
-        let VersionParams { url, warc_file, warc_offset } = self;
-        Ok(OneVersion { url: name_of_something("url", url)?, warc_file, warc_offset })
+        let VersionParams { url, warc_file, warc_offset, at } = self;
+        let which = match (warc_file, warc_offset, at) {
+            (Some(warc_file), Some(warc_offset), None) => Which::Place { warc_file, warc_offset },
+            (None, None, Some(time)) => Which::At(time),
+            _ => {
+                let todo = "pass warc_file and warc_offset, or at";
+                return Err(Problem::invalid("query", "no version is named, or two are", todo));
+            }
+        };
+        Ok(OneVersion { url: name_of_something("url", url)?, which })
     }
 }
 

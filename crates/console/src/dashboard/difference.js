@@ -13,6 +13,45 @@ export function difference(texts, label, key = "texts") {
   ];
 }
 
+/** The same with the older text on the left, and the newer one on the right, line by line where they are the same. */
+export function beside(texts, label, key) {
+  if (texts.none !== undefined) return difference(texts, label, key);
+  const cell = (side) => h("td", {}, side);
+  const sides = [texts.older, texts.newer];
+  return [
+    h("p", { class: "quiet" }, amounts(texts, key)),
+    h(
+      "table",
+      { class: "diff sides" },
+      h("caption", {}, label),
+      h("thead", {}, h("tr", {}, sides.map(({ time }) => h("th", { scope: "col" }, seconds(time))))),
+      h("tbody", {}, rowsOf(texts.parts).map(([older, newer]) => h("tr", {}, cell(older), cell(newer)))),
+    ),
+  ];
+}
+
+/** The two cells of each row. */
+function rowsOf(parts) {
+  const rows = [[[], []]];
+  const both = (make) => rows.at(-1).forEach((side) => side.push(make()));
+  const end = () => rows.push([[], []]);
+  for (const each of parts) {
+    if (each.kind === "removed") rows.at(-1)[0].push(part(each));
+    else if (each.kind === "added") rows.at(-1)[1].push(part(each));
+    else if (each.kind === "skipped") {
+      end();
+      both(() => part(each));
+      end();
+    } else {
+      for (const line of each.text.split(/(?<=\n)/)) {
+        both(() => line);
+        if (line.endsWith("\n")) end();
+      }
+    }
+  }
+  return rows.filter(([older, newer]) => older.length + newer.length > 0);
+}
+
 function amounts({ words_added: added, words_removed: removed, is_cut: isCut }, key) {
   const said =
     added + removed === 0

@@ -1,7 +1,8 @@
 // The archived versions of a page: a list, and one of them as text, page, headers or difference.
 
 import { ask, query } from "./api.js";
-import { difference } from "./difference.js";
+import { calendar } from "./calendar.js";
+import { beside, difference } from "./difference.js";
 import { h, inUse, loading, panel, problem, say, show } from "./dom.js";
 import { bytes, count, seconds } from "./format.js";
 import { Table } from "./table.js";
@@ -11,7 +12,11 @@ const KINDS = [
   ["page", "Page"],
   ["headers", "Headers"],
   ["difference", "Difference to the version before"],
+  ["beside", "Both side by side"],
 ];
+
+/** How the API names a version. */
+const placeOf = ({ warc_file, warc_offset }) => ({ warc_file, warc_offset });
 
 const name = ({ warc_file: file, warc_offset: offset }) => `${file}-${offset}`;
 
@@ -31,7 +36,8 @@ export function versions(url, signal) {
   const opened = shown(url, signal);
   const wrong = h("div");
   const older = h("p", { class: "actions" }, more);
-  const element = panel("Archived versions", table.element, why, older, wrong, opened.element);
+  const strip = calendar(url, signal, (at) => opened.open({ at }));
+  const element = panel("Archived versions", strip.element, table.element, why, older, wrong, opened.element);
   more.hidden = why.hidden = element.hidden = true;
   let [rows, next] = [[], null];
 
@@ -58,8 +64,10 @@ export function versions(url, signal) {
       version.content_type,
       bytes(version.bytes),
       words(version.words_changed),
-      { text: "Show", label: `Show version ${version.number}`, act: () => opened.open(version) },
+      { text: "Show", label: `Show version ${version.number}`, act: () => opened.open(placeOf(version), version.time) },
     ]);
+    strip.mark(rows);
+    if (!cursor) strip.load(rows);
     more.hidden = next === null;
     why.hidden = list.missing === null;
     const what = rows.length > 0 ? "Older versions cannot be shown" : "Nothing to show";
@@ -86,7 +94,7 @@ function shown(url, signal) {
   element.hidden = true;
   let [version, read] = [null, null];
   const chosen = () => element.querySelector("input:checked").value;
-  const place = () => query("archived", { url, warc_file: version.warc_file, warc_offset: version.warc_offset });
+  const place = () => query("archived", { url, ...version });
 
   /** Text, headers and difference are read once. */
   const parts = () => (read ??= ask(place().replace("archived", "api/v1/version"), { signal }));
@@ -99,6 +107,7 @@ function shown(url, signal) {
         read = null;
         throw refusal;
       });
+      if (asked === version) say(heading, `Version of ${seconds(found.version.time)}`);
       const elements = SHOWN[kind](found, place());
       // Another choice was made meanwhile.
       return asked === version && kind === chosen() ? elements : [...content.childNodes];
@@ -107,9 +116,9 @@ function shown(url, signal) {
 
   return {
     element,
-    open: (opened) => {
+    open: (opened, time) => {
       [version, read] = [opened, null];
-      say(heading, `Version of ${seconds(opened.time)}`);
+      say(heading, time ? `Version of ${seconds(time)}` : "Version");
       if (!element.querySelector("input:checked")) element.querySelector("input").checked = true;
       element.hidden = false;
       render();
@@ -133,6 +142,7 @@ const SHOWN = {
       : [pre(text, "Text of the version"), isCut ? h("p", { class: "quiet" }, "Truncated.") : null].filter(Boolean),
   headers: ({ headers }) => [pre(headers, "Headers of the version")],
   difference: ({ difference: texts }) => difference(texts, "Difference to the version before", "version_texts"),
+  beside: ({ difference: texts }) => beside(texts, "Both versions side by side", "version_texts"),
   // The frame has no origin: nothing in it can run, ask anybody or reach this page.
   page: ({ no_text: missing }, place) =>
     missing

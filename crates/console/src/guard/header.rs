@@ -18,27 +18,34 @@ const HEADERS: &[(&str, &str)] = &[
     ("cross-origin-resource-policy", "same-origin"),
 ];
 
-/// Headers of one path that differ; without a value, the header is left out.
+/// Headers of one path, or of all below it, that differ; without a value, the header is left out.
 type Differing = (&'static str, &'static [(&'static str, Option<&'static str>)]);
 
 /// Paths that need other headers.
-const OF_PATHS: &[Differing] = &[(
-    // What sites wrote. It has no origin of its own, runs and loads nothing, and only the dashboard may frame it.
-    "/archived",
-    &[
-        (
-            "content-security-policy",
-            Some(
-                "sandbox; default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; \
+const OF_PATHS: &[Differing] = &[
+    (
+        // What sites wrote. It has no origin of its own, runs and loads nothing, and only the dashboard may frame it.
+        "/archived",
+        &[
+            (
+                "content-security-policy",
+                Some(
+                    "sandbox; default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; \
                  frame-ancestors 'self'",
+                ),
             ),
-        ),
-        ("x-frame-options", Some("SAMEORIGIN")),
-        // A browser refuses to open a sandboxed document that has this header. Without an origin it has no opener.
-        ("cross-origin-opener-policy", None),
-        ("x-dns-prefetch-control", Some("off")),
-    ],
-)];
+            ("x-frame-options", Some("SAMEORIGIN")),
+            // A browser refuses to open a sandboxed document that has this header. Without an origin it has no opener.
+            ("cross-origin-opener-policy", None),
+            ("x-dns-prefetch-control", Some("off")),
+        ],
+    ),
+    // A download of what sites wrote. A browser that shows it runs and loads nothing of it.
+    (
+        "/memento/",
+        &[("content-security-policy", Some("sandbox; default-src 'none'; frame-ancestors 'none'"))],
+    ),
+];
 
 /// Adds the headers. Clients must revalidate the page, its assets and the feed, and must not store anything
 /// else.
@@ -46,7 +53,10 @@ pub fn harden(path: &str, headers: &mut HeaderMap) {
     for (name, value) in HEADERS {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
-    let differing = OF_PATHS.iter().filter(|(of, _)| *of == path).flat_map(|(_, headers)| *headers);
+    let differing = OF_PATHS
+        .iter()
+        .filter(|(of, _)| *of == path || of.ends_with('/') && path.starts_with(of))
+        .flat_map(|(_, headers)| *headers);
     for (name, value) in differing {
         match value {
             Some(value) => headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value)),

@@ -473,7 +473,11 @@ impl CrawlView for MadeUp {
     }
 
     fn version(&self, version: &OneVersion) -> Result<VersionContent, Refusal> {
-        if (version.warc_file, version.warc_offset) != (1, 7) {
+        let is_known = match version.which {
+            Which::Place { warc_file, warc_offset } => (warc_file, warc_offset) == (1, 7),
+            Which::At(time) => time >= one_version().time,
+        };
+        if !is_known {
             return Err(Refusal::NotFound(format!(
                 "{}: no archived version of the page begins there",
                 version.url
@@ -492,6 +496,19 @@ impl CrawlView for MadeUp {
 
     fn archived(&self, version: &OneVersion) -> Result<String, Refusal> {
         self.version(version).map(|_| "<!doctype html><p>words".into())
+    }
+
+    fn mementos(&self, url: &str) -> Result<MementoList, Refusal> {
+        self.page(&OnePage { url: url.into(), formula: None })?;
+        let now = one_version().time;
+        Ok(MementoList { url: url.into(), times: vec![now, now - 10, now - 20, now - 30] })
+    }
+
+    fn raw(&self, version: &OneVersion) -> Result<RawVersion, Refusal> {
+        let VersionContent { url, version, .. } = self.version(version)?;
+        let head = b"HTTP/1.1 200 OK\r\nContent-Type: text/javascript\r\nSet-Cookie: a=b\r\n".to_vec();
+        let body = b"alert(1)".to_vec();
+        Ok(RawVersion { url, time: version.time, status: 200, head, body, target: None })
     }
 
     fn controls(&self) -> Result<Controls, Refusal> {

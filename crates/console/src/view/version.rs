@@ -20,10 +20,48 @@ pub struct VersionQuery {
 pub struct OneVersion {
     /// URL. Untrusted.
     pub url: String,
-    /// [`Version::warc_file`]. Untrusted.
-    pub warc_file: u32,
-    /// [`Version::warc_offset`]. Untrusted.
-    pub warc_offset: u64,
+    /// Untrusted.
+    pub which: Which,
+}
+
+/// How a version is named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// By its place.
+    Place {
+        /// [`Version::warc_file`].
+        warc_file: u32,
+        /// [`Version::warc_offset`].
+        warc_offset: u64,
+    },
+    /// The newest that is not after this second since 1970.
+    At(u64),
+}
+
+/// The times of a page's archived versions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct MementoList {
+    /// Canonical URL of the page.
+    pub url: String,
+    /// Seconds since 1970, newest first, each once. There is one.
+    pub times: Vec<u64>,
+}
+
+/// A response as it was received.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawVersion {
+    /// Canonical URL of the page.
+    pub url: String,
+    /// Time of the fetch, in seconds since 1970.
+    pub time: u64,
+    /// HTTP status.
+    pub status: u16,
+    /// Status line and headers, as archived. Untrusted.
+    pub head: Vec<u8>,
+    /// The body. Untrusted.
+    pub body: Vec<u8>,
+    /// The canonical URL to which it redirects.
+    pub target: Option<String>,
 }
 
 /// A part of the list of a page's archived versions.

@@ -26,6 +26,17 @@ fn age_at(text: &str, now: Duration) -> Result<Span, String> {
     }
 }
 
+/// The last second, since 1970, of a time written in the same way: of a day its end.
+pub fn until(text: &str) -> Result<u64, String> {
+    until_at(text, SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default())
+}
+
+fn until_at(text: &str, now: Duration) -> Result<u64, String> {
+    let began = now.saturating_sub(age_at(text, now)?.0).as_secs();
+    let is_day = matches!(text, "today" | "yesterday") || text.len() == 10 && since_1970(text).is_some();
+    Ok(if is_day { began + DAY - 1 } else { began })
+}
+
 /// The time since 1970 of a day, or of an RFC 3339 time in UTC.
 pub fn since_1970(text: &str) -> Option<Duration> {
     let whole = if text.len() == 10 { format!("{text}T00:00:00Z") } else { text.to_owned() };
@@ -52,6 +63,16 @@ mod tests {
         }
         for wrong in ["", "last week", "2026-13-01", "5"] {
             assert!(age_at(wrong, now).unwrap_err().contains("2026-01-31T12:00:00Z"), "{wrong}");
+            assert_eq!(until_at(wrong, now).unwrap_err(), age_at(wrong, now).unwrap_err());
+        }
+        for (text, second) in [
+            ("today", 3 * DAY - 1),
+            ("yesterday", 2 * DAY - 1),
+            ("1970-01-02", 2 * DAY - 1),
+            ("1970-01-03T01:00:00Z", 2 * DAY + 3600),
+            ("2 h", 2 * DAY + 3610 - 7200),
+        ] {
+            assert_eq!(until_at(text, now), Ok(second), "{text}");
         }
     }
 }

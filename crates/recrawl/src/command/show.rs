@@ -4,7 +4,10 @@ use super::{print, print_json, write_bytes};
 use crate::cli::{ShowArgs, Where};
 use crate::report::explain::unknown;
 use crate::report::versions;
-use crate::texts::{ArchivedPage, MAX_VERSIONS, Missing, Text, Version, markdown_of, media_type, unified};
+use crate::texts::{
+    ArchivedPage, FoundVersion, MAX_VERSIONS, Missing, Text, Version, WhichVersion, markdown_of, media_type,
+    unified,
+};
 use recrawl_archive::timestamp;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
@@ -43,26 +46,11 @@ impl ArchivedPage {
         failure(&self.url.to_string(), missing)
     }
 
-    /// Version number `n`, from 1.
-    fn version(&self, n: u32) -> Result<Version, Failure> {
-        let mut known = 0;
-        for version in self.versions().take((n as usize).min(MAX_VERSIONS)) {
-            let version = version.map_err(|missing| match known {
-                0 => self.failure(&missing),
-                known => Failure::Work(format!("{}: version {}: {}", self.url, known + 1, missing.why)),
-            })?;
-            known += 1;
-            if known == n {
-                return Ok(version);
-            }
-        }
-        Err(match known {
-            0 => self.failure(&self.none(now())),
-            _ if known as usize == MAX_VERSIONS => {
-                Failure::Work(format!("{}: version {n}: only the last {MAX_VERSIONS} are shown", self.url))
-            }
-            _ => Failure::Work(format!("{}: version {n}: only {known} archived", self.url)),
-        })
+    /// A version, and where it is among the others.
+    fn version(&self, which: WhichVersion) -> Result<(FoundVersion, Version), Failure> {
+        let found = self.find(which, now()).map_err(|missing| self.failure(&missing))?;
+        let version = self.read(found.place.at, self.settings.max_archived_body());
+        Ok((found, version.map_err(|missing| self.failure(&missing))?))
     }
 
     fn shown(&self, version: &Version) -> Result<Text, Failure> {
@@ -89,7 +77,7 @@ impl ArchivedPage {
 /// As [`archived`], or that it is no text.
 pub fn last_markdown(at: &Where, url: &str) -> Result<String, Failure> {
     let page = archived(at, url)?;
-    let version = page.version(1)?;
+    let (_, version) = page.version(WhichVersion::Number(1))?;
     let written = markdown_of(&version, &page.url, &page.settings, PageExtent::Main);
     written.map(|page| page.text).map_err(|why| page.failure(&why))
 }
@@ -107,12 +95,19 @@ pub fn run(args: &ShowArgs) -> Result<(), Failure> {
     if args.list {
         return list(&page);
     }
-    let version = page.version(args.version)?;
+    let which = args.until.map_or(WhichVersion::Number(args.version as usize), WhichVersion::Until);
+    let (FoundVersion { number, place, newer }, version) = page.version(which)?;
+    if args.until.is_some() && !args.json {
+        let of = |time: u64| timestamp(time * 1000);
+        let until =
+            newer.map_or("the newest".into(), |newer| format!("replaced by that of {}", of(newer.time)));
+        eprintln!("version {number}, of {}, {until}", of(place.time));
+    }
     if version.answer.is_cut {
         tracing::warn!("the body is longer than fetch.max_body and render.max_document, and shown in part");
     }
     if args.json {
-        return print_json(&versions::content(&page, args.version as usize, &version));
+        return print_json(&versions::content(&page, number, &version));
     }
     if args.html {
         return write_bytes(version.answer.document());
@@ -127,9 +122,10 @@ pub fn run(args: &ShowArgs) -> Result<(), Failure> {
     if !args.diff {
         return print(text.text);
     }
-    let before = page.shown(&page.version(args.version + 1)?)?;
+    let (_, before) = page.version(WhichVersion::Number(number + 1))?;
+    let before = page.shown(&before)?;
     if before.text == text.text {
-        let (number, last) = (args.version, last_change(&page, args.version as usize, &text.text));
+        let last = last_change(&page, number, &text.text);
         tracing::warn!("the texts of versions {number} and {} are the same; {last}", number + 1);
         return Ok(());
     }
@@ -176,7 +172,7 @@ fn list(page: &ArchivedPage) -> Result<(), Failure> {
     }
     newer.map_or(Ok(()), |(line, _)| print(line))?;
     match known {
-        0 => page.version(1).map(|_| ()),
+        0 => page.version(WhichVersion::Number(1)).map(|_| ()),
         MAX_VERSIONS => print(format!("      only the last {MAX_VERSIONS} versions are shown")),
         _ => Ok(()),
     }

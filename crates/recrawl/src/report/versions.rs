@@ -1,6 +1,6 @@
 //! The archived versions of a page, for commands and for the console.
 
-use crate::texts::{ArchivedPage, MAX_VERSIONS, Missing, Text, Version, Versions, document_of};
+use crate::texts::{ArchivedPage, MAX_VERSIONS, Missing, Text, Version, Versions, WhichVersion, document_of};
 use recrawl_console::view::{self, NoVersion, Refusal, VersionContent, VersionList, VersionQuery};
 use recrawl_notifications::message::cut;
 use recrawl_types::ArchivePosition;
@@ -27,9 +27,9 @@ pub fn fill(
         None => (0, page.visited.content.archive),
         Some(cursor) => {
             let bad = || Refusal::invalid("cursor", "unknown cursor", "omit it to start over");
-            let (number, version) =
-                page.version_at(position(cursor).ok_or_else(bad)?, 0).map_err(|_| bad())?;
-            (number - 1, Some(version.at))
+            let at = WhichVersion::At(position(cursor).ok_or_else(bad)?);
+            let found = page.find(at, now).map_err(|_| bad())?;
+            (found.number - 1, Some(found.place.at))
         }
     };
     let max_body = page.settings.max_archived_body();

@@ -3,10 +3,12 @@
 use super::shared_state::SharedState;
 use crate::report::explain::unknown;
 use crate::report::versions::{content, fill, why_not};
-use crate::texts::{ArchivedPage, Missing, Version, inert_body};
+use crate::texts::{ArchivedPage, Missing, Version, WhichVersion, inert_body};
 use recrawl_archive::timestamp;
-use recrawl_console::view::{OneVersion, Refusal, VersionContent, VersionList, VersionQuery};
-use recrawl_types::{ArchivePosition, CanonicalUrl};
+use recrawl_console::view::{
+    MementoList, OneVersion, RawVersion, Refusal, VersionContent, VersionList, VersionQuery, Which,
+};
+use recrawl_types::{ArchivePosition, CanonicalUrl, UrlRules};
 
 /// Maximum bytes of a body that becomes a document. The rest is left out.
 const MAX_SHOWN_BODY: usize = 1 << 20;
@@ -71,6 +73,42 @@ pub fn document(shared: &SharedState, asked: &OneVersion) -> Result<String, Refu
     ))
 }
 
+/// The times of the versions, newest first. The chain ends where one cannot be read.
+pub fn times(shared: &SharedState, url: &str) -> Result<MementoList, Refusal> {
+    let (url, found) = page(shared, url)?;
+    let not_found = |missing: Missing| Refusal::NotFound(format!("{url}: {}", missing.why));
+    let page = found.map_err(not_found)?;
+    let mut times: Vec<u64> = page.places().map_while(|place| Some(place.ok()?.time)).collect();
+    // Two versions of one second have one name: it is that of the newer.
+    times.dedup();
+    if times.is_empty() {
+        let why = page.places().find_map(Result::err).unwrap_or_else(|| page.none(shared.now()));
+        return Err(not_found(why));
+    }
+    Ok(MementoList { url: url.to_string(), times })
+}
+
+/// One version as it was received.
+pub fn raw(shared: &SharedState, asked: &OneVersion) -> Result<RawVersion, Refusal> {
+    let (ArchivedPage { url, .. }, _, Version { answer, .. }) = version(shared, asked, None)?;
+    if answer.body.len() < answer.body_bytes as usize {
+        let what =
+            format!("{url}: the archived body has {} bytes, more than fetch.max_body", answer.body_bytes);
+        return Err(Refusal::conflict(what, "raise fetch.max_body and run `recrawl reload`"));
+    }
+    let is_redirect = (300..400).contains(&answer.status());
+    let target = answer.http_field("Location").filter(|_| is_redirect);
+    let target = target.and_then(|target| UrlRules::keep_all().join(&url.to_url(), &target).ok());
+    Ok(RawVersion {
+        time: answer.time(),
+        status: answer.status(),
+        head: answer.http_head().to_vec(),
+        url: url.to_string(),
+        target: target.map(|target| target.to_string()),
+        body: answer.body,
+    })
+}
+
 /// A version that the page's record leads to, its body read up to a limit, or as far as a text is read.
 fn version(
     shared: &SharedState,
@@ -80,8 +118,14 @@ fn version(
     let (url, found) = page(shared, &asked.url)?;
     let not_found = |missing: Missing| Refusal::NotFound(format!("{url}: {}", missing.why));
     let page = found.map_err(not_found)?;
-    let at = ArchivePosition { file: asked.warc_file, offset: asked.warc_offset };
+    let which = match asked.which {
+        Which::Place { warc_file: file, warc_offset: offset } => {
+            WhichVersion::At(ArchivePosition { file, offset })
+        }
+        Which::At(time) => WhichVersion::Until(time),
+    };
+    let found = page.find(which, shared.now()).map_err(not_found)?;
     let max_body = max_body.unwrap_or_else(|| page.settings.max_archived_body());
-    let (number, version) = page.version_at(at, max_body).map_err(not_found)?;
-    Ok((page, number, version))
+    let version = page.read(found.place.at, max_body).map_err(not_found)?;
+    Ok((page, found.number, version))
 }

@@ -12,9 +12,10 @@ use recrawl_console::CrawlView;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{
     Accepted, Actor, CandidateDocument, Change, Controls, Decision, Delivery, Errors, EventList, Forecasted,
-    FormulaCheck, Formulas, HistoryQuery, HostList, HostQuery, Improve, IndexNow, Meters, OnePage,
-    OneVersion, PageChangeList, PageChangeQuery, PageList, PageQuery, Pinged, RankChanges, Recent, Savings,
-    SearchList, SearchQuery, Status, Verification, VersionContent, VersionList, VersionQuery, WhatIf,
+    FormulaCheck, Formulas, HistoryQuery, HostList, HostQuery, Improve, IndexNow, MementoList, Meters,
+    OnePage, OneVersion, PageChangeList, PageChangeQuery, PageList, PageQuery, Pinged, RankChanges,
+    RawVersion, Recent, Savings, SearchList, SearchQuery, Status, Verification, VersionContent, VersionList,
+    VersionQuery, WhatIf,
 };
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::operator::control::Mark;
@@ -128,6 +129,14 @@ impl CrawlView for View {
 
     fn archived(&self, version: &OneVersion) -> Result<String, Refusal> {
         versions::document(&self.0, version)
+    }
+
+    fn mementos(&self, url: &str) -> Result<MementoList, Refusal> {
+        versions::times(&self.0, url)
+    }
+
+    fn raw(&self, version: &OneVersion) -> Result<RawVersion, Refusal> {
+        versions::raw(&self.0, version)
     }
 
     fn controls(&self) -> Result<Controls, Refusal> {

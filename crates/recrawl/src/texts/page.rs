@@ -1,6 +1,6 @@
 //! One page and its archive, for `recrawl show`, `recrawl page test` and the console.
 
-use super::versions::{Places, read, titled_text_of, written};
+use super::versions::{Place, Places, read, titled_text_of, written};
 use super::{Missing, Text, Version, Versions, is_given_out, missing, none_before};
 use recrawl_archive::answer::Answer;
 use recrawl_archive::{ArchiveReader, opener, timestamp};
@@ -11,6 +11,26 @@ use std::sync::Arc;
 
 /// Versions of a page that are read at most. Each is a read at another place of the disk.
 pub const MAX_VERSIONS: usize = 1000;
+
+/// How one version of a page is named.
+#[derive(Clone, Copy, Debug)]
+pub enum WhichVersion {
+    /// By its number, from 1, the newest.
+    Number(usize),
+    /// By where it begins.
+    At(ArchivePosition),
+    /// The newest that is not after this second since 1970.
+    Until(u64),
+}
+
+/// Where a version begins.
+pub struct FoundVersion {
+    /// Its number, from 1, the newest.
+    pub number: usize,
+    pub place: Place,
+    /// The version that replaced it.
+    pub newer: Option<Place>,
+}
 
 /// A page that was visited, with its archive.
 pub struct ArchivedPage {
@@ -44,20 +64,70 @@ impl ArchivedPage {
         Versions::of(&self.archive, &self.url, self.visited.content.archive, max_body)
     }
 
-    /// The version at this position, with its number, from 1. A position that no record of the page leads to is
-    /// unknown, whatever the archive holds there.
+    /// Where its versions begin, newest first, as far as they are looked through.
+    pub fn places(&self) -> impl Iterator<Item = Result<Place, Missing>> {
+        Places::of(&self.archive, &self.url, self.visited.content.archive).take(MAX_VERSIONS)
+    }
+
+    /// Where a version begins. A position that no record of the page leads to is unknown, whatever the archive holds
+    /// there. `now` is in milliseconds since 1970.
     ///
     /// # Errors
-    /// That it is unknown, or why it cannot be read.
-    pub fn version_at(&self, at: ArchivePosition, max_body: usize) -> Result<(usize, Version), Missing> {
-        let places = Places::of(&self.archive, &self.url, self.visited.content.archive).take(MAX_VERSIONS);
-        for (before, place) in places.enumerate() {
-            if place?.at == at {
-                let answer = read(&self.archive, at, &self.url, max_body as u64)?;
-                return Ok((before + 1, Version { at, answer }));
+    /// That there is none, which ones there are, or why one cannot be read.
+    pub fn find(&self, which: WhichVersion, now: u64) -> Result<FoundVersion, Missing> {
+        let mut newer: Option<Place> = None;
+        let mut known = 0;
+        for place in self.places() {
+            known += 1;
+            let place = place.map_err(|Missing { none, why }| match &newer {
+                None => Missing { none, why },
+                Some(last) => {
+                    let oldest = timestamp(last.time * 1000);
+                    missing(
+                        none,
+                        format!("version {known}: {why}; the oldest that can be read is of {oldest}"),
+                    )
+                }
+            })?;
+            let is_meant = match which {
+                WhichVersion::Number(number) => known == number,
+                WhichVersion::At(at) => place.at == at,
+                WhichVersion::Until(time) => place.time <= time,
+            };
+            if is_meant {
+                return Ok(FoundVersion { number: known, place, newer });
             }
+            newer = Some(place);
         }
-        Err(missing("unknown", "no archived version of the page begins there"))
+        let Some(oldest) = newer else { return Err(self.none(now)) };
+        let oldest = timestamp(oldest.time * 1000);
+        let is_cut = known == MAX_VERSIONS;
+        Err(match which {
+            WhichVersion::At(_) => missing("unknown", "no archived version of the page begins there"),
+            WhichVersion::Number(n) if is_cut => {
+                missing("unknown", format!("version {n}: only the last {MAX_VERSIONS} are shown"))
+            }
+            WhichVersion::Number(n) => missing("unknown", format!("version {n}: only {known} archived")),
+            WhichVersion::Until(_) if is_cut => missing(
+                "unknown",
+                format!(
+                    "only the last {MAX_VERSIONS} versions are shown, and the oldest of them is of {oldest}"
+                ),
+            ),
+            WhichVersion::Until(_) => missing(
+                "unknown",
+                format!("no version is so old; the oldest that is archived is of {oldest}"),
+            ),
+        })
+    }
+
+    /// Reads a version, its body up to a limit.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub fn read(&self, at: ArchivePosition, max_body: usize) -> Result<Version, Missing> {
+        let answer = read(&self.archive, at, &self.url, max_body as u64)?;
+        Ok(Version { at, answer })
     }
 
     /// The version before this one.
@@ -67,8 +137,7 @@ impl ArchivedPage {
     pub fn before(&self, version: &Version) -> Result<Version, Missing> {
         let at = version.answer.before();
         let at = at.ok_or_else(|| missing("one_text", "no version before this one is archived"))?;
-        let answer = read(&self.archive, at, &self.url, self.settings.max_archived_body() as u64)?;
-        Ok(Version { at, answer })
+        self.read(at, self.settings.max_archived_body())
     }
 
     /// Why there is no version at all. `now` is in milliseconds since 1970.
