@@ -162,7 +162,7 @@ describe("the archived versions of a page", () => {
     await sides.waitFor();
     for (const [at, tag] of ["del", "ins"].entries()) {
       const changed = sides.locator("td").nth(at).locator(tag);
-      assert.equal(await changed.textContent(), `${VERSIONS - 2 + at}`);
+      assert.equal((await changed.textContent()).trim(), `${VERSIONS - 2 + at}`);
     }
     assert.equal(await sides.locator("td").nth(0).locator("ins").count(), 0);
     await done();

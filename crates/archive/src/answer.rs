@@ -1,15 +1,16 @@
 //! Reads one archived response, from the position in a page's record or in a later response.
 
 use super::files::number_in;
+use super::moved::place;
 use super::reader::ArchiveReader;
 use super::record::{BODY_BEFORE, ROUND};
 use super::records::{MAX_HEAD, Records, Stored, cut_head, field, http_fields, http_status};
+use super::spelling::seconds_of;
 use flate2::bufread::GzDecoder;
 use recrawl_repository::storage::Storage;
 use recrawl_types::ArchivePosition;
 use std::borrow::Cow;
 use std::io::{self, BufRead, BufReader, Read};
-use std::time::SystemTime;
 
 /// Bytes of a record that are unpacked to see whose it is: its fields, of which the URL is the longest.
 const FIELDS: u64 = 4 << 10;
@@ -37,6 +38,7 @@ pub struct Answer {
     pub body_bytes: u64,
     /// Is the body or the document longer than what was read?
     pub is_cut: bool,
+    before: Option<ArchivePosition>,
 }
 
 impl Answer {
@@ -65,7 +67,8 @@ impl Answer {
             GzDecoder::new(members).take(FIELDS).read_to_end(&mut bytes)?;
             let (head, _) = cut_head(warc(&bytes)?);
             let (http, body) = (Vec::new(), Vec::new());
-            Ok(Answer { head: head.to_vec(), http, body, rendered: None, body_bytes: 0, is_cut: true })
+            let (head, before) = (head.to_vec(), None);
+            Ok(Answer { head, http, body, rendered: None, body_bytes: 0, is_cut: true, before })
         })
     }
 
@@ -79,7 +82,12 @@ impl Answer {
         let name = archive.files.name(file)?;
         let opened = archive.from(file, offset);
         let answer = opened.and_then(|stored| read(&mut BufReader::with_capacity(BUFFER, stored)));
-        answer.map_err(|e| {
+        let linked = answer.and_then(|mut answer| {
+            let before = answer.field(BODY_BEFORE).and_then(body_before);
+            answer.before = before.map(|before| archive.present(before)).transpose()?.flatten();
+            Ok(answer)
+        });
+        linked.map_err(|e| {
             let text = format!("{}, byte {offset}: {e}", archive.storage().locate(name));
             io::Error::new(e.kind(), text)
         })
@@ -102,7 +110,7 @@ impl Answer {
         let kept = &body[..body.len().min(max_body.try_into().unwrap_or(usize::MAX))];
         let is_cut = kept.len() < body.len() || length > block.len();
         let (head, http, body) = (head.to_vec(), http.to_vec(), kept.to_vec());
-        Ok(Answer { head, http, body, rendered: None, body_bytes, is_cut })
+        Ok(Answer { head, http, body, rendered: None, body_bytes, is_cut, before: None })
     }
 
     /// The document in a `conversion` record of the response, and whether it is longer. What follows the response is
@@ -168,8 +176,7 @@ impl Answer {
 
     /// Time of the fetch, in seconds since 1970; 0 if it cannot be parsed.
     pub fn time(&self) -> u64 {
-        let date = self.field("WARC-Date").and_then(|text| humantime::parse_rfc3339(text).ok());
-        date.and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok()).map_or(0, |at| at.as_secs())
+        self.field("WARC-Date").map_or(0, seconds_of)
     }
 
     /// Number of the round that fetched it, if it is noted.
@@ -177,18 +184,23 @@ impl Answer {
         self.field(ROUND)?.parse().ok()
     }
 
-    /// Position of the page's previous body.
+    /// Position of the page's previous body that was not dropped.
     pub fn before(&self) -> Option<ArchivePosition> {
-        let (file, offset) = self.field(BODY_BEFORE)?.split_once(' ')?;
-        // Earlier releases wrote the name of the file.
-        let file = file.parse().ok().or_else(|| number_in(file))?;
-        Some(ArchivePosition { file, offset: offset.parse().ok()? })
+        self.before
     }
+}
+
+/// The position in the field [`BODY_BEFORE`].
+pub(super) fn body_before(text: &str) -> Option<ArchivePosition> {
+    let (file, offset) = text.split_once(' ')?;
+    // Earlier releases wrote the name of the file.
+    let file = file.parse().ok().or_else(|| number_in(file))?;
+    Some(ArchivePosition { file, offset: offset.parse().ok()? })
 }
 
 /// Does a complete record with this page's body begin at this byte of a file?
 pub fn holds(storage: &dyn Storage, name: &str, offset: u64, url: &str) -> bool {
-    let records = Records::of(storage, name, offset);
+    let records = place(storage, name, offset).and_then(|at| Records::of(storage, name, at));
     let found = records.and_then(|records| records.checked().next_record());
     found.is_ok_and(|found| {
         found.is_some_and(|found| {

@@ -4,7 +4,7 @@
 //! cycle appends. A page's record keeps its position: a missing file means that the body was
 //! removed, and no position that no body was archived.
 
-use super::files::WarcFiles;
+use super::files::{WarcFiles, is_thinned};
 use recrawl_repository::storage::Storage;
 use recrawl_types::{ArchivePosition, Content, PageRecord, Validators};
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ pub fn taken(storage: &dyn Storage) -> io::Result<Files> {
 }
 
 /// Number, length and name of each WARC file, without files that a running crawl removes meanwhile.
-fn lengths(folder: &dyn Storage) -> io::Result<Vec<(u32, u64, String)>> {
+pub(super) fn lengths(folder: &dyn Storage) -> io::Result<Vec<(u32, u64, String)>> {
     let mut files = Vec::new();
     for (number, name) in WarcFiles::in_storage(folder)?.iter() {
         match folder.open(name).and_then(|file| file.length()) {
@@ -85,7 +85,9 @@ impl Bodies {
     /// When the storage cannot be listed.
     pub fn in_storage(storage: &dyn Storage) -> io::Result<Bodies> {
         let files = lengths(storage)?.into_iter();
-        Ok(Bodies(files.map(|(number, length, name)| (number, (length, name))).collect()))
+        // Positions in a thinned file are those of before, which may lie behind its end.
+        let length = |name: &str, length| if is_thinned(name) { u64::MAX } else { length };
+        Ok(Bodies(files.map(|(number, bytes, name)| (number, (length(&name, bytes), name))).collect()))
     }
 
     /// The name of a file that is present.
@@ -128,6 +130,8 @@ impl Bodies {
         let position = content?.archive?;
         let ArchivePosition { file, offset } = position;
         Some(match self.name(file) {
+            // In its index is where it lies now.
+            Some(name) if is_thinned(name) => format!("in {name}"),
             Some(name) if self.has(position) => format!("in {name}, byte {offset}"),
             Some(name) => format!("lost: {name} ends before byte {offset}; the next visit archives it again"),
             None => format!("was in WARC file {file}, which was removed"),

@@ -13,10 +13,26 @@ pub(super) fn file_name(number: u32, at: u64, tag: &str) -> String {
     format!("recrawl-{time}-{number:06}-{tag}.warc.gz")
 }
 
+/// Suffix of WARC files.
+const WARC: &str = ".warc.gz";
+/// Before it, in the name of a file that was thinned.
+const THINNED: &str = ".thinned";
+
+/// Was the file thinned?
+pub fn is_thinned(name: &str) -> bool {
+    name.strip_suffix(WARC).is_some_and(|stem| stem.ends_with(THINNED))
+}
+
+/// The name of a file once it is thinned.
+pub(super) fn thinned_name(name: &str) -> String {
+    format!("{}{THINNED}{WARC}", name.strip_suffix(WARC).unwrap_or(name))
+}
+
 /// The number in the name of a WARC file of recrawl. Earlier releases named files
 /// `recrawl-000001.warc.gz`.
 pub fn number_in(name: &str) -> Option<u32> {
-    let parts: Vec<&str> = name.strip_prefix("recrawl-")?.strip_suffix(".warc.gz")?.split('-').collect();
+    let stem = name.strip_prefix("recrawl-")?.strip_suffix(WARC)?;
+    let parts: Vec<&str> = stem.strip_suffix(THINNED).unwrap_or(stem).split('-').collect();
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let number = match parts[..] {
         [number] => number,
@@ -47,6 +63,13 @@ impl WarcFiles {
         let mut files = BTreeMap::new();
         for name in names {
             let Some(number) = number_in(&name) else { continue };
+            // A file that was just thinned may still be beside the new one, which is complete.
+            let is_before = |old: &str, new: &str| thinned_name(old) == new;
+            match files.get(&number).map(String::as_str) {
+                Some(known) if is_before(&name, known) => continue,
+                Some(known) if is_before(known, &name) => drop(files.remove(&number)),
+                _ => {}
+            }
             if let Some(other) = files.insert(number, name.clone()) {
                 let text = format!(
                     "{other} and {name} have the same number, so positions in them are ambiguous; \
@@ -95,6 +118,9 @@ mod tests {
             (today.as_str(), Some(7)),
             ("recrawl-000001.warc.gz", Some(1)),
             ("recrawl-1234567.warc.gz", Some(1_234_567)),
+            ("recrawl-20231114221320-000007-ab.thinned.warc.gz", Some(7)),
+            ("recrawl-000001.thinned.warc.gz", Some(1)),
+            ("recrawl-20231114221320-000007-ab.other.warc.gz", None),
             ("recrawl-1.warc.gz", None),
             ("recrawl-+00001.warc.gz", None),
             ("recrawl-0000001.warc.gz", None),
@@ -115,6 +141,11 @@ mod tests {
         let files = WarcFiles::among(names[1..].to_vec()).unwrap();
         assert_eq!((files.newest(), files.name(1).unwrap()), (2, names[1].as_str()));
         assert_eq!(files.name(3).unwrap_err().kind(), ErrorKind::NotFound);
+        let thinned = thinned_name(&names[0]);
+        for both in [[names[0].clone(), thinned.clone()], [thinned.clone(), names[0].clone()]] {
+            assert_eq!(WarcFiles::among(both).unwrap().name(1).unwrap(), thinned);
+        }
+        assert!(WarcFiles::among([thinned, names[1].clone()]).is_err());
         let error = WarcFiles::among(names.clone()).unwrap_err();
         assert!(error.to_string().contains(&names[1]), "{error}");
     }

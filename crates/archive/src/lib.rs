@@ -11,12 +11,14 @@
 //! up.
 //!
 //! Page workers build and compress records ([`Record::compress`]); [`Archive`] only appends them in
-//! order. [`opener`] knows where the archive is. A position in a page's record stays valid: records never move. Old files are removed
-//! whole ([`cap`]), and a record that is taken down is overwritten in place ([`takedown`]).
+//! order. [`opener`] knows where the archive is. A position in a page's record stays valid. Old files are removed whole
+//! ([`cap`]) or thinned, with an index of what moved ([`thin`]), and a record that is taken down is overwritten in place ([`takedown`]).
 
 pub mod answer;
 pub mod cap;
 mod files;
+pub mod months;
+mod moved;
 pub mod opener;
 mod overwrite;
 mod reader;
@@ -26,11 +28,13 @@ pub mod recovery;
 mod spelling;
 pub mod surt;
 pub mod takedown;
+pub mod thin;
 pub mod verify;
 mod warcinfo;
 mod writer;
 
-pub use files::WarcFiles;
+pub use files::{WarcFiles, is_thinned};
+pub use moved::place;
 pub use reader::ArchiveReader;
 pub use record::{BODY_BEFORE, Capture, Compressor, Head, HttpVersion, ROUND, Record, Truncation, rendered};
 pub use recovery::{ArchiveMark, Recovery, recover};

@@ -118,22 +118,29 @@ pub(crate) fn notice(length: usize, reason: Reason, id: &str, now: u64) -> Optio
     record.extend(words.iter().chain(std::iter::repeat(&b' ')).take(content));
     record.extend_from_slice(b"\r\n\r\n");
 
-    let mut member = Vec::with_capacity(length);
+    let member = stored(&record, BLOCK, blocks);
+    debug_assert_eq!(member.len(), length);
+    Some(member)
+}
+
+/// A gzip member of stored blocks, of which the last may be empty: without compression, so that each byte of the record has
+/// a place.
+pub(crate) fn stored(record: &[u8], block: usize, blocks: usize) -> Vec<u8> {
+    let mut member = Vec::with_capacity(record.len() + 5 * blocks + 18);
     // No name, no time, no flags, unknown operating system (RFC 1952 §2.3).
     member.extend_from_slice(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
-    let mut rest = record.as_slice();
-    for block in 0..blocks {
-        let (held, after) = rest.split_at(rest.len().min(BLOCK));
+    let mut rest = record;
+    for at in 1..=blocks {
+        let (held, after) = rest.split_at(rest.len().min(block));
         rest = after;
-        member.push(u8::from(block + 1 == blocks));
+        member.push(u8::from(at == blocks));
         member.extend_from_slice(&(held.len() as u16).to_le_bytes());
         member.extend_from_slice(&(!(held.len() as u16)).to_le_bytes());
         member.extend_from_slice(held);
     }
     let mut crc = Crc::new();
-    crc.update(&record);
+    crc.update(record);
     member.extend_from_slice(&crc.sum().to_le_bytes());
     member.extend_from_slice(&(record.len() as u32).to_le_bytes());
-    debug_assert_eq!(member.len(), length);
-    Some(member)
+    member
 }

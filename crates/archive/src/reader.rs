@@ -1,8 +1,10 @@
 //! An archive to read from, in any storage.
 
-use super::files::WarcFiles;
+use super::files::{WarcFiles, is_thinned, thinned_name};
+use super::moved::{Entry, Moved, place};
 use super::records::{Records, Stored};
 use recrawl_repository::storage::Storage;
+use recrawl_types::ArchivePosition;
 use std::io;
 use std::sync::Arc;
 
@@ -34,7 +36,32 @@ impl ArchiveReader {
     /// # Errors
     /// As [`WarcFiles::name`]; when the file cannot be opened.
     pub(crate) fn from(&self, number: u32, offset: u64) -> io::Result<Stored> {
-        Stored::open(&*self.storage, self.files.name(number)?, offset)
+        let name = self.files.name(number)?;
+        let open = |name: &str| Stored::open(&*self.storage, name, place(&*self.storage, name, offset)?);
+        match open(name) {
+            // It may have been thinned since.
+            Err(e) if e.kind() == io::ErrorKind::NotFound && !is_thinned(name) => open(&thinned_name(name)),
+            opened => opened,
+        }
+    }
+
+    /// Where a position leads: past records that were dropped, to the first body before them that was not.
+    ///
+    /// # Errors
+    /// When the index of a thinned file cannot be read.
+    pub(crate) fn present(&self, mut position: ArchivePosition) -> io::Result<Option<ArchivePosition>> {
+        while let Some(name) = self.files.name(position.file).ok().filter(|name| is_thinned(name)) {
+            let Some(Entry::Dropped(before)) = Moved::open(&*self.storage, name)?.find(position.offset)?
+            else {
+                break;
+            };
+            // Each leads further back, so this ends.
+            match before.filter(|before| (before.file, before.offset) < (position.file, position.offset)) {
+                Some(before) => position = before,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(position))
     }
 
     /// The records of a file, from front to back.

@@ -42,3 +42,10 @@ pub fn timestamp(at: u64) -> String {
     humantime::format_rfc3339_seconds(SystemTime::UNIX_EPOCH + Duration::from_millis(at.min(LAST_SECOND)))
         .to_string()
 }
+
+/// Seconds since 1970 of such a time; 0 if it is none.
+pub fn seconds_of(date: &str) -> u64 {
+    let at =
+        humantime::parse_rfc3339(date).ok().and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
+    at.map_or(0, |at| at.as_secs())
+}

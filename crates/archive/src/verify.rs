@@ -5,7 +5,8 @@
 
 use super::answer::holds;
 use super::cap::{Bodies, forget};
-use super::files::WarcFiles;
+use super::files::{WarcFiles, is_thinned};
+use super::moved::{Entry, Moved};
 use super::overwrite::Reason;
 use super::records::{Found, Records, is_damage};
 use recrawl_repository::storage::Storage;
@@ -83,8 +84,20 @@ fn verify_file(
         records => records?.checked(),
     };
     let length = records.length();
+    let (mut positions, mut astray) = (positions, Vec::new());
+    if is_thinned(name) {
+        let moved = Moved::open(storage, name)?;
+        for mut position in std::mem::take(&mut positions) {
+            match moved.find(position.offset)? {
+                Some(Entry::Kept(at)) => {
+                    position.offset = at;
+                    positions.push(position);
+                }
+                _ => astray.push(position),
+            }
+        }
+    }
     let mut waiting = positions.into_iter().peekable();
-    let mut astray = Vec::new();
     loop {
         let offset = records.offset();
         let problem = match records.next_record() {

@@ -530,6 +530,8 @@ table! {
         archive_file: Size = Size(1 << 30),
         /// Maximum size of all WARC files, beyond which the oldest are removed between cycles; 0 for no limit.
         archive_max: Size = Size(0),
+        /// Age up to which all archived versions of a page stay; of older ones, the last of each month; 0: all stay.
+        keep_versions: Span = Span::millis(0),
         /// Interval of syncs: a power cut loses at most the work of this long.
         sync_every: Span = Span::millis(5_000),
         /// Number of cycles whose visits are kept; 0 for none.

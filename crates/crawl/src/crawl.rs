@@ -22,7 +22,7 @@ use crate::space::Space;
 use crate::stored::{keep, kept};
 use crate::vault::{self, Followed, OpenVault};
 use recrawl_archive::opener;
-use recrawl_archive::{self as archive, Archive, ArchiveEnd, ArchiveMark, Provenance, Recovery, cap};
+use recrawl_archive::{self as archive, Archive, ArchiveEnd, ArchiveMark, Provenance, Recovery};
 use recrawl_fetcher::{Fetcher, FirstLook as _, HttpNetwork, RunControl, WallClock};
 use recrawl_notifications::store;
 use recrawl_renderer::Renderer;
@@ -391,23 +391,6 @@ impl Crawl {
         let limit = storage.archive_file.0;
         let (warc, provenance) = (self.warc.clone(), self.provenance.clone());
         Ok(Some(Archive::open(warc, limit, provenance, recovery.end, recovery.is_new_file)?))
-    }
-
-    /// Removes the oldest WARC files beyond `storage.archive_max`. This happens between two cycles,
-    /// so that only committed records point to a removed file. A file that cannot be removed is
-    /// tried again after the next cycle.
-    pub fn cap_archive(&self) {
-        let max = self.settings.config.storage.archive_max.0;
-        if max == 0 {
-            return;
-        }
-        match cap::keep_within(&*self.warc, max) {
-            Ok(removed) if removed.files == 0 => {}
-            Ok(cap::Files { files, bytes }) => {
-                tracing::info!(files, bytes, "removed the oldest WARC files (storage.archive_max)");
-            }
-            Err(error) => tracing::warn!("cannot remove WARC files beyond storage.archive_max: {error}"),
-        }
     }
 
     /// Stores durably where the archive was closed. Archive and log are durable by then.

@@ -31,6 +31,7 @@ pub mod process;
 pub mod progress;
 pub mod record_inputs;
 pub mod report;
+pub mod room;
 pub mod round;
 pub mod settings;
 pub mod site_rates;

@@ -27,6 +27,7 @@ use crate::parts::render;
 use crate::parts::traps::TrapRules;
 use crate::settings::ranking::{CycleRounds, Objective, RankedBy};
 use crate::stored::seed_sites;
+use recrawl_archive::thin::MIN_AGE;
 use recrawl_change::ChangeRules;
 use recrawl_extractor::{Limits, Options};
 use recrawl_fetcher::FetchConfig;
@@ -365,8 +366,9 @@ fn check_values(config: &Config) -> Result<(), String> {
 }
 
 fn check_sizes(storage: &crate::config::Storage) -> Result<(), String> {
-    let crate::config::Storage { data_dir, archive_file, archive_max, plan_memory, batch_memory, .. } =
-        storage;
+    let crate::config::Storage {
+        data_dir, archive_file, archive_max, keep_versions, plan_memory, batch_memory, ..
+    } = storage;
     if data_dir.as_os_str().is_empty() {
         return Err("storage.data_dir is empty; name a folder, or `.` for this one".into());
     }
@@ -379,6 +381,11 @@ fn check_sizes(storage: &crate::config::Storage) -> Result<(), String> {
     }
     if archive_max.0 > 0 && archive_max.0 < archive_file.0 {
         return Err("storage.archive_max must be 0 or at least storage.archive_file".into());
+    }
+    if !keep_versions.0.is_zero() && keep_versions.0.as_millis() < u128::from(MIN_AGE) {
+        return Err(
+            "storage.keep_versions must be \"0 s\" or at least \"31 d\": a month is over by then".into()
+        );
     }
     Ok(())
 }

@@ -206,7 +206,10 @@ pub async fn memento(
 
 async fn list(console: &Arc<Console>, asked: &Asked) -> Result<MementoList, Problem> {
     let url = asked.url.clone();
-    console.ask(move |view| view.mementos(&url)).await
+    let mut list = console.ask(move |view| view.mementos(&url)).await?;
+    // Two versions of one second have one name: it is that of the newer.
+    list.times.dedup();
+    Ok(list)
 }
 
 /// The archived response.

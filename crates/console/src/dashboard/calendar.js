@@ -67,8 +67,11 @@ export function calendar(url, signal, show) {
   }
 
   async function load(rows) {
-    const { times } = await ask(query("api/v1/version-times", { url }), { signal }).catch((refusal) => {
-      if (refusal.name === "AbortError" || refusal.title !== undefined) return { times: [] };
+    const none = { times: [] };
+    // What was taken down has no times.
+    const asked = rows.length === 0 ? none : ask(query("api/v1/version-times", { url }), { signal });
+    const { times } = await Promise.resolve(asked).catch((refusal) => {
+      if (refusal.name === "AbortError" || refusal.title !== undefined) return none;
       throw refusal;
     });
     const counts = new Map();

@@ -43,7 +43,7 @@ pub enum Which {
 pub struct MementoList {
     /// Canonical URL of the page.
     pub url: String,
-    /// Seconds since 1970, newest first, each once. There is one.
+    /// Seconds since 1970, newest first. There is one.
     pub times: Vec<u64>,
 }
 

@@ -117,6 +117,6 @@ impl Crawl {
         self.is_begun = false;
         (self.nothing_due_at, self.has_new_work) = (None, false);
         self.pings.end_round();
-        self.cap_archive();
+        self.make_room();
     }
 }

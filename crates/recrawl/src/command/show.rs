@@ -8,7 +8,7 @@ use crate::texts::{
     ArchivedPage, FoundVersion, MAX_VERSIONS, Missing, Text, Version, WhichVersion, markdown_of, media_type,
     unified,
 };
-use recrawl_archive::timestamp;
+use recrawl_archive::{place, timestamp};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_extractor::{MAX_MARKDOWN_BYTES, PageExtent};
@@ -166,7 +166,8 @@ fn list(page: &ArchivedPage) -> Result<(), Failure> {
         let Version { at, answer } = version;
         let (time, bytes) = (timestamp(answer.time() * 1000), answer.body.len());
         let more = if answer.is_cut { "+" } else { "" };
-        let place = format!("{} {}", page.archive.files.name(at.file)?, at.offset);
+        let name = page.archive.files.name(at.file)?;
+        let place = format!("{name} {}", place(&**page.archive.storage(), name, at.offset)?);
         let (status, kind) = (answer.status(), media_type(&answer));
         newer = Some((format!("{known:>4}  {time}  {status}  {bytes}{more} bytes  {kind}  {place}"), text));
     }

@@ -2,6 +2,7 @@
 //! for what is committed, the daemon for what it does.
 
 mod live;
+mod room;
 
 use super::{counted, print, print_json, print_labelled, print_table, table, thousands};
 use crate::cli::StatusArgs;
@@ -46,6 +47,7 @@ const OF_HOSTS: [table::Column; 3] =
 pub fn run(args: &StatusArgs) -> Result<(), Failure> {
     let settings = args.at.settings()?;
     match &args.host {
+        _ if args.room => room::run(&settings, args.older_than, args.json),
         Some(host) => one_host(&settings, host, args.json),
         None => crawl(&settings, args.json),
     }

@@ -78,9 +78,7 @@ pub fn times(shared: &SharedState, url: &str) -> Result<MementoList, Refusal> {
     let (url, found) = page(shared, url)?;
     let not_found = |missing: Missing| Refusal::NotFound(format!("{url}: {}", missing.why));
     let page = found.map_err(not_found)?;
-    let mut times: Vec<u64> = page.places().map_while(|place| Some(place.ok()?.time)).collect();
-    // Two versions of one second have one name: it is that of the newer.
-    times.dedup();
+    let times: Vec<u64> = page.places().map_while(|place| Some(place.ok()?.time)).collect();
     if times.is_empty() {
         let why = page.places().find_map(Result::err).unwrap_or_else(|| page.none(shared.now()));
         return Err(not_found(why));
