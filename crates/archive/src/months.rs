@@ -1,4 +1,4 @@
-//! What the archive takes, month by month.
+//! The room that the archive takes, month by month.
 
 use super::cap::lengths;
 use super::records::{Records, is_damage};
@@ -17,7 +17,7 @@ pub struct Month {
     pub bytes: u64,
 }
 
-/// What the archive takes, by month (`2026-11`). Damaged parts of files are left out.
+/// The room that the archive takes, by month (`2026-11`). Damaged parts of files are left out.
 ///
 /// # Errors
 /// When a file cannot be read.

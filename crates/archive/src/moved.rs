@@ -28,7 +28,7 @@ const NO_BODY: u64 = u64::MAX;
 /// Media type of the index.
 const MEDIA: &str = "application/x-recrawl-moved";
 
-/// What became of a record.
+/// The fate of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     /// It begins at this byte now.
@@ -67,17 +67,17 @@ pub(crate) fn member(entries: &[(u64, Entry)], name: &str, now: u64) -> Vec<u8> 
 }
 
 /// The index of a file, to read from.
-pub(crate) struct Moved {
+pub(crate) struct MovedIndex {
     file: Box<dyn ReadFile>,
     entries: u64,
 }
 
-impl Moved {
+impl MovedIndex {
     /// Opens the index of a file that was thinned.
     ///
     /// # Errors
     /// With the file's name, also when it does not begin with an index.
-    pub fn open(storage: &dyn Storage, name: &str) -> io::Result<Moved> {
+    pub fn open(storage: &dyn Storage, name: &str) -> io::Result<MovedIndex> {
         let read = || {
             let file = storage.open(name)?;
             let mut head = [0; HEAD];
@@ -87,12 +87,12 @@ impl Moved {
             let bytes = bytes.filter(|_| field(fields, "Content-Type") == Some(MEDIA));
             let bytes = bytes
                 .ok_or_else(|| io::Error::new(ErrorKind::InvalidData, "does not begin with its index"))?;
-            Ok(Moved { file, entries: bytes / WIDTH as u64 })
+            Ok(MovedIndex { file, entries: bytes / WIDTH as u64 })
         };
         read().map_err(|e| in_file(storage, name, &e))
     }
 
-    /// What became of the record that began at this byte; none if none did.
+    /// The fate of the record that began at this byte; none if none did.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -134,7 +134,7 @@ pub fn place(storage: &dyn Storage, name: &str, offset: u64) -> io::Result<u64> 
     if !is_thinned(name) {
         return Ok(offset);
     }
-    match Moved::open(storage, name)?.find(offset)? {
+    match MovedIndex::open(storage, name)?.find(offset)? {
         Some(Entry::Kept(at)) => Ok(at),
         Some(Entry::Dropped(_)) => {
             Err(io::Error::new(ErrorKind::NotFound, "the record was dropped (storage.keep_versions)"))
@@ -165,7 +165,7 @@ mod tests {
             let storage = MemoryStorage::with_files([(NAME.to_owned(), bytes)].into());
             let found = Records::of(&storage, NAME, 0).unwrap().checked().next_record().unwrap().unwrap();
             assert_eq!((found.problem, found.kind(), found.is_torn), (None, Some("metadata"), false));
-            let moved = Moved::open(&storage, NAME).unwrap();
+            let moved = MovedIndex::open(&storage, NAME).unwrap();
             for (offset, entry) in &all {
                 assert_eq!(moved.find(*offset).unwrap(), Some(*entry));
                 assert_eq!(moved.find(offset + 1).unwrap(), None);

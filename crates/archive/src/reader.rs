@@ -1,7 +1,7 @@
 //! An archive to read from, in any storage.
 
 use super::files::{WarcFiles, is_thinned, thinned_name};
-use super::moved::{Entry, Moved, place};
+use super::moved::{Entry, MovedIndex, place};
 use super::records::{Records, Stored};
 use recrawl_repository::storage::Storage;
 use recrawl_types::ArchivePosition;
@@ -51,7 +51,8 @@ impl ArchiveReader {
     /// When the index of a thinned file cannot be read.
     pub(crate) fn present(&self, mut position: ArchivePosition) -> io::Result<Option<ArchivePosition>> {
         while let Some(name) = self.files.name(position.file).ok().filter(|name| is_thinned(name)) {
-            let Some(Entry::Dropped(before)) = Moved::open(&*self.storage, name)?.find(position.offset)?
+            let Some(Entry::Dropped(before)) =
+                MovedIndex::open(&*self.storage, name)?.find(position.offset)?
             else {
                 break;
             };

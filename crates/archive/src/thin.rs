@@ -26,7 +26,7 @@ const MAX_KEYS: usize = 2 << 20;
 /// Least age of versions that go, in milliseconds: a month is over by then.
 pub const MIN_AGE: u64 = 31 * 86_400_000;
 
-/// What goes, or went.
+/// Records that go, or went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dropped {
     /// Versions: responses with their bodies.
@@ -65,7 +65,7 @@ pub struct Thinning<'a> {
 }
 
 /// Some files that are due, and the last version of each of their pages in each month.
-pub struct Batch {
+pub struct DueFiles {
     files: Vec<(u32, String)>,
     /// By page and month, the last version, or the first visit if there is none.
     last: HashMap<u128, ArchivePosition>,
@@ -75,7 +75,7 @@ pub struct Batch {
     until: String,
 }
 
-impl Batch {
+impl DueFiles {
     /// The number of the last file.
     pub fn end(&self) -> u32 {
         self.files.last().map_or(0, |(number, _)| *number)
@@ -94,11 +94,11 @@ impl Thinning<'_> {
     ///
     /// # Errors
     /// When a file cannot be read. Damage is no error: a damaged file stays as it is.
-    pub fn next(&self, after: u32, until: u64) -> io::Result<Option<Batch>> {
+    pub fn next(&self, after: u32, until: u64) -> io::Result<Option<DueFiles>> {
         let files = WarcFiles::in_storage(self.storage)?;
         let files: Vec<(u32, &str)> = files.iter().filter(|(number, _)| *number > after).collect();
         let mut batch =
-            Batch { files: vec![], last: HashMap::new(), stays: BTreeSet::new(), until: String::new() };
+            DueFiles { files: vec![], last: HashMap::new(), stays: BTreeSet::new(), until: String::new() };
         let mut is_full = false;
         for (at, (number, name)) in files.iter().enumerate() {
             (self.go_on)()?;
@@ -145,7 +145,7 @@ impl Thinning<'_> {
     }
 
     /// Notes the versions of a file: those of all pages, or else of known ones.
-    fn read(&self, number: u32, name: &str, is_due: bool, batch: &mut Batch) -> io::Result<()> {
+    fn read(&self, number: u32, name: &str, is_due: bool, batch: &mut DueFiles) -> io::Result<()> {
         let mut records = Records::of(self.storage, name, 0)?;
         loop {
             let found = match records.next_record() {
@@ -181,7 +181,7 @@ impl Thinning<'_> {
     ///
     /// # Errors
     /// When a file cannot be read or written, with its name. The files before it are done.
-    pub fn drop_from(&self, batch: &Batch, now: u64, only_count: bool) -> io::Result<Dropped> {
+    pub fn drop_from(&self, batch: &DueFiles, now: u64, only_count: bool) -> io::Result<Dropped> {
         let mut dropped = Dropped::default();
         for (number, name) in batch.files.iter().filter(|(_, name)| !is_thinned(name)) {
             (self.go_on)()?;
@@ -202,8 +202,8 @@ impl Thinning<'_> {
         Ok(dropped)
     }
 
-    /// What of a file stays, and where it will be.
-    fn sorted(&self, batch: &Batch, number: u32, name: &str) -> io::Result<Sorted> {
+    /// Sorts the records of a file by whether they stay, and says where they will be.
+    fn sorted(&self, batch: &DueFiles, number: u32, name: &str) -> io::Result<Sorted> {
         let mut records = Records::of(self.storage, name, 0)?;
         let mut sorted = Sorted::default();
         // Requests and documents of a browser lie behind their response.
@@ -283,7 +283,7 @@ struct Sorted {
     stays: Vec<Range<u64>>,
     /// Their number.
     bytes: u64,
-    /// What positions may name.
+    /// The records that positions may name.
     entries: Vec<(u64, Entry)>,
     dropped: Dropped,
 }

@@ -6,7 +6,7 @@
 use super::answer::holds;
 use super::cap::{Bodies, forget};
 use super::files::{WarcFiles, is_thinned};
-use super::moved::{Entry, Moved};
+use super::moved::{Entry, MovedIndex};
 use super::overwrite::Reason;
 use super::records::{Found, Records, is_damage};
 use recrawl_repository::storage::Storage;
@@ -84,19 +84,10 @@ fn verify_file(
         records => records?.checked(),
     };
     let length = records.length();
-    let (mut positions, mut astray) = (positions, Vec::new());
-    if is_thinned(name) {
-        let moved = Moved::open(storage, name)?;
-        for mut position in std::mem::take(&mut positions) {
-            match moved.find(position.offset)? {
-                Some(Entry::Kept(at)) => {
-                    position.offset = at;
-                    positions.push(position);
-                }
-                _ => astray.push(position),
-            }
-        }
-    }
+    let (positions, mut astray) = match is_thinned(name) {
+        true => moved(storage, name, positions)?,
+        false => (positions, Vec::new()),
+    };
     let mut waiting = positions.into_iter().peekable();
     loop {
         let offset = records.offset();
@@ -148,6 +139,18 @@ fn verify_file(
         verified.damage.push(damage(astray[NAMED].offset, what));
     }
     Ok(())
+}
+
+/// The positions as they are now in a thinned file, and those whose records were dropped.
+fn moved(storage: &dyn Storage, name: &str, positions: Vec<Named>) -> io::Result<(Vec<Named>, Vec<Named>)> {
+    let (index, mut present, mut astray) = (MovedIndex::open(storage, name)?, Vec::new(), Vec::new());
+    for position in positions {
+        match index.find(position.offset)? {
+            Some(Entry::Kept(offset)) => present.push(Named { offset, ..position }),
+            _ => astray.push(position),
+        }
+    }
+    Ok((present, astray))
 }
 
 /// Is this what an interrupted write leaves at the end of a file: half a record, or only zeros?

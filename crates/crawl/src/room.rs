@@ -110,12 +110,12 @@ impl Crawl {
     }
 }
 
-/// What an archive takes, and what would go.
+/// The room that an archive takes, and what would go.
 #[derive(Debug)]
 pub struct Room {
     /// By month, as `2026-11`.
     pub months: BTreeMap<String, Month>,
-    /// What versions older than an age would free.
+    /// Records that would go of those older than an age.
     pub would_go: Dropped,
 }
 
@@ -124,7 +124,7 @@ impl Room {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn of(archive: &dyn Storage, generation: &Generation, age: Span, now: u64) -> io::Result<Room> {
+    pub fn read(archive: &dyn Storage, generation: &Generation, age: Span, now: u64) -> io::Result<Room> {
         let go_on = || Ok(());
         let named = |files: &BTreeSet<u32>| named(generation, files, &go_on);
         let thinning = Thinning { storage: archive, named: &named, go_on: &go_on };

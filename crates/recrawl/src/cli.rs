@@ -372,10 +372,10 @@ pub struct StatusArgs {
     /// Show only this host
     #[arg(long, value_name = "HOST")]
     pub host: Option<String>,
-    /// What the archive takes, by month, and what `storage.keep_versions` would free. Reads all of it
+    /// The room that the archive takes, by month, and what `storage.keep_versions` would free. Reads all of it
     #[arg(long, conflicts_with = "host")]
     pub room: bool,
-    /// With --room: what an age for `storage.keep_versions` would free
+    /// With --room: tell what an age for `storage.keep_versions` would free
     #[arg(long, value_name = "AGE", requires = "room", value_parser = Span::parse)]
     pub older_than: Option<Span>,
     /// Print JSON

@@ -1,7 +1,7 @@
 //! Memento (RFC 7089): a page at a time, for other programs. The TimeGate leads to a version, the TimeMap lists all, and a
 //! memento is the response as it was archived.
 //!
-//! What a site sent never acts on the console's origin: a memento is a download in a sandbox, and of a type that no
+//! Nothing that a site sent acts on the console's origin: a memento is a download in a sandbox, and of a type that no
 //! browser takes for a script or a style sheet.
 
 use super::read::{Named, name_of_something};
@@ -29,7 +29,7 @@ const ORIGINAL: &str = "x-archive-orig-";
 /// Media types that keep their name: none of them acts, as a script or a style sheet does.
 const PASSIVE: &[&str] = &["text/html", "text/plain", "application/pdf", "application/json", "image/"];
 
-/// What a request asks for, and where the console is.
+/// The page that a request asks for, and where the console is.
 struct Asked {
     /// The URL of the page, as written.
     url: String,
@@ -39,7 +39,7 @@ struct Asked {
 
 impl Asked {
     /// The URL behind this part of the path, with its query.
-    fn of(uri: &Uri, headers: &HeaderMap, skipped: usize) -> Result<Asked, Problem> {
+    fn read(uri: &Uri, headers: &HeaderMap, skipped: usize) -> Result<Asked, Problem> {
         let whole = uri.path_and_query().map_or("", |whole| whole.as_str());
         let url = name_of_something("path", whole.get(skipped..).unwrap_or_default().to_owned())?;
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -116,7 +116,7 @@ pub async fn timegate(
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    let asked = Asked::of(&uri, &headers, "/timegate/".len())?;
+    let asked = Asked::read(&uri, &headers, "/timegate/".len())?;
     let when = accepted(&headers)?;
     let list = list(&console, &asked).await?;
     let (url, times) = (&list.url, &list.times);
@@ -151,7 +151,7 @@ pub async fn timemap(
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    let asked = Asked::of(&uri, &headers, "/timemap/link/".len())?;
+    let asked = Asked::read(&uri, &headers, "/timemap/link/".len())?;
     let MementoList { url, times } = list(&console, &asked).await?;
     let ends = times.last().zip(times.first()).map(|(first, last)| (date(*first), date(*last)));
     let (first, last) = ends.unwrap_or_default();
@@ -185,7 +185,7 @@ pub async fn memento(
 ) -> Result<Response, Problem> {
     let path = uri.path();
     let digits = path.strip_prefix("/memento/").and_then(|rest| rest.split('/').next()).unwrap_or_default();
-    let asked = Asked::of(&uri, &headers, "/memento/".len() + digits.len() + 1)?;
+    let asked = Asked::read(&uri, &headers, "/memento/".len() + digits.len() + 1)?;
     let is_time = digits.len() == 14 && digits.bytes().all(|byte| byte.is_ascii_digit());
     let time = DateTime::strptime(DIGITS, digits).ok().filter(|_| is_time);
     let time =
@@ -254,7 +254,7 @@ fn is_passive(kind: &[u8]) -> bool {
     let essence = kind.split(';').next().unwrap_or_default().trim();
     let is_one = |name: &&str| essence == *name || name.ends_with('/') && essence.starts_with(*name);
     // Two values joined may be read as either.
-    !kind.contains(',') && PASSIVE.iter().any(|name| is_one(&name)) && !essence.contains("svg")
+    !kind.contains(',') && PASSIVE.iter().any(is_one) && !essence.contains("svg")
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub fn run(settings: &Settings, older_than: Option<Span>, as_json: bool) -> Resu
     let age = older_than.or(in_force).unwrap_or(Span::millis(MIN_AGE));
     let archive = opener::open(&settings.data_dir)?;
     let now = recrawl_fetcher::system_clock()();
-    let Room { months, would_go } = Room::of(&*archive, &generation, age, now)
+    let Room { months, would_go } = Room::read(&*archive, &generation, age, now)
         .map_err(|e| Failure::Work(format!("cannot read the archive: {e}; if a crawl runs, try again")))?;
     let (Dropped { versions, records, .. }, bytes) = (would_go, would_go.freed());
     let mut all = Month::default();
@@ -49,22 +49,22 @@ pub fn run(settings: &Settings, older_than: Option<Span>, as_json: bool) -> Resu
     print(format!("pages       {} visited", thousands(pages)))?;
     print(format!(
         "archive     {} in {}, and {} that found the same body",
-        Size(all.bytes),
+        Size(all.bytes).rounded(),
         counted(all.versions, "version"),
         counted(all.revisits, "visit")
     ))?;
     let what = format!(
         "{} in {}, and in {} with them",
-        Size(bytes),
+        Size(bytes).rounded(),
         counted(versions, "version"),
         counted(records - versions, "other record")
     );
     print_labelled(match in_force == Some(age) {
         true => format!("goes next   {what} (storage.keep_versions = \"{age}\")"),
-        false => format!("could go    {what}, with storage.keep_versions = \"{age}\""),
+        false => format!("could go    {what}, of those older than {age} (storage.keep_versions)"),
     })?;
     let row = |(name, month): (&String, &Month)| {
-        [name.clone(), thousands(month.versions), thousands(month.revisits), Size(month.bytes).to_string()]
+        [name.clone(), thousands(month.versions), thousands(month.revisits), Size(month.bytes).rounded()]
     };
     print_table(&OF_MONTHS, &months.iter().map(row).collect::<Vec<_>>())
 }
