@@ -367,7 +367,13 @@ fn check_values(config: &Config) -> Result<(), String> {
 
 fn check_sizes(storage: &crate::config::Storage) -> Result<(), String> {
     let crate::config::Storage {
-        data_dir, archive_file, archive_max, keep_versions, plan_memory, batch_memory, ..
+        data_dir,
+        archive_file,
+        archive_max,
+        keep_versions,
+        plan_memory,
+        batch_memory,
+        ..
     } = storage;
     if data_dir.as_os_str().is_empty() {
         return Err("storage.data_dir is empty; name a folder, or `.` for this one".into());
