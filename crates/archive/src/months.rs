@@ -1,6 +1,7 @@
 //! The room that the archive takes, month by month.
 
 use super::cap::lengths;
+use super::moved::MEDIA;
 use super::records::{Records, is_damage};
 use recrawl_repository::storage::Storage;
 use std::collections::BTreeMap;
@@ -17,7 +18,7 @@ pub struct Month {
     pub bytes: u64,
 }
 
-/// The room that the archive takes, by month (`2026-11`). Damaged parts of files are left out.
+/// The room that the archive takes, by month (`2026-11`), and by `indices` of thinned files. Damaged parts of files are left out.
 ///
 /// # Errors
 /// When a file cannot be read.
@@ -35,7 +36,11 @@ pub fn months(
                 Err(e) if !is_damage(&e) => return Err(e),
                 _ => break,
             };
-            let date = found.field("WARC-Date").and_then(|date| date.get(..7)).unwrap_or("unknown");
+            let date = match found.field("Content-Type") {
+                // It is of the day on which the file was thinned.
+                Some(MEDIA) => "indices",
+                _ => found.field("WARC-Date").and_then(|date| date.get(..7)).unwrap_or("unknown"),
+            };
             let month = match months.get_mut(date) {
                 Some(month) => month,
                 None => months.entry(date.to_owned()).or_default(),

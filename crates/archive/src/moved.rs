@@ -26,7 +26,7 @@ const STORED: usize = 5;
 const NO_BODY: u64 = u64::MAX;
 
 /// Media type of the index.
-const MEDIA: &str = "application/x-recrawl-moved";
+pub(crate) const MEDIA: &str = "application/x-recrawl-moved";
 
 /// The fate of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

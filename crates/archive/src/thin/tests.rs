@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::answer::Answer;
-use crate::months::months;
+use crate::months::{Month, months as all_months};
 use crate::recovery::recover;
 use crate::warcinfo::Provenance;
 use crate::{ArchiveReader, Capture, Compressor, Head, Record};
@@ -274,10 +274,15 @@ fn a_takedown_finds_all_that_stayed() {
 fn the_months_add_up() {
     let crawled = crawled(5, 70);
     let storage = MemoryStorage::with_files(crawled.files.clone());
-    let months = months(&storage, &|| Ok(())).unwrap();
+    let months = all_months(&storage, &|| Ok(())).unwrap();
     let bytes: usize = crawled.files.values().map(Vec::len).sum();
     assert_eq!(months.values().map(|month| month.bytes).sum::<u64>(), bytes as u64);
     let versions: usize = crawled.pages.values().map(Vec::len).sum();
     assert_eq!(months.values().map(|month| month.versions).sum::<u64>(), versions as u64);
     assert_eq!(months.keys().collect::<Vec<_>>(), ["2026-01", "2026-02", "2026-03"]);
+    let counted = thin(&storage, &crawled, START + 70 * DAY, false).unwrap();
+    let after = all_months(&storage, &|| Ok(())).unwrap();
+    assert_eq!(after["indices"].bytes, counted.indices);
+    let left = |months: &BTreeMap<String, _>| months.values().map(|month: &Month| month.bytes).sum::<u64>();
+    assert_eq!(left(&after), left(&months) - counted.freed());
 }
