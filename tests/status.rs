@@ -2,6 +2,8 @@
 
 use crate::daemon::{self, Daemon};
 use crate::harness::*;
+use recrawl_mockweb::procedural::ProceduralConfig;
+use recrawl_mockweb::{Config, Validators, WebConfig};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -173,4 +175,37 @@ fn a_formula_that_cannot_be_read_keeps_nothing_else_from_being_told() {
     let status = world.status();
     assert!(status["formula"].is_null() && count(&status, "pages") > Some(0), "{status}");
     assert!(status["formula_error"].as_str().unwrap().contains("formula.toml"), "{status}");
+}
+
+#[test]
+fn the_room_of_the_archive_is_told_before_anything_goes() {
+    let procedural =
+        ProceduralConfig { pages: 40, hosts: 2, seed: 7, page_bytes: 250_000, ..Default::default() };
+    let mut config = Config::new(WebConfig::Procedural(procedural));
+    (config.noise, config.validators) = (1.0, Validators::None);
+    let world = World::new(config, "[cycle]\npages = \"100%\"\n[storage]\narchive_file = \"1 MiB\"\n");
+    (0..3).for_each(|_| drop(world.next_cycle()));
+    let room = |more: &[&str]| -> Value {
+        let told = succeeds(world.run(&[&["status", "--room", "--json"], more].concat()));
+        serde_json::from_str(&told).unwrap()
+    };
+    let lengths = || -> u64 {
+        warc_files(&world.data_dir).values().map(|path| std::fs::metadata(path).unwrap().len()).sum()
+    };
+    let told = room(&[]);
+    assert_eq!(told["bytes"], lengths());
+    let pages = world.pages();
+    let archived = pages.values().filter(|page| page["body"] == "archived").count() as u64;
+    assert!(told["versions"].as_u64() > Some(archived), "{told}");
+    assert_eq!((&told["keep_versions"], &told["older_than"]), (&Value::Null, &(31 * 86_400).into()));
+    assert_eq!(told["would_go"]["versions"], 0, "nothing is so old");
+    // Of those of today, one a page stays, and all of the newest file.
+    let all = room(&["--older-than", "0 s"]);
+    assert!(all["would_go"]["versions"].as_u64() > Some(0), "{all}");
+    assert!(all["would_go"]["versions"].as_u64().unwrap() + archived <= all["versions"].as_u64().unwrap());
+    assert_eq!(room(&[])["bytes"], lengths(), "it only counts");
+    world.configure("[storage]\nkeep_versions = \"30 d\"\n");
+    let refused = world.run(&["status", "--room"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.status.code() == Some(2) && said.contains("at least \"31 d\""), "{said}");
 }
