@@ -28,6 +28,20 @@ pub(super) fn thinned_name(name: &str) -> String {
     format!("{}{THINNED}{WARC}", name.strip_suffix(WARC).unwrap_or(name))
 }
 
+/// The name that a listed file has now: another one if it was thinned since, and none if it was removed.
+///
+/// # Errors
+/// When a file cannot be opened.
+pub fn name_now(storage: &dyn Storage, name: &str) -> io::Result<Option<String>> {
+    for name in [name.to_owned(), thinned_name(name)] {
+        match storage.open(&name) {
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
+            opened => return opened.map(|_| Some(name)),
+        }
+    }
+    Ok(None)
+}
+
 /// The number in the name of a WARC file of recrawl. Earlier releases named files
 /// `recrawl-000001.warc.gz`.
 pub fn number_in(name: &str) -> Option<u32> {

@@ -33,7 +33,7 @@ pub mod verify;
 mod warcinfo;
 mod writer;
 
-pub use files::{WarcFiles, is_thinned};
+pub use files::{WarcFiles, is_thinned, name_now};
 pub use moved::place;
 pub use reader::ArchiveReader;
 pub use record::{BODY_BEFORE, Capture, Compressor, Head, HttpVersion, ROUND, Record, Truncation, rendered};

@@ -2,9 +2,10 @@
 //!
 //! A file is thinned once, when all its records are old enough. The age is at least a month, so what comes later changes no
 //! decision. A revisit refers to the version before it, so it goes with that version, and never without it: what stays refers
-//! to a body that stays. A position that a page's record names stays, too.
+//! to a body that stays. A position that a page's record names stays, too, with the version before it.
 //!
-//! Files are read in order, from the oldest that is due to the end of its last month. Memory: some 48 bytes for each page and
+//! Whole months become due: a revisit in a file that is not due keeps its version for good. Files are read in order, from
+//! the oldest that is due to the end of its last month. Memory: some 64 bytes for each page and
 //! month in the files that are due, which are taken up to [`MAX_KEYS`] or one file at a time.
 
 use super::answer::body_before;
@@ -13,7 +14,7 @@ use super::moved::{Entry, length, member};
 use super::overwrite::{PART, Reason};
 use super::record::BODY_BEFORE;
 use super::records::{Found, Records, is_damage};
-use super::spelling::{in_file, seconds_of};
+use super::spelling::{in_file, seconds_of, timestamp};
 use recrawl_repository::storage::{Storage, copy};
 use recrawl_types::ArchivePosition;
 use std::collections::{BTreeSet, HashMap};
@@ -25,6 +26,11 @@ use xxhash_rust::xxh3::xxh3_128;
 const MAX_KEYS: usize = 2 << 20;
 /// Least age of versions that go, in milliseconds: a month is over by then.
 pub const MIN_AGE: u64 = 31 * 86_400_000;
+
+/// The begin of the month of a time, in milliseconds since 1970.
+pub fn begin_of_month(at: u64) -> u64 {
+    seconds_of(&format!("{}-01T00:00:00Z", &timestamp(at)[..7])).saturating_mul(1000)
+}
 
 /// Records that go, or went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,8 +73,8 @@ pub struct Thinning<'a> {
 /// Some files that are due, and the last version of each of their pages in each month.
 pub struct DueFiles {
     files: Vec<(u32, String)>,
-    /// By page and month, the last version, or the first visit if there is none.
-    last: HashMap<u128, ArchivePosition>,
+    /// By page and month, the last version, or the first visit if there is none, and the version before it.
+    last: HashMap<u128, (ArchivePosition, Option<ArchivePosition>)>,
     /// Versions that stay all the same: pages' records name them, or revisits in files that are not due refer to them.
     stays: BTreeSet<ArchivePosition>,
     /// The last month of these files.
@@ -125,7 +131,11 @@ impl Thinning<'_> {
         if batch.files.is_empty() {
             return Ok(None);
         }
-        batch.stays.extend((self.named)(&batch.files.iter().map(|(number, _)| *number).collect())?);
+        let named = (self.named)(&batch.files.iter().map(|(number, _)| *number).collect())?;
+        // A first answer without text is no change: what the page has is the version before it.
+        let before = batch.last.values().filter(|(last, _)| named.contains(last));
+        let before: Vec<ArchivePosition> = before.filter_map(|(_, before)| *before).collect();
+        batch.stays.extend(named.into_iter().chain(before));
         Ok(Some(batch))
     }
 
@@ -166,12 +176,12 @@ impl Thinning<'_> {
                 batch.until = month.to_owned();
             }
             match batch.last.get_mut(&key) {
-                Some(last) if is_version => *last = at,
+                Some(last) if is_version => *last = (at, Some(last.0)),
                 // It refers to that version, if it is of this month.
-                Some(last) if !is_due => drop(batch.stays.insert(*last)),
+                Some((last, _)) if !is_due => drop(batch.stays.insert(*last)),
                 Some(_) => {}
                 // Also by a revisit alone: an interrupted pass may have dropped its version, and it goes, too.
-                None if is_due => drop(batch.last.insert(key, at)),
+                None if is_due => drop(batch.last.insert(key, (at, None))),
                 None => {}
             }
         }
@@ -205,7 +215,7 @@ impl Thinning<'_> {
     /// Sorts the records of a file by whether they stay, and says where they will be.
     fn sorted(&self, batch: &DueFiles, number: u32, name: &str) -> io::Result<Sorted> {
         let mut records = Records::of(self.storage, name, 0)?;
-        let mut sorted = Sorted::default();
+        let mut sorted = Sorted { number, ..Sorted::default() };
         // Requests and documents of a browser lie behind their response.
         let mut stays = true;
         while let Some(found) = records.next_record()? {
@@ -221,7 +231,7 @@ impl Thinning<'_> {
             stays = match (kind, url) {
                 (Some("response" | "revisit"), Some(url)) => {
                     let last = key(&found, url).and_then(|(key, _)| batch.last.get(&key));
-                    last.is_none_or(|last| *last <= at) || batch.stays.contains(&at)
+                    last.is_none_or(|(last, _)| *last <= at) || batch.stays.contains(&at)
                 }
                 (_, Some(_)) => stays,
                 _ => Reason::of(&found) != Some(Reason::Torn),
@@ -257,7 +267,11 @@ impl Thinning<'_> {
             storage.remove(name)?;
             storage.sync_dir()
         };
-        write().map_err(|e: io::Error| in_file(storage, name, &e))
+        write().map_err(|e: io::Error| {
+            // On a full disk it would take the last room.
+            let _ = storage.remove(&part);
+            in_file(storage, name, &e)
+        })
     }
 
     /// Removes what an interruption left: unfinished files, and files whose thinned one is there.
@@ -279,6 +293,8 @@ impl Thinning<'_> {
 /// The records of a file, by what becomes of them.
 #[derive(Default)]
 struct Sorted {
+    /// Of the file.
+    number: u32,
     /// Bytes that stay, ascending.
     stays: Vec<Range<u64>>,
     /// Their number.
@@ -289,11 +305,23 @@ struct Sorted {
 }
 
 impl Sorted {
+    /// The body before a dropped record, passing those of this file that were dropped as well: so a reader takes one step
+    /// for each file.
+    fn passed(&self, body: ArchivePosition) -> Option<ArchivePosition> {
+        let known = self.entries.binary_search_by_key(&body.offset, |(offset, _)| *offset);
+        match known.ok().filter(|_| body.file == self.number).map(|at| self.entries[at].1) {
+            Some(Entry::Dropped(before)) => before,
+            _ => Some(body),
+        }
+    }
+
     fn take(&mut self, found: &Found, stays: bool, is_named: bool) {
         let end = found.offset + found.length;
         let entry = match stays {
             true => Entry::Kept(self.bytes),
-            false => Entry::Dropped(found.field(BODY_BEFORE).and_then(body_before)),
+            false => Entry::Dropped(
+                found.field(BODY_BEFORE).and_then(body_before).and_then(|body| self.passed(body)),
+            ),
         };
         if is_named {
             self.entries.push((found.offset, entry));

@@ -5,7 +5,7 @@
 
 use super::answer::holds;
 use super::cap::{Bodies, forget};
-use super::files::{WarcFiles, is_thinned};
+use super::files::{WarcFiles, is_thinned, name_now};
 use super::moved::{Entry, MovedIndex};
 use super::overwrite::Reason;
 use super::records::{Found, Records, is_damage};
@@ -77,12 +77,11 @@ fn verify_file(
     generation: &Generation,
     verified: &mut Verified,
 ) -> io::Result<()> {
+    // A running crawl may remove the oldest file.
+    let Some(name) = name_now(storage, name)? else { return Ok(()) };
+    let name = &*name;
     let damage = |offset, what: String| Damage { file: storage.locate(name), offset, what };
-    let mut records = match Records::of(storage, name, 0) {
-        // A running crawl may remove the oldest file.
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
-        records => records?.checked(),
-    };
+    let mut records = Records::of(storage, name, 0)?.checked();
     let length = records.length();
     let (positions, mut astray) = match is_thinned(name) {
         true => moved(storage, name, positions)?,

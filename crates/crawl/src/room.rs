@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::stored::{keep, kept};
 use recrawl_archive::cap;
 use recrawl_archive::months::{Month, months};
-use recrawl_archive::thin::{Dropped, Thinning};
+use recrawl_archive::thin::{Dropped, Thinning, begin_of_month};
 use recrawl_repository::Generation;
 use recrawl_repository::storage::Storage;
 use recrawl_types::{ArchivePosition, Span};
@@ -18,9 +18,10 @@ use std::io;
 /// Setting of the tables: the number of the last file that was thinned. Without it, all files are looked at again.
 const THINNED: &str = "archive_thinned";
 
-/// The time before which a version is older than `age`, in milliseconds since 1970.
+/// The time before which a version is older than `age`, in milliseconds since 1970: the begin of a month, since whole months
+/// are thinned.
 fn until(age: Span, now: u64) -> u64 {
-    now.saturating_sub(age.0.as_millis().try_into().unwrap_or(u64::MAX))
+    begin_of_month(now.saturating_sub(age.0.as_millis().try_into().unwrap_or(u64::MAX)))
 }
 
 /// The positions in some WARC files that pages' records name.
@@ -85,7 +86,8 @@ impl Crawl {
         let now = (self.clock)();
         let (mut after, mut dropped) = (kept(&self.tables, THINNED)?.unwrap_or(0), Dropped::default());
         thinning.tidy()?;
-        while let Some(batch) = thinning.next(after, until(age, now))? {
+        // The rest goes behind further rounds.
+        if let Some(batch) = thinning.next(after, until(age, now))? {
             dropped.add(thinning.drop_from(&batch, now, false)?);
             after = batch.end();
             // After the files: if this is lost, they are looked at again, and nothing is found.

@@ -1,7 +1,6 @@
 //! Numbers as people write them: 1,299.00, 1.299,00, 1 299, ١٬٢٩٩, .99 and -3; in JSON, its values.
 
-use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, de};
+use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
 /// Numbers of a text that are looked at.
@@ -17,70 +16,78 @@ const ZEROS: [u32; 6] = [0x0660, 0x06f0, 0x0966, 0x09e6, 0x0e50, 0xff10];
 /// unless the number begins with 0; so do several of one kind. Of a JSON document they are the numbers among its values, and
 /// those in its texts.
 pub fn numbers(text: &str) -> Vec<f64> {
-    let json = text.trim_start().starts_with(['{', '[']).then(|| serde_json::from_str(text));
-    let mut found = json.and_then(Result::ok).map_or_else(|| written(text), |InJson(found)| found);
-    found.truncate(MAX_NUMBERS);
-    found
+    let mut found = Vec::new();
+    if text.trim_start().starts_with(['{', '[']) {
+        match InJson(&mut found).deserialize(&mut serde_json::Deserializer::from_str(text)) {
+            // Long texts are cut: what was read stays.
+            Err(e) if !e.is_eof() => found.clear(),
+            _ => {
+                found.truncate(MAX_NUMBERS);
+                return found;
+            }
+        }
+    }
+    written(text)
 }
 
-/// The numbers of a JSON value, in its order. Names are none.
-struct InJson(Vec<f64>);
+/// Collects the numbers of a JSON value, in its order. Names are none.
+struct InJson<'v>(&'v mut Vec<f64>);
 
-impl<'de> Deserialize<'de> for InJson {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<InJson, D::Error> {
-        from.deserialize_any(InJson(Vec::new()))
+impl<'de> DeserializeSeed<'de> for InJson<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for InJson {
-    type Value = InJson;
+impl<'de> Visitor<'de> for InJson<'_> {
+    type Value = ();
 
     fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         to.write_str("JSON")
     }
 
-    fn visit_unit<E: de::Error>(self) -> Result<InJson, E> {
-        Ok(self)
+    fn visit_unit<E: de::Error>(self) -> Result<(), E> {
+        Ok(())
     }
 
-    fn visit_bool<E: de::Error>(self, _: bool) -> Result<InJson, E> {
-        Ok(self)
+    fn visit_bool<E: de::Error>(self, _: bool) -> Result<(), E> {
+        Ok(())
     }
 
-    fn visit_u64<E: de::Error>(self, number: u64) -> Result<InJson, E> {
-        Ok(InJson(vec![number as f64]))
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<(), E> {
+        self.0.push(number as f64);
+        Ok(())
     }
 
-    fn visit_i64<E: de::Error>(self, number: i64) -> Result<InJson, E> {
-        Ok(InJson(vec![number as f64]))
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<(), E> {
+        self.0.push(number as f64);
+        Ok(())
     }
 
-    fn visit_f64<E: de::Error>(self, number: f64) -> Result<InJson, E> {
-        Ok(InJson(vec![number]))
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<(), E> {
+        self.0.push(number);
+        Ok(())
     }
 
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<InJson, E> {
-        Ok(InJson(written(text)))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut values: A) -> Result<InJson, A::Error> {
-        while let Some(InJson(found)) = values.next_element()? {
-            self.add(found);
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<(), E> {
+        if self.0.len() < MAX_NUMBERS {
+            self.0.extend(written(text));
         }
-        Ok(self)
+        Ok(())
     }
 
-    fn visit_map<A: MapAccess<'de>>(mut self, mut fields: A) -> Result<InJson, A::Error> {
-        while let Some((IgnoredAny, InJson(found))) = fields.next_entry()? {
-            self.add(found);
+    fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<(), A::Error> {
+        while values.next_element_seed(InJson(self.0))?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
+        while fields.next_key::<IgnoredAny>()?.is_some() {
+            fields.next_value_seed(InJson(self.0))?;
         }
-        Ok(self)
-    }
-}
-
-impl InJson {
-    fn add(&mut self, found: Vec<f64>) {
-        self.0.extend(found.into_iter().take(MAX_NUMBERS - self.0.len()));
+        Ok(())
     }
 }
 
@@ -225,6 +232,8 @@ mod tests {
                 &[93000.0, 1.085, 1e-7, 1299.0],
             ),
             ("[1.5, [2]]", &[1.5, 2.0]),
+            (r#"{"15m": 93000, "more": "cut he"#, &[93000.0]),
+            (r#"{"15m" is no JSON"#, &[15.0]),
             ("[1] see 3", &[1.0, 3.0]),
         ] {
             assert_eq!(numbers(text), expected, "{text}");

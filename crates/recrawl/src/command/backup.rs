@@ -7,7 +7,7 @@ use super::repository::{self, last_backup, snapshot};
 use super::{counted, print_json, print_labelled};
 use crate::cli::{BackupArgs, RestoreArgs};
 use crate::exclusive_access::ExclusiveAccess;
-use recrawl_archive::opener;
+use recrawl_archive::{name_now, opener};
 use recrawl_crawl::data_dir::TABLES;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::first_look;
@@ -210,17 +210,17 @@ fn lengths(archive: &dyn Storage) -> Result<Vec<(String, u64)>, Failure> {
     names.into_iter().map(length).collect()
 }
 
-/// Copies these files durably, up to these lengths. A file that is gone was removed by `storage.archive_max`.
+/// Copies these files durably, up to these lengths. One that was thinned since is copied as it is now, and one that is gone
+/// was removed by `storage.archive_max`.
 fn copy_archive(from: &dyn Storage, to: &dyn Storage, files: &[(String, u64)]) -> Result<u64, Failure> {
     let mut bytes = 0;
     for (name, length) in files {
         let failed = |e: io::Error| Failure::Work(format!("cannot copy {}: {e}", from.locate(name)));
-        let source = match from.open(name) {
-            Err(e) if e.kind() == ErrorKind::NotFound => continue,
-            opened => opened.map_err(failed)?,
-        };
-        let mut target = to.create(name).map_err(failed)?;
-        storage::copy(&*source, 0..*length, &mut *target).map_err(failed)?;
+        let Some(now) = name_now(from, name).map_err(failed)? else { continue };
+        let source = from.open(&now).map_err(failed)?;
+        let length = if now == *name { *length } else { source.length().map_err(failed)? };
+        let mut target = to.create(&now).map_err(failed)?;
+        storage::copy(&*source, 0..length, &mut *target).map_err(failed)?;
         target.sync().map_err(failed)?;
         bytes += length;
     }

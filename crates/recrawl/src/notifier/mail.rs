@@ -77,19 +77,22 @@ impl Mailer {
         }
     }
 
-    /// Sends a mail to each recipient alone. Those that are refused are told in the log, unless all are: `why`.
+    /// Sends a mail to each recipient alone. Those that do not get it are told in the log, unless nobody does: `why`. A
+    /// further try would send it again to those that got it.
     async fn send_apart(&self, mail: &lettre::Message, why: String) -> Result<(), NotTaken> {
-        let mut is_taken = false;
+        let (mut is_taken, mut left) = (false, NotTaken::Refused(why));
         for to in &self.to {
             let envelope = Envelope::new(mail.envelope().from().cloned(), vec![to.email.clone()]);
             let envelope = envelope.map_err(|e| NotTaken::Refused(e.to_string()))?;
             match self.transfer(&envelope, &mail.formatted()).await {
                 Ok(()) => is_taken = true,
-                Err(NotTaken::Refused(why)) => tracing::warn!("the mail server refuses {}: {why}", to.email),
-                Err(failed) => return Err(failed),
+                Err(why) => {
+                    tracing::warn!("the mail server does not take the message for {}: {why}", to.email);
+                    left = if matches!(why, NotTaken::Failed(_)) { why } else { left };
+                }
             }
         }
-        if is_taken { Ok(()) } else { Err(NotTaken::Refused(why)) }
+        if is_taken { Ok(()) } else { Err(left) }
     }
 
     async fn transfer(&self, envelope: &Envelope, mail: &[u8]) -> Result<(), NotTaken> {

@@ -3,7 +3,7 @@
 use super::lines::Lines;
 use recrawl_archive::records::Found;
 use recrawl_archive::surt::surt;
-use recrawl_archive::{ArchiveReader, opener};
+use recrawl_archive::{ArchiveReader, name_now, opener};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::output::folder_of;
 use recrawl_crawl::output::sorted_lines::SortedLines;
@@ -47,11 +47,10 @@ pub fn export(settings: &Settings, out: &Path) -> Result<(), Failure> {
 
 /// Reads a WARC file. Its last record is incomplete after a crash, or while a crawl writes it.
 fn read_file(archive: &ArchiveReader, name: &str, sorted: &mut SortedLines) -> Result<(), Failure> {
-    let mut records = match archive.records(name) {
-        // A running crawl removes old files.
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
-        opened => opened?,
-    };
+    // A running crawl removes old files.
+    let Some(name) = name_now(archive.storage(), name)? else { return Ok(()) };
+    let name = &*name;
+    let mut records = archive.records(name)?;
     loop {
         match records.next_record() {
             Ok(Some(record)) if record.is_torn => {

@@ -4,8 +4,8 @@ use super::super::archived_files::ArchivedFiles;
 use super::super::cdxj;
 use super::package::Package;
 use super::selection::Selection;
-use recrawl_archive::ArchiveReader;
 use recrawl_archive::records::Found;
+use recrawl_archive::{ArchiveReader, name_now};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::output::sorted_lines::SortedLines;
 use recrawl_repository::storage::ReadFile;
@@ -27,6 +27,9 @@ pub fn copy(
     lines: &mut SortedLines,
     files: &mut ArchivedFiles,
 ) -> Result<(), Failure> {
+    // A running crawl removes old files.
+    let Some(name) = name_now(archive.storage(), name)? else { return Ok(()) };
+    let name = &*name;
     let opened = archive.storage().open(name).and_then(|file| {
         // Before anything is read: what replaces the file from here on is seen at the end.
         files.note(name, &*file)?;
@@ -34,8 +37,6 @@ pub fn copy(
     });
     let (mut records, file) = match opened {
         Ok(opened) => opened,
-        // A running crawl removes old files.
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(e) => {
             let file = archive.storage().locate(name);
             return Err(Failure::Work(format!("cannot read {file}: {e}")));
