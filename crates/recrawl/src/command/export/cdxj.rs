@@ -9,7 +9,6 @@ use recrawl_crawl::output::folder_of;
 use recrawl_crawl::output::sorted_lines::SortedLines;
 use recrawl_crawl::settings::Settings;
 use std::fmt::Write as _;
-use std::io;
 use std::path::Path;
 
 /// Writes a line for each response and each revisit of a body in the WARC files, sorted by bytes.
@@ -48,7 +47,7 @@ pub fn export(settings: &Settings, out: &Path) -> Result<(), Failure> {
 /// Reads a WARC file. Its last record is incomplete after a crash, or while a crawl writes it.
 fn read_file(archive: &ArchiveReader, name: &str, sorted: &mut SortedLines) -> Result<(), Failure> {
     // A running crawl removes old files.
-    let Some(name) = name_now(archive.storage(), name)? else { return Ok(()) };
+    let Some(name) = name_now(&**archive.storage(), name)? else { return Ok(()) };
     let name = &*name;
     let mut records = archive.records(name)?;
     loop {

@@ -9,7 +9,6 @@ use recrawl_archive::{ArchiveReader, name_now};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::output::sorted_lines::SortedLines;
 use recrawl_repository::storage::ReadFile;
-use std::io;
 
 /// Bytes copied at a time.
 const CHUNK: u64 = 256 << 10;
@@ -28,7 +27,7 @@ pub fn copy(
     files: &mut ArchivedFiles,
 ) -> Result<(), Failure> {
     // A running crawl removes old files.
-    let Some(name) = name_now(archive.storage(), name)? else { return Ok(()) };
+    let Some(name) = name_now(&**archive.storage(), name)? else { return Ok(()) };
     let name = &*name;
     let opened = archive.storage().open(name).and_then(|file| {
         // Before anything is read: what replaces the file from here on is seen at the end.
