@@ -94,6 +94,8 @@ mod refused;
 mod rendering;
 /// What operators do with a repository: look at it, copy it, save what damage has left.
 mod repository;
+/// Requisites of pages: asked for by the rules of pages, archived beside them, shown with them.
+mod requisites;
 /// Rounds of a cycle: fill, urgent, carried.
 mod rounds;
 /// The full-text index: in step, searched, through damage, kills and a full disk.

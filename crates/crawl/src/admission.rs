@@ -7,6 +7,7 @@ pub mod decisions;
 pub mod filters;
 pub mod gates;
 pub mod glob;
+pub mod loading;
 pub mod named_host;
 pub mod opt_out;
 pub mod pattern;

@@ -70,6 +70,8 @@ table! {
         deliver: Vec<DeliverTable> = Vec::new(),
         /// The browser of pages that are rendered.
         render: RenderTable = RenderTable::default(),
+        /// Requisites of archived pages.
+        requisites: RequisitesTable = RequisitesTable::default(),
         /// Promises to visit pages in time.
         promises: Vec<PromiseTable> = Vec::new(),
         /// Name resolution.
@@ -286,6 +288,20 @@ table! {
         cache: Size = Size(64 << 20),
         /// Pages after which the browser is started anew.
         restart_after: u32 = 500,
+    }
+}
+
+table! {
+    /// `[requisites]`
+    RequisitesTable {
+        /// Maximum requisites of a page.
+        max_per_page: u32 = 100,
+        /// Maximum requests of a round.
+        max_per_round: u32 = 100_000,
+        /// Maximum size of one; a larger one is left out.
+        max_body: Size = Size(2 << 20),
+        /// Longest time for which one is not asked for again, whatever its server says.
+        max_fresh: Span = Span::millis(30 * 86_400_000),
     }
 }
 

@@ -16,6 +16,7 @@ mod improvement;
 mod inbox;
 pub mod inputs;
 mod lessons;
+mod loading;
 mod merge;
 mod next;
 mod page;

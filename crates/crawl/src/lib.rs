@@ -9,6 +9,7 @@
 //! [`process::Process`].
 
 pub mod admission;
+pub mod capture;
 pub mod clock;
 pub mod config;
 pub mod contact_check;

@@ -84,6 +84,8 @@ pub struct PageRule {
     pub part: Part,
     /// Are the pages rendered?
     pub render: Render,
+    /// Are their requisites archived?
+    pub requisites: bool,
     /// The one page of the rule and the interval of its visits, if it has one of its own.
     pub rhythm: Option<(CanonicalUrl, Duration)>,
     /// As how many ordinary pages each of its pages counts.
@@ -150,6 +152,11 @@ impl PageRules {
         self.0.iter().find(|rule| rule.importance != Importance::ONE)
     }
 
+    /// Does a rule ask for requisites?
+    pub fn need_requisites(&self) -> bool {
+        self.0.iter().any(|rule| rule.requisites)
+    }
+
     /// Does a rule ask for a browser?
     pub fn need_browser(&self) -> bool {
         self.0.iter().any(|rule| rule.render != Render::Never)
@@ -158,11 +165,13 @@ impl PageRules {
 
 impl PageRule {
     fn new(table: &PagesTable, urls: &UrlRules) -> Result<PageRule, String> {
-        let PagesTable { matches, include, ignore, ignore_text, render, every, importance } = table.clone();
+        let PagesTable { matches, include, ignore, ignore_text, render, requisites, every, importance } =
+            table.clone();
         let pattern = Pattern::parse(&matches, urls).map_err(|e| format!("pages.match: {e}"))?;
         let lists = Lists { include, ignore, ignore_text, is_rendered: false };
-        if lists.are_empty() && render == Render::Never && every.is_none() && importance.is_none() {
-            let text = "needs include, ignore, ignore_text, render, every or importance; remove the rule to count the \
+        let has_more = requisites || every.is_some() || importance.is_some();
+        if lists.are_empty() && render == Render::Never && !has_more {
+            let text = "needs include, ignore, ignore_text, render, requisites, every or importance; remove the rule to count the \
                         whole page";
             return Err(format!("[[pages]] with match {matches:?} {text}"));
         }
@@ -175,6 +184,7 @@ impl PageRule {
             number: lists.number(),
             rendered_number,
             render,
+            requisites,
             rhythm,
             importance: importance.unwrap_or_default(),
             matches,

@@ -61,6 +61,8 @@ pub struct InTables {
     pub trap_patterns: u64,
     /// Sites with a stored noise floor that have a host whose pages all match.
     pub noise_floors: u64,
+    /// Requisites of pages.
+    pub requisites: u64,
     /// Page requests and queued seeds.
     pub asked: u64,
 }

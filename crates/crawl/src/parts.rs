@@ -11,6 +11,7 @@ pub mod pings;
 pub mod promises;
 pub mod render;
 pub mod repeated_links;
+pub mod requisites;
 pub mod seed_hosts;
 pub mod traps;
 pub mod trust;
@@ -71,6 +72,12 @@ pub const PARTS: &[Part] = &[
         tables: &[],
         page: "discovery",
         forget: Forget::Rows(repeated_links::forget),
+    },
+    Part {
+        name: "requisites",
+        tables: &["requisites"],
+        page: "requisites",
+        forget: Forget::Rows(requisites::forget),
     },
     Part { name: "seed_hosts", tables: &[], page: "manual", forget: Forget::Rows(seed_hosts::forget) },
     Part { name: "traps", tables: &["traps"], page: "traps", forget: Forget::Rows(traps::forget) },

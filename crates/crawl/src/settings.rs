@@ -23,8 +23,8 @@ use crate::parts::noise::page::NoiseRules;
 use crate::parts::notify::Target;
 use crate::parts::pings::websub;
 use crate::parts::promises::{Promise, SurveyRules};
-use crate::parts::render;
 use crate::parts::traps::TrapRules;
+use crate::parts::{render, requisites};
 use crate::settings::ranking::{CycleRounds, Objective, RankedBy};
 use crate::stored::seed_sites;
 use recrawl_archive::thin::MIN_AGE;
@@ -348,6 +348,7 @@ fn check_values(config: &Config) -> Result<(), String> {
         return Err(format!("hints.max_entries must be at most {MAX_ENTRIES}, the sitemap limit"));
     }
     render::check(&config.render)?;
+    requisites::check(config)?;
     websub::base(&config.pings.websub).map_err(|e| format!("pings.websub: {e}"))?;
     let serve = &config.serve;
     if serve.requests == 0 || serve.connections == 0 || serve.stall.0.is_zero() {

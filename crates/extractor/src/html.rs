@@ -16,10 +16,12 @@
 //! visit. The tokenizer has a quadratic cost of its own, for tags with many attributes, which the
 //! module `oversized_tags` bounds.
 
+use crate::element::{Element, Space};
 use crate::look::Look;
-use crate::names::Attr;
+use crate::names::{Attr, Name};
 use crate::oversized_tags;
 use crate::sink::CountingSink;
+use ego_tree::iter::Edge;
 use html5ever::buffer_queue::BufferQueue;
 use html5ever::interface::{Tracer, TreeSink};
 use html5ever::tendril::StrTendril;
@@ -28,7 +30,7 @@ use html5ever::tokenizer::{
 };
 use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
 use html5ever::{Attribute, LocalName, QualName, TokenizerResult, local_name, ns};
-use scraper::Html;
+use scraper::{Html, Node};
 use std::cell::{Cell, RefCell};
 
 type Handle = <CountingSink as TreeSink>::Handle;
@@ -76,6 +78,25 @@ pub(crate) enum Attributes {
 pub(crate) fn parse(text: &str, attributes: Attributes) -> (Html, u64) {
     let (html, steps) = build(text, attributes);
     (html, text.len() as u64 + steps)
+}
+
+/// The first `href` of a base element. Those in a template belong to no document.
+pub(crate) fn base(html: &Html) -> Option<&str> {
+    let mut templates = 0;
+    html.tree.root().traverse().find_map(|edge| {
+        let (Edge::Open(node) | Edge::Close(node)) = edge;
+        let Node::Element(element) = node.value() else { return None };
+        match (Name::of(element.name().as_bytes()), edge) {
+            (Name::Template, Edge::Open(_)) => templates += 1,
+            (Name::Template, Edge::Close(_)) => templates -= 1,
+            (Name::Base, Edge::Open(_)) if templates == 0 => {
+                let is_base = Element::of_node(element).space == Space::Html;
+                return element.attr("href").filter(|_| is_base);
+            }
+            _ => {}
+        }
+        None
+    })
 }
 
 /// The steps that the builder may take before bounds apply.

@@ -3,7 +3,11 @@
 //! Two passes. The bounded parser (module `html`) builds the tree, so that no page costs more than its bytes allow.
 //! ammonia then keeps what [`ELEMENTS`] and [`ATTRIBUTES`] name. None of these elements has raw text, belongs to
 //! SVG or MathML, or loads anything, and none of these attributes has a URL. So each `<` of the result begins one of
-//! these tags, however a browser nests them.
+//! these tags, however a browser nests them. [`look`] adds style sheets and images from the archive.
+
+mod look;
+
+pub use look::{ArchivedRequisite, Looked, inert_look};
 
 use crate::Fields;
 use crate::charset;
@@ -40,7 +44,42 @@ const OF_ELEMENTS: [(&str, &[&str]); 6] = [
 /// Maximum bytes of a link's target that is shown.
 const MAX_SHOWN_TARGET: usize = 1000;
 
-static CLEANER: LazyLock<Builder<'static>> = LazyLock::new(|| {
+/// Elements, besides those, of a page with its look.
+const LOOKED_ELEMENTS: [&str; 2] = ["font", "img"];
+/// Attributes of such a page: those that its style sheets choose by, and older ways to say how an element looks.
+const LOOKED_ATTRIBUTES: [&str; 16] = [
+    "align",
+    "bgcolor",
+    "border",
+    "cellpadding",
+    "cellspacing",
+    "class",
+    "color",
+    "face",
+    "height",
+    "hspace",
+    "id",
+    "nowrap",
+    "style",
+    "valign",
+    "vspace",
+    "width",
+];
+
+static CLEANER: LazyLock<Builder<'static>> = LazyLock::new(cleaner);
+
+/// With what a page needs to look as it did. An image has its bytes in its `src`, since no other scheme of a URL stays.
+static LOOKED_CLEANER: LazyLock<Builder<'static>> = LazyLock::new(|| {
+    let mut cleaner = cleaner();
+    cleaner
+        .add_tags(LOOKED_ELEMENTS)
+        .add_generic_attributes(LOOKED_ATTRIBUTES)
+        .add_tag_attributes("img", ["alt", "src"])
+        .add_url_schemes(["data"]);
+    cleaner
+});
+
+fn cleaner() -> Builder<'static> {
     let mut cleaner = Builder::default();
     let of_elements =
         OF_ELEMENTS.iter().map(|(name, attributes)| (*name, attributes.iter().copied().collect()));
@@ -53,7 +92,13 @@ static CLEANER: LazyLock<Builder<'static>> = LazyLock::new(|| {
         .url_schemes(HashSet::new())
         .link_rel(None);
     cleaner
-});
+}
+
+/// The document without all that does not stay.
+fn cleaned(html: &str, has_look: bool) -> String {
+    let cleaner = if has_look { &LOOKED_CLEANER } else { &CLEANER };
+    cleaner.clean(html).to_string()
+}
 
 /// The body of an inert HTML document; none if the type is neither HTML nor plain text. `url` served the bytes.
 ///
@@ -98,7 +143,7 @@ fn inert_html(text: &str) -> String {
             show_target(&mut element.attrs);
         }
     }
-    CLEANER.clean(&html.html()).to_string()
+    cleaned(&html.html(), false)
 }
 
 /// Elements that a fragment cannot have, or whose content a browser with scripts reads as text, become plain blocks.

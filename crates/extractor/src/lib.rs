@@ -51,6 +51,7 @@ mod page_fields;
 mod part;
 mod query;
 mod refresh;
+mod requisites;
 mod scope;
 mod shadow;
 mod sink;
@@ -61,12 +62,13 @@ mod xhtml;
 
 pub use anchor::{MAX_ANCHOR_BYTES, MAX_ANCHORS_BYTES};
 pub use dated::{DatedLine, dated_line};
-pub use inert::{inert, inert_text};
+pub use inert::{ArchivedRequisite, Looked, inert, inert_look, inert_text};
 pub use listings::{Hub, Listing, ListingEntry, ListingKind};
 pub use markdown::{MAX_MARKDOWN_BYTES, Markdown, PageExtent, markdown};
 pub use media::media_type;
 pub use page_fields::{FieldValues, MAX_FIELD_BYTES, MAX_FIELD_VALUES, PageFields};
 pub use part::{MAX_PART_ENTRIES, Part, PartError};
+pub use requisites::{Requisite, RequisiteKind, requisites, style_requisites};
 pub use stream::assert_both_ways;
 
 use crate::anchor::Context;

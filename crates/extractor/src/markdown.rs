@@ -9,19 +9,15 @@
 
 use crate::base::Resolver;
 use crate::charset;
-use crate::element::{Element, Space};
 use crate::html::{self, Attributes};
 use crate::listings;
 use crate::media::{BodyKind, MediaType};
-use crate::names::Name;
 use crate::part::Part;
 use crate::shadow;
 use crate::xhtml;
 use crate::{Fields, Options};
 use blocks::BlockWriter;
-use ego_tree::iter::Edge;
 use recrawl_types::{CanonicalUrl, UrlRules};
-use scraper::{Html, Node};
 use walk::MarkdownWriter;
 
 mod blocks;
@@ -104,7 +100,7 @@ pub fn markdown(
         of_rule => main_content::select(&html, of_rule.unwrap_or_default()),
     };
     let encoding = fields.queries.unwrap_or(decoded.encoding);
-    let resolver = Resolver::of_page(url, base(&html), rules, encoding);
+    let resolver = Resolver::of_page(url, html::base(&html), rules, encoding);
     let (text, is_cut) = MarkdownWriter::new(extent, patterns).page(&html, &resolver, &selected);
     Some(Markdown { text, is_cut })
 }
@@ -119,25 +115,6 @@ fn plain(text: String, is_markdown: bool, is_json: bool, patterns: &[regex::Rege
         false => blocks.push_code(if is_json { "json" } else { "" }, &text),
     }
     blocks.finish()
-}
-
-/// The first `href` of a base element. Those in a template belong to no document.
-fn base(html: &Html) -> Option<&str> {
-    let mut templates = 0;
-    html.tree.root().traverse().find_map(|edge| {
-        let (Edge::Open(node) | Edge::Close(node)) = edge;
-        let Node::Element(element) = node.value() else { return None };
-        match (Name::of(element.name().as_bytes()), edge) {
-            (Name::Template, Edge::Open(_)) => templates += 1,
-            (Name::Template, Edge::Close(_)) => templates -= 1,
-            (Name::Base, Edge::Open(_)) if templates == 0 => {
-                let is_base = Element::of_node(element).space == Space::Html;
-                return element.attr("href").filter(|_| is_base);
-            }
-            _ => {}
-        }
-        None
-    })
 }
 
 #[cfg(test)]

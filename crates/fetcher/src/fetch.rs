@@ -18,7 +18,7 @@ use crate::run::clock::WallClock;
 use crate::run::control::{FIGURES_EVERY, HostActivity, HostsNow, MAX_FETCHING, MAX_SLOWEST, RunControl};
 use crate::run::rate::RequestRate;
 use crate::run::report::{FetchReport, StoppedBy};
-use crate::run::resources::{RenderedPages, Resources, Ticket};
+use crate::run::resources::{LoadingPages, Resources, Ticket};
 use crate::run::suspension::{HEARTBEAT, Suspension};
 use crate::run::unavailable::Unavailable;
 use crate::run::{HostId, Refuses, Run};
@@ -145,7 +145,7 @@ impl Fetcher {
     }
 
     /// For the requests of the pages that are rendered during one run.
-    pub fn resources(&self, pages: Box<dyn RenderedPages>) -> Arc<Resources> {
+    pub fn resources(&self, pages: Box<dyn LoadingPages>) -> Arc<Resources> {
         Resources::new(pages, self.network.clone())
     }
 

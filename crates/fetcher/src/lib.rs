@@ -41,6 +41,6 @@ pub use run::clock::{WallClock, system_clock};
 pub use run::control::{self, RunControl};
 pub use run::rate::RequestRate;
 pub use run::report::{FetchReport, Outcomes, StoppedBy};
-pub use run::resources::{Asked, RenderedPages, Rendering, Resources};
+pub use run::resources::{Asked, Load, LoadingPages, Resources};
 pub use run::unavailable::Unavailable;
 pub use run::unvisited_hosts::UnvisitedHosts;

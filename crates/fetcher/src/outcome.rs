@@ -1,6 +1,7 @@
 //! The output of the fetcher, and the rules that turn a response into an outcome.
 
 pub mod chain;
+mod freshness;
 
 use crate::net::client::{Cut, NetworkError, Reply, content_type_of, is_redirect};
 use crate::net::limits::MAX_HOST_BACK_OFF;
@@ -231,13 +232,14 @@ pub(crate) fn resource_of(
     answer: Result<Reply, NetworkError>,
     entry: &ScheduleEntry,
     from: &Url,
+    conditional: bool,
     rules: &UrlRules,
 ) -> FetchResult {
     match answer {
         Ok(reply) if reply.status >= 400 => {
             FetchResult::Page(Box::new(Reply { body: Bytes::new(), cut: None, ..reply }.into()))
         }
-        answer => result_of(answer, entry, from, false, rules),
+        answer => result_of(answer, entry, from, conditional, rules),
     }
 }
 

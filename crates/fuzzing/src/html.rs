@@ -3,8 +3,9 @@
 
 use crate::{Target, first_line};
 use recrawl_extractor::{
-    Extracted, Fields, Limits, MAX_ANCHOR_BYTES, MAX_ANCHORS_BYTES, MAX_FEEDS, MAX_MARKDOWN_BYTES,
-    MAX_TITLE_BYTES, Options, PageContent, PageExtent, Part, extract, extract_part, inert, markdown,
+    ArchivedRequisite, Extracted, Fields, Limits, MAX_ANCHOR_BYTES, MAX_ANCHORS_BYTES, MAX_FEEDS,
+    MAX_MARKDOWN_BYTES, MAX_TITLE_BYTES, Options, PageContent, PageExtent, Part, RequisiteKind, extract,
+    extract_part, inert, inert_look, markdown, requisites, style_requisites,
 };
 use recrawl_types::{Canonical, CanonicalUrl, UrlRules};
 use std::collections::BTreeSet;
@@ -22,6 +23,18 @@ pub fn check(data: &[u8]) {
     let url = rules.canonicalize("https://example.com/folder/page?q=1").expect("a sound address");
     let types = Options::default().types;
     inert(body, &fields, &url, &types).iter().for_each(|document| is_inert(document));
+    let found = requisites(body, &fields, &url, &types);
+    let distinct: BTreeSet<&CanonicalUrl> = found.iter().map(|requisite| &requisite.url).collect();
+    assert_eq!(distinct.len(), found.len(), "a requisite is named twice");
+    style_requisites(body, fields.content_type, &url);
+    // Whatever it asks for, it gets itself.
+    let mut itself = |url: &CanonicalUrl, _: RequisiteKind| {
+        Some(ArchivedRequisite { url: url.clone(), content_type: Some("text/css".into()), body: body.into() })
+    };
+    if let Some(looked) = inert_look(body, &fields, &url, &types, &mut itself) {
+        let ends = looked.styles.matches("</").count();
+        assert_eq!(ends, looked.styles.matches("</style>\n").count(), "a style sheet ends its element");
+    }
     for extent in [PageExtent::Main, PageExtent::Whole] {
         let write = || markdown(body, &fields, &url, &rules, &Options::default(), None, extent);
         let page = write();

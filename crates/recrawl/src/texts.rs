@@ -9,6 +9,7 @@
 mod contents;
 mod difference;
 mod page;
+mod requisites;
 mod unified;
 mod versions;
 
@@ -16,6 +17,7 @@ pub use contents::Archived;
 pub use page::{
     ArchivedPage, FoundVersion, MAX_VERSIONS, WhichVersion, markdown_of, media_type, titled_text,
 };
+pub use requisites::ArchivedRequisites;
 pub use unified::unified;
 pub use versions::{Places, Version, Versions, extracted, inert_body, page_fields, read, text_of, written};
 

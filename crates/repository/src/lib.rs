@@ -51,4 +51,6 @@ pub use round::carried_pages::{CarriedPages, CarriedWriter};
 pub use round::request_log::{RequestFile, RequestReader};
 pub use round::schedule_file::{Ranked, ScheduleFile, ScheduleWriter};
 pub use round::visit_log::{Done, LogChunk, LogError, Recovered, VisitLog, VisitReader};
-pub use tables::{DropCounts, OriginTable, RowKey, SledTables, SyncFolder, TablesFound, sync_files};
+pub use tables::{
+    DropCounts, OriginTable, RequisiteRow, RowKey, SledTables, SyncFolder, TablesFound, sync_files,
+};

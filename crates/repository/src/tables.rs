@@ -28,11 +28,13 @@ use std::sync::Mutex;
 mod damage;
 mod durable;
 mod pings;
+mod requisites;
 mod rows;
 mod takedown;
 
 pub use damage::TablesFound;
 pub use durable::{SyncFolder, sync_files};
+pub use requisites::RequisiteRow;
 pub use rows::RowKey;
 pub use takedown::OriginTable;
 
@@ -43,8 +45,19 @@ const FLUSH_EVERY_MS: u64 = 1000;
 /// The setting that counts flushes.
 const FLUSHES: &str = "flushes";
 /// The names of the trees.
-const TREES: [&str; 9] =
-    ["hosts", "robots", "sites", "lastmods", "pings", "ping_counts", "traps", "dropped_links", "settings"];
+/// A vault knows them by their place, so new ones come last.
+const TREES: [&str; 10] = [
+    "hosts",
+    "robots",
+    "sites",
+    "lastmods",
+    "pings",
+    "ping_counts",
+    "traps",
+    "dropped_links",
+    "settings",
+    "requisites",
+];
 /// The key of the last cycle that was applied to a tree which learns from cycles.
 const APPLIED: &[u8] = b"\0cycle";
 
@@ -76,6 +89,8 @@ pub struct SledTables {
     traps: sled::Tree,
     dropped_links: sled::Tree,
     settings: sled::Tree,
+    /// Requisites of archived pages by URL.
+    requisites: sled::Tree,
     /// For a copy elsewhere.
     written: rows::Written,
 }
@@ -131,7 +146,8 @@ impl SledTables {
         }));
         let opened = opened.unwrap_or_else(|_| Err(ruined(&path, "its bytes differ from what was written")));
         let (database, trees) = opened?;
-        let [hosts, robots, sites, lastmods, pings, ping_counts, traps, dropped_links, settings] = trees;
+        let [hosts, robots, sites, lastmods, pings, ping_counts, traps, dropped_links, settings, requisites] =
+            trees;
         let known = durable.as_ref().map_or(Ok(0), |durable| durable::flushes(&durable.dir));
         let known = known.map_err(|_| ruined(&path, "the number of flushes"))?;
         let row = settings.get(FLUSHES).map_err(|e| failed(&path, e))?;
@@ -154,6 +170,7 @@ impl SledTables {
             traps,
             dropped_links,
             settings,
+            requisites,
             written: rows::Written::default(),
         })
     }

@@ -257,7 +257,7 @@ impl Validators {
 
 /// Where a page's last archived response begins: the number of a WARC file and the byte offset of
 /// the record's gzip member in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ArchivePosition {
     /// Number of the WARC file, counted from 1.
     pub file: u32,

@@ -181,7 +181,13 @@ pub fn fetch(
         }
     }
     log.sync().map_err(crawl::Failure::work)?;
-    Ok(Fetched { stopped_by: StoppedBy::End, skipped: 0, asked_again: 0, archive: None })
+    Ok(Fetched {
+        stopped_by: StoppedBy::End,
+        skipped: 0,
+        asked_again: 0,
+        requisites: Default::default(),
+        archive: None,
+    })
 }
 
 /// Opens a crawl with these settings beside those that every study needs.

@@ -30,7 +30,7 @@ const OF_PATHS: &[Differing] = &[
             (
                 "content-security-policy",
                 Some(
-                    "sandbox; default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; \
+                    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; base-uri 'none'; form-action 'none'; \
                  frame-ancestors 'self'",
                 ),
             ),

@@ -18,6 +18,8 @@ table! {
         ignore_text: Vec<String> = Vec::new(),
         /// Are the pages read after their scripts have run?
         render: Render = Render::Never,
+        /// Are style sheets, images, scripts, fonts and frames of the pages archived?
+        requisites: bool = false,
         /// Interval of visits of one page, also within a cycle.
         every: Option<Span> = None,
         /// As how many ordinary pages each page counts in the schedule; none for 1.

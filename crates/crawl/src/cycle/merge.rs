@@ -65,7 +65,17 @@ pub fn merge<'g>(
     let mut lessons = RoundLessons::begin(crawl, generation, facts)?;
     let Gathered { batch, tally, responses, found, done, bytes } =
         gather::read_log(crawl, round, &**schedule, traps, &mut lessons)?;
-    let tally = Tally { asked_again: fetched.asked_again, ..tally };
+    let requisites = fetched.requisites;
+    let tally = Tally {
+        asked_again: fetched.asked_again,
+        requisites_requested: requisites.requested,
+        requisites_archived: requisites.archived,
+        requisites_same: requisites.same,
+        requisites_refused: requisites.refused,
+        requisites_failed: requisites.failed,
+        requisites_left_out: requisites.left_out,
+        ..tally
+    };
     let totals = CycleTotals::before(&crawl.tables, facts)?;
     let spent = totals.spent(&bytes);
     let sample = Sample::new(&tally, responses, facts);

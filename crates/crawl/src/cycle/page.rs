@@ -5,6 +5,7 @@
 
 use crate::admission::consent;
 use crate::admission::scope::Scope;
+use crate::capture::{self, truncation};
 use crate::config;
 use crate::cycle::hints::HintRules;
 use crate::failure::Failure;
@@ -16,11 +17,11 @@ use crate::parts::traps::Traps;
 use crate::parts::trust;
 use bytes::Bytes;
 use recrawl_archive::cap::Bodies;
-use recrawl_archive::{Capture, Compressor, Head, HttpVersion, Record, Truncation};
+use recrawl_archive::{Capture, Compressor, Record};
 use recrawl_change::noise::remember;
 use recrawl_change::{ChangeRules, Compared};
 use recrawl_extractor::{Extracted, FoundLink, Hub, Options, Part};
-use recrawl_fetcher::{Cut, FetchResult, FetchedPage, Response, Version};
+use recrawl_fetcher::{FetchResult, FetchedPage, Response};
 use recrawl_focus::Words;
 use recrawl_types::{
     ArchivePosition, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Difference, Fingerprint,
@@ -499,22 +500,7 @@ impl PageReader<'_> {
             return None;
         }
         let url = visit.url.as_text();
-        let headers = response.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
-        let head = Head {
-            url: &url,
-            at: visit.at,
-            peer: response.peer.map(|p| p.ip()),
-            status: response.status,
-            reason: response.reason(),
-            lines: response.lines.as_deref(),
-            http: match response.version {
-                Version::HTTP_2 => HttpVersion::Http2,
-                Version::HTTP_09 | Version::HTTP_10 => HttpVersion::Http10,
-                _ => HttpVersion::Http11,
-            },
-            round: self.round.map(|round| round.0),
-            request: response.sent.as_deref(),
-        };
+        let (head, headers) = capture::head(&url, visit.at, response, self.round);
         Some(record.compress(compressor, &head, headers))
     }
 }
@@ -557,13 +543,4 @@ fn blank_visit(page: &FetchedPage) -> Visit {
 /// Position of the last archived body.
 fn body_before(page: &FetchedPage) -> Option<ArchivePosition> {
     page.entry.record.visited.as_ref().and_then(|visited| visited.content.archive)
-}
-
-/// Why a part of the body is missing, in the words of an archive.
-fn truncation(cut: Cut) -> Truncation {
-    match cut {
-        Cut::Limit => Truncation::Length,
-        Cut::Disconnect => Truncation::Disconnect,
-        Cut::Checksum | Cut::Coding => Truncation::Unspecified,
-    }
 }

@@ -10,6 +10,7 @@
 use crate::crawl::Crawl;
 use crate::cycle::hints::HintRules;
 use crate::cycle::inbox::{Inbox, LOOK_EVERY, NextBatch, Reading, Taken, Work};
+use crate::cycle::loading::Stage;
 use crate::cycle::page::{PageReader, ReadPage, Tools};
 use crate::cycle::plan::{Plan, UNAVAILABLE, kept_types, request, unavailable};
 use crate::cycle::readmission::Refusals;
@@ -20,8 +21,9 @@ use crate::page_rules::KnownRules;
 use crate::parts::focus::reading::FocusReader;
 use crate::parts::focus::state::FocusState;
 use crate::parts::noise::site::SiteNoise;
-use crate::parts::render::{Stage, StageInputs};
+use crate::parts::render::{Renders, StageInputs};
 use crate::parts::repeated_links::RepeatedLinks;
+use crate::parts::requisites::{self, RequisiteCounts, RequisiteFigures, RequisiteRecord, Requisites};
 use crate::parts::traps::Traps;
 use crate::process::Display;
 use crate::report::cycle_totals::CycleTotals;
@@ -32,8 +34,10 @@ use crossbeam_channel::RecvTimeoutError;
 use recrawl_archive::cap::Bodies;
 use recrawl_archive::{Archive, ArchiveEnd};
 use recrawl_fetcher::{FetchReport, FetchedPage, Job, Patience, Precedence, StoppedBy, UnvisitedHosts};
-use recrawl_repository::{Done, RequestFile, VisitLog};
-use recrawl_types::{Change, Cycle, LogRecord, RequestLog, ScheduleEntry, ScheduleSource, Share};
+use recrawl_repository::{Done, RequestFile, RequisiteRow, VisitLog};
+use recrawl_types::{
+    CanonicalUrl, Change, Cycle, LogRecord, RequestLog, ScheduleEntry, ScheduleSource, Share,
+};
 use rustix::time::{ClockId, clock_gettime};
 use std::convert::Infallible;
 use std::sync::{Arc, LockResult, Mutex, MutexGuard, TryLockError};
@@ -62,8 +66,14 @@ const LEAST_ROUND: u32 = 10;
 /// Interval at which a waiting run reports progress.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 
-/// Pages parsed together.
-type Batch = Vec<Result<ReadPage, Failure>>;
+/// Pages parsed together, or a requisite.
+type Batch = Vec<Result<Recordable, Failure>>;
+
+/// An entry for the recorder.
+enum Recordable {
+    Page(Box<ReadPage>),
+    Requisite(RequisiteRecord),
+}
 
 /// How the fetching of a cycle ended.
 pub struct Fetched {
@@ -73,6 +83,8 @@ pub struct Fetched {
     pub skipped: u64,
     /// Requests of detours beyond one a visit; those of an interrupted run of the round are not counted.
     pub asked_again: u64,
+    /// Requisites of pages; those of an interrupted run of the round are not counted.
+    pub requisites: RequisiteFigures,
     /// End of the archive; none if bodies are not archived.
     pub archive: Option<ArchiveEnd>,
 }
@@ -102,6 +114,7 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
         crawl,
         cycle: facts.cycle,
         unsynced: 0,
+        rows: Vec::new(),
     };
     let allowance = pings_allowed(crawl, &facts);
     crawl.pings.begin_round(allowance, facts.cycle_started.is_none());
@@ -114,12 +127,10 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     let TimeLeft { of_deadline, of_cycle, of_round } = TimeLeft::now(crawl, &facts);
     let (fetched, pages) = mpsc::channel::<FetchedPage>(QUEUE);
     let refusals = Refusals::of(crawl, traps.clone());
-    let precedence = precedence(crawl)?;
-    let unavailable = unavailable(&crawl.tables)?;
-    let written = requests.clone().map(|requests| requests as Arc<dyn RequestLog>);
-    let stage = rendering(crawl)?;
-    let resources = stage.as_ref().map(Stage::resources);
-    let report = join_stages(crawl, &reader, recorder, &stop, pages, stage, |now| {
+    let (precedence, unavailable) = (precedence(crawl)?, unavailable(&crawl.tables)?);
+    let (stages, requisite_counts) = stages(crawl, &facts, pages)?;
+    let resources = stages.stage.as_ref().map(Stage::resources);
+    let report = join_stages(crawl, &reader, recorder, &stop, stages, |now| {
         let (opt_out, pages) = (crawl.settings.scope.opt_out().clone(), crawl.settings.pages.clone());
         Job {
             round: facts.round(),
@@ -141,7 +152,7 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
             patience: patience(crawl, now + of_round),
             control: crawl.steering.clone(),
             types: kept_types(crawl, Some(&facts), facts.cycle).map(Arc::new),
-            requests: written,
+            requests: requests.clone().map(|requests| requests as Arc<dyn RequestLog>),
             resources,
         }
     })?;
@@ -153,7 +164,8 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     let earlier = recovered.skipped.iter().map(|skipped| &skipped.pages);
     let skipped = earlier.chain(&report.skipped).map(|pages| pages.end - pages.start).sum();
     let asked_again = report.asked_again;
-    Ok(Fetched { stopped_by, skipped, asked_again, archive: archive.as_ref().map(Archive::end) })
+    let requisites = requisite_counts.map(|counts| counts.figures()).unwrap_or_default();
+    Ok(Fetched { stopped_by, skipped, asked_again, requisites, archive: archive.as_ref().map(Archive::end) })
 }
 
 /// Notes for the next round, and for those who watch, how the fetching ended.
@@ -268,14 +280,34 @@ fn patience(crawl: &Crawl, end: tokio::time::Instant) -> Option<Patience> {
     crawl.settings.config.cycle.fill.then_some(Patience { linger, least, end })
 }
 
+/// The stages of a round, and what counts its requisites, if it has any.
+fn stages<'c>(
+    crawl: &'c Crawl,
+    facts: &Facts,
+    pages: mpsc::Receiver<FetchedPage>,
+) -> Result<(Stages<'c>, Option<Arc<RequisiteCounts>>), Failure> {
+    let (read, reads) = crossbeam_channel::bounded::<Batch>(QUEUE / BATCH);
+    let requisites = requisites_of(crawl, facts, read.clone())?;
+    let counts = requisites.as_ref().map(Requisites::counts);
+    let stage = Stage::of_round(&crawl.fetcher, rendering(crawl)?, requisites);
+    Ok((Stages { pages, stage, read, reads }, counts))
+}
+
+/// The stages, and the queues between them.
+struct Stages<'s> {
+    pages: mpsc::Receiver<FetchedPage>,
+    stage: Option<Stage<'s>>,
+    read: crossbeam_channel::Sender<Batch>,
+    reads: crossbeam_channel::Receiver<Batch>,
+}
+
 /// Starts workers and recorder, runs the fetcher, and waits for all of them.
 fn join_stages(
     crawl: &Crawl,
     reader: &PageReader<'_>,
     mut recorder: Recorder<'_>,
     stop: &CancellationToken,
-    pages: mpsc::Receiver<FetchedPage>,
-    stage: Option<Stage<'_>>,
+    Stages { pages, stage, read, reads }: Stages<'_>,
     job: impl FnOnce(tokio::time::Instant) -> Job,
 ) -> Result<FetchReport, Failure> {
     let fetching = crawl.fetching()?;
@@ -292,7 +324,6 @@ fn join_stages(
     let pages = Arc::new(Mutex::new(Inbox::new(pages, room)));
     let span = tracing::Span::current();
     thread::scope(|scope| {
-        let (read, reads) = crossbeam_channel::bounded::<Batch>(QUEUE / BATCH);
         // The last reader waits for pages. The others only look now and then whether some are left: if all
         // waited, each page would wake another one, and no batch would ever be full.
         let mut others: Vec<Thread> = Vec::new();
@@ -390,7 +421,8 @@ fn read_pages(
             start = end;
             Some(read)
         };
-        let batch: Batch = fetched.drain(..).filter_map(read_one).collect();
+        let batch = fetched.drain(..).filter_map(read_one);
+        let batch: Batch = batch.map(|page| page.map(|page| Recordable::Page(Box::new(page)))).collect();
         // The recorder takes pages even after an error. The queue is closed only if it panicked.
         if read.send(batch).is_err() {
             return;
@@ -407,13 +439,12 @@ fn locked_if_free<T>(mutex: &Mutex<T>) -> Option<LockResult<MutexGuard<'_, T>>> 
     }
 }
 
-/// The stage that renders the round's pages; none if no rule asks for it.
-fn rendering(crawl: &Crawl) -> Result<Option<Stage<'_>>, Failure> {
+/// Renders the round's pages; none if no rule asks for it.
+fn rendering(crawl: &Crawl) -> Result<Option<Renders<'_>>, Failure> {
     let Some(renderer) = crawl.renderer.clone() else { return Ok(None) };
     let settings = &crawl.settings;
     let inputs = StageInputs {
         renderer,
-        fetcher: &crawl.fetcher,
         pages: settings.pages.clone(),
         urls: settings.rules.clone(),
         reading: settings.reading.clone(),
@@ -421,7 +452,33 @@ fn rendering(crawl: &Crawl) -> Result<Option<Stage<'_>>, Failure> {
         control: &crawl.control,
         tables: &crawl.tables,
     };
-    Stage::of_round(inputs).map(Some)
+    Renders::of_round(inputs).map(Some)
+}
+
+/// Archives the requisites of the round's pages; none if no rule asks for it. What it makes goes to the recorder.
+fn requisites_of<'c>(
+    crawl: &'c Crawl,
+    facts: &Facts,
+    read: crossbeam_channel::Sender<Batch>,
+) -> Result<Option<Requisites<'c>>, Failure> {
+    let settings = &crawl.settings;
+    let inputs = requisites::RequisiteInputs {
+        pages: settings.pages.clone(),
+        table: settings.config.requisites.clone(),
+        consent: settings.config.consent.clone(),
+        reading: settings.reading.clone(),
+        urls: settings.rules.clone(),
+        scope: &settings.scope,
+        control: &crawl.control,
+        tables: &crawl.tables,
+        archive: crawl.warc.clone(),
+        max_document: settings.max_archived_body(),
+        clock: crawl.clock.clone(),
+        round: facts.round().round,
+    };
+    // The queue is closed only if the recorder panicked, which ends the round.
+    let sink = move |record| drop(read.send(vec![Ok(Recordable::Requisite(record))]));
+    Requisites::of_round(inputs, Arc::new(sink))
 }
 
 /// Processor time of this thread. On a busy machine a cheap page takes long by the clock.
@@ -487,6 +544,8 @@ struct Recorder<'r> {
     room: Watch<'r>,
     /// Bytes of records since the last sync.
     unsynced: u64,
+    /// Rows of requisites whose records may not be durable yet.
+    rows: Vec<(CanonicalUrl, RequisiteRow)>,
 }
 
 /// Records pages until there are no more. After an error the remaining pages are dropped, so that
@@ -513,7 +572,10 @@ fn record(
         };
         for page in batch {
             if outcome.is_ok() {
-                outcome = page.and_then(|page| record_page(page, recorder));
+                outcome = page.and_then(|recordable| match recordable {
+                    Recordable::Page(page) => record_page(*page, recorder),
+                    Recordable::Requisite(record) => record_requisite(record, recorder),
+                });
                 due.get_or_insert_with(|| Instant::now() + every);
                 if room.is_ok() {
                     room = recorder.room.recorded();
@@ -536,11 +598,14 @@ fn record(
 }
 
 impl Recorder<'_> {
-    /// Makes recorded pages durable. Bodies come first, so that no durable visit names a missing
-    /// body.
+    /// Makes recorded pages durable. Bodies come first, so that no durable visit, and no row of a requisite, names a
+    /// missing body. After a crash between, requisites without a row are asked for again.
     fn sync(&mut self) -> Result<(), Failure> {
         if let Some(archive) = self.archive.as_deref_mut() {
             archive.sync()?;
+        }
+        for (url, row) in self.rows.drain(..) {
+            self.crawl.tables.keep_requisite(&url, &row)?;
         }
         if let Some(requests) = &self.requests {
             requests.sync().map_err(Failure::work)?;
@@ -550,6 +615,20 @@ impl Recorder<'_> {
         let Crawl { vault, shutdown, live, .. } = self.crawl;
         vault.each(|vault| vault.recorded(bytes, shutdown, live))
     }
+}
+
+fn record_requisite(record: RequisiteRecord, recorder: &mut Recorder<'_>) -> Result<(), Failure> {
+    let RequisiteRecord { url, member, holds_body, mut row } = record;
+    if let (Some(member), Some(archive)) = (member, recorder.archive.as_deref_mut()) {
+        recorder.unsynced += member.len() as u64;
+        let position = archive.append(&member)?;
+        if holds_body {
+            row.archive = position;
+        }
+    }
+    recorder.rows.push((url, row));
+    recorder.crawl.live.moved();
+    Ok(())
 }
 
 fn record_page(page: ReadPage, recorder: &mut Recorder<'_>) -> Result<(), Failure> {

@@ -168,7 +168,7 @@ fn learned(part: &str, crawl: &Crawl, pages: &[CanonicalUrl]) -> Option<Vec<Stri
         "trust" => hosts(&|origin| format!("{:?}", tables.load(origin).unwrap().map(|host| host.trust))),
         "seed_hosts" => all(&seed_hosts::failing(tables).unwrap()),
         "repeated_links" => hosts(&|origin| format!("{:?}", tables.dropped_links(origin).unwrap())),
-        "deliver" | "notify" | "promises" | "render" => return None,
+        "deliver" | "notify" | "promises" | "render" | "requisites" => return None,
         unknown => panic!("say how `{unknown}` shows what it learned, or that it learns nothing"),
     })
 }
@@ -282,7 +282,13 @@ fn live_figures_after_a_restart_have_the_pages_that_an_earlier_run_skipped() {
             let now = crawl.live.now().unwrap();
             found.push((now.scheduled, now.done, now.tally.all_skipped(), crawl.live.errors().kinds()));
             plan.log.append(&LogRecord::Skipped(Skipped { pages: pages.clone(), why, at: 7 })).unwrap();
-            Ok(Fetched { stopped_by: StoppedBy::Stop, skipped: 0, asked_again: 0, archive: None })
+            Ok(Fetched {
+                stopped_by: StoppedBy::Stop,
+                skipped: 0,
+                asked_again: 0,
+                requisites: Default::default(),
+                archive: None,
+            })
         };
         round_fetched_by(&mut crawl, NextRound::OF_NEXT_CYCLE, &seeds, &mut fetch).unwrap();
     }

@@ -1,4 +1,4 @@
-//! The stage between fetcher and readers in which pages are rendered, if a rule of `[[pages]]` asks for it.
+//! Renders pages between fetcher and readers, if a rule of `[[pages]]` asks for it.
 //!
 //! A page that is rendered keeps the round going, since its requests are requests of the round (`source`). It gives
 //! back its connection at once, for it may need its own host. So pages that wait are bounded elsewhere: when
@@ -11,30 +11,26 @@
 mod auto;
 mod source;
 
-pub use auto::AutoRules;
+pub use auto::{AutoRules, RenderChoice};
 
 use crate::admission::consent;
+use crate::admission::loading::LoadRules;
 use crate::admission::scope::Scope;
 use crate::config::units::Render;
 use crate::config::{Config, RenderTable};
 use crate::failure::Failure;
 use crate::operator::control::Control;
 use crate::page_rules::{PageRule, PageRules};
-use auto::{Measured, RenderChoice};
+use auto::Measured;
 use bytes::Bytes;
-use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
 use recrawl_extractor::Extracted;
-use recrawl_fetcher::{
-    FetchResult, FetchedPage, Fetcher, Hold, RenderedPages, Rendering, Resources, Response, StoppedBy,
-};
+use recrawl_fetcher::{FetchResult, FetchedPage, Load, Response, StoppedBy};
 use recrawl_renderer::{Options, Page, RenderError, Rendered, Renderer};
 use recrawl_repository::SledTables;
 use recrawl_types::{CanonicalUrl, Outcome, Skip, UrlRules};
-use source::PageSource;
-use std::sync::Arc;
+use source::{Loaded, PageSource};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use tokio::sync::mpsc::{Receiver, Sender};
+use std::sync::{Arc, PoisonError};
 
 /// Pages that wait for a tab, for each tab: then the fetcher requests no more.
 pub const WAITING_PER_TAB: usize = 4;
@@ -108,8 +104,6 @@ pub fn check(table: &RenderTable) -> Result<(), String> {
 pub struct StageInputs<'c> {
     /// Renders pages.
     pub renderer: Arc<Renderer>,
-    /// Requests what they load.
-    pub fetcher: &'c Fetcher,
     /// Which pages are rendered.
     pub pages: PageRules,
     /// How URLs are read.
@@ -124,18 +118,20 @@ pub struct StageInputs<'c> {
     pub tables: &'c SledTables,
 }
 
-/// The stage of one round.
-pub struct Stage<'c> {
+/// The rendering of one round.
+pub struct Renders<'c> {
     scope: &'c Scope,
     control: &'c Control,
     tables: &'c SledTables,
     renderer: Arc<Renderer>,
-    resources: Arc<Resources>,
     rules: Arc<Rules>,
 }
 
-/// Which pages are rendered.
-struct Rules {
+/// A page, and the answers that are archived with it.
+pub type RenderedPage = (FetchedPage, Vec<(CanonicalUrl, FetchResult)>);
+
+/// Which pages are rendered, for the fetcher.
+pub struct Rules {
     pages: PageRules,
     auto: AutoRules,
     urls: UrlRules,
@@ -146,8 +142,9 @@ struct Rules {
     room: usize,
 }
 
-impl RenderedPages for Rules {
-    fn is_rendered(&self, url: &CanonicalUrl) -> bool {
+impl Rules {
+    /// Is this page rendered?
+    pub fn is_rendered(&self, url: &CanonicalUrl) -> bool {
         self.pages.of(url).is_some_and(|rule| match rule.render {
             Render::Never => false,
             Render::Always => true,
@@ -155,78 +152,41 @@ impl RenderedPages for Rules {
         })
     }
 
-    fn is_full(&self) -> bool {
-        self.waiting.load(Relaxed) >= self.room
+    /// Must this page not be requested yet?
+    pub fn waits(&self, url: &CanonicalUrl) -> bool {
+        self.waiting.load(Relaxed) >= self.room && self.is_rendered(url)
     }
 }
 
-impl<'c> Stage<'c> {
-    /// The stage of the next round.
+impl<'c> Renders<'c> {
+    /// Of the next round.
     ///
     /// # Errors
     /// When the tables cannot be read.
-    pub fn of_round(inputs: StageInputs<'c>) -> Result<Stage<'c>, Failure> {
-        let StageInputs { renderer, fetcher, pages, urls, reading, scope, control, tables } = inputs;
+    pub fn of_round(inputs: StageInputs<'c>) -> Result<Renders<'c>, Failure> {
+        let StageInputs { renderer, pages, urls, reading, scope, control, tables } = inputs;
         let auto = AutoRules::open(tables)?;
         let room = renderer.tabs() * (1 + WAITING_PER_TAB);
         let rules = Arc::new(Rules { pages, auto, urls, reading, waiting: AtomicUsize::new(0), room });
-        let resources = fetcher.resources(Box::new(SharedRules(rules.clone())));
-        Ok(Stage { scope, control, tables, renderer, resources, rules })
+        Ok(Renders { scope, control, tables, renderer, rules })
     }
 
     /// For the fetcher.
-    pub fn resources(&self) -> Arc<Resources> {
-        self.resources.clone()
+    pub fn rules(&self) -> Arc<Rules> {
+        self.rules.clone()
     }
 
-    /// Passes pages on, rendered where a rule asks for it, until there are no more.
+    /// Ends the round: stores what was learned.
     ///
     /// # Errors
-    /// When no browser starts, or what was learned cannot be stored.
-    pub async fn run(
-        self,
-        mut pages: Receiver<FetchedPage>,
-        out: Sender<FetchedPage>,
-    ) -> Result<(), Failure> {
-        let mut rendering = FuturesUnordered::new();
-        loop {
-            tokio::select! {
-                page = pages.recv() => match page {
-                    Some(mut page) => match self.turn(&page) {
-                        RenderChoice::AsSent => if out.send(page).await.is_err() { break },
-                        turn => {
-                            let begun = self.resources.begin();
-                            self.rules.waiting.fetch_add(1, Relaxed);
-                            page.hold = Hold::default();
-                            rendering.push(self.render(page, begun, turn));
-                        }
-                    },
-                    None => break,
-                },
-                Some(page) = rendering.next(), if !rendering.is_empty() => {
-                    if let Some(page) = page? && out.send(page).await.is_err() {
-                        break;
-                    }
-                }
-            }
-        }
-        // Nothing that they ask for would come. Those of a round that was cut short are left to the next.
-        if matches!(self.resources.ended(), Some(StoppedBy::Deadline | StoppedBy::ByteBudget)) {
-            while let Some(page) = rendering.next().await {
-                if let Some(page) = page?
-                    && out.send(page).await.is_err()
-                {
-                    break;
-                }
-            }
-        }
-        drop(rendering);
+    /// When that cannot be stored.
+    pub async fn finish(&self) -> Result<(), Failure> {
         self.renderer.rest().await;
         self.rules.auto.keep(self.tables)
     }
 
     /// The choice for a page.
-    fn turn(&self, page: &FetchedPage) -> RenderChoice {
+    pub fn turn(&self, page: &FetchedPage) -> RenderChoice {
         let FetchResult::Page(response) = &page.result else { return RenderChoice::AsSent };
         let Some(rule) = self.rules.pages.of(&page.entry.url).filter(|_| is_html(response)) else {
             return RenderChoice::AsSent;
@@ -238,21 +198,31 @@ impl<'c> Stage<'c> {
         }
     }
 
-    /// Renders a page; none if it is left to a later round.
-    async fn render(
+    /// Counts a page as waiting.
+    pub fn begin(&self) -> Waiting {
+        self.rules.waiting.fetch_add(1, Relaxed);
+        Waiting(self.rules.clone())
+    }
+
+    /// Renders a page, and what it loaded if that is archived; none if it is left to a later round.
+    ///
+    /// # Errors
+    /// When no browser starts.
+    pub async fn render(
         &self,
         mut page: FetchedPage,
-        begun: Rendering,
         turn: RenderChoice,
-    ) -> Result<Option<FetchedPage>, Failure> {
-        let _waiting = Waiting(&self.rules.waiting);
-        let FetchResult::Page(response) = &mut page.result else { return Ok(Some(page)) };
+        _waiting: Waiting,
+        load: &Load,
+    ) -> Result<Option<RenderedPage>, Failure> {
+        let FetchResult::Page(response) = &mut page.result else { return Ok(Some((page, Vec::new()))) };
         let url = &page.entry.url;
-        let (scope, control) = (self.scope, self.control);
-        let is_inside = source::is_inside(url, response);
-        let source = PageSource { page: url, is_inside, rendering: &begun, scope, control };
-        let rendered = self.renderer.render(&to_render(url, response), &source).await;
+        let rules = LoadRules::new(url, response, self.scope);
         let rule = self.rules.pages.of(url).expect("a page is rendered by its rule");
+        let loaded = Loaded::default();
+        let kept = Some(&loaded).filter(|_| rule.requisites && turn == RenderChoice::Rendered);
+        let source = PageSource { page: url, rules, rendering: load, control: self.control, loaded: kept };
+        let rendered = self.renderer.render(&to_render(url, response), &source).await;
         if rule.render == Render::Auto {
             let measured = match &rendered {
                 Ok(rendered) => Rules::measure(&self.rules, url, response, rendered).await,
@@ -269,7 +239,7 @@ impl<'c> Stage<'c> {
                 response.rendered = Some(rendered.html.into());
                 response.navigations = rendered.navigations;
             }
-            Err(why) => match self.resources.ended().filter(|_| why == RenderError::NotNow) {
+            Err(why) => match load.ended().filter(|_| why == RenderError::NotNow) {
                 Some(StoppedBy::Deadline) => page.result = skipped(Skip::Deadline),
                 Some(StoppedBy::ByteBudget) => page.result = skipped(Skip::ByteBudget),
                 Some(StoppedBy::Stop | StoppedBy::SlowHosts | StoppedBy::FirstLook) => return Ok(None),
@@ -279,7 +249,8 @@ impl<'c> Stage<'c> {
                 }
             },
         }
-        Ok(Some(page))
+        let loaded = loaded.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(Some((page, loaded)))
     }
 }
 
@@ -312,25 +283,12 @@ impl Rules {
     }
 }
 
-/// The rules as the fetcher's own.
-struct SharedRules(Arc<Rules>);
-
-impl RenderedPages for SharedRules {
-    fn is_rendered(&self, url: &CanonicalUrl) -> bool {
-        self.0.is_rendered(url)
-    }
-
-    fn is_full(&self) -> bool {
-        self.0.is_full()
-    }
-}
-
 /// Counts a page as waiting or rendered.
-struct Waiting<'w>(&'w AtomicUsize);
+pub struct Waiting(Arc<Rules>);
 
-impl Drop for Waiting<'_> {
+impl Drop for Waiting {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Relaxed);
+        self.0.waiting.fetch_sub(1, Relaxed);
     }
 }
 

@@ -2,7 +2,7 @@ use super::*;
 use crate::admission::pattern::Pattern;
 use crate::operator::takedown::remove_from;
 use crate::part::{InTables, Takedown};
-use recrawl_repository::{DropCounts, SledTables};
+use recrawl_repository::{DropCounts, RequisiteRow, SledTables};
 use recrawl_types::{CanonicalUrl, LastmodCounts, Origin, Ping, Round, Site, UrlRules};
 use std::collections::BTreeSet;
 use std::fs;
@@ -228,6 +228,7 @@ fn plant(part: &str, tables: &SledTables, page: &CanonicalUrl) -> Option<()> {
             tables.apply_ping_counts(Round(1), [(origin, counts)]).unwrap();
         }
         "repeated_links" => tables.add_dropped_links(&origin, DropCounts { linked: 1, listed: 0 }).unwrap(),
+        "requisites" => tables.keep_requisite(page, &RequisiteRow::default()).unwrap(),
         "seed_hosts" => crate::stored::keep(tables, "failing_seed_hosts", &[origin.to_string()]).unwrap(),
         "traps" => tables.keep_traps(&origin, b"patterns").unwrap(),
         "deliver" | "focus" | "next_change" | "notify" | "promises" | "render" | "trust" => return None,

@@ -83,6 +83,24 @@ tally! {
     /// Requests of detours for a cookie beyond one a visit, in the last run of a round.
     #[serde(skip_serializing_if = "is_zero")]
     asked_again: u64,
+    /// Requests of requisites, in the last run of a round.
+    #[serde(skip_serializing_if = "is_zero")]
+    requisites_requested: u64,
+    /// Bodies and redirects of requisites that were archived.
+    #[serde(skip_serializing_if = "is_zero")]
+    requisites_archived: u64,
+    /// Requisites that were as before.
+    #[serde(skip_serializing_if = "is_zero")]
+    requisites_same: u64,
+    /// Requisites refused, by a rule of the crawl, or for their size or type.
+    #[serde(skip_serializing_if = "is_zero")]
+    requisites_refused: u64,
+    /// Requisites that brought an error or no answer.
+    #[serde(skip_serializing_if = "is_zero")]
+    requisites_failed: u64,
+    /// Requisites beyond a limit, or on a host in back-off.
+    #[serde(skip_serializing_if = "is_zero")]
+    requisites_left_out: u64,
     /// Scheduled but not requested, or not read.
     skipped: u64,
     /// Of these, on hosts that opted out.

@@ -3,7 +3,7 @@
 use super::blocks::BlockWriter;
 use super::line::{InlineMark, LinePlace, LineWriter, render, strip};
 use super::table::DataTable;
-use super::{MAX_LINK_BYTES, PageExtent, base};
+use super::{MAX_LINK_BYTES, PageExtent};
 use crate::base::Resolver;
 use crate::element::{Element, Space};
 use crate::html::{self, Attributes};
@@ -275,7 +275,7 @@ impl<'r> MarkdownWriter<'r> {
             (self.nested, self.embedded) = (self.nested + 1, self.embedded + 1);
             let shown = self.around.shown;
             self.around.shown = shown.in_document();
-            self.tree(&html, &resolver.embedded(base(&html)), None);
+            self.tree(&html, &resolver.embedded(html::base(&html)), None);
             self.end_line();
             self.around.shown = shown;
             self.nested -= 1;

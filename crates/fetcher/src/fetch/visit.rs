@@ -287,6 +287,21 @@ fn is_asked_whole(reply: &Reply, queued: &QueuedPage, run: &Run) -> bool {
     reply.status == 412 || reply.status == 304 && run.is_tested(&queued.entry.url)
 }
 
+/// The request for a page, or for what a page loads.
+fn request_for(queued: &QueuedPage, conditional: bool, last: bool, run: &Run) -> Request {
+    let manner = queued.ticket.as_ref().map(|ticket| ticket.manner.clone()).unwrap_or_default();
+    let validators = match &queued.ticket {
+        _ if !conditional => Validators::default(),
+        Some(_) => manner.validators.clone(),
+        None => validators_to_send(&queued.entry),
+    };
+    let max_body = manner.max_body.map_or(run.config.max_body, |most| most.min(run.config.max_body));
+    // A page may load anything.
+    let types = run.types.clone().filter(|_| queued.ticket.is_none() && !is_listing(&queued.entry));
+    let hop = queued.chain.as_deref().map(Chain::hop);
+    Request { url: queued.entry.url.clone(), hop, validators, max_body, types, last, manner }
+}
+
 /// Requests a page. Returns the pages that are finished: none if it must be requested again, waits for another, or is left
 /// to the next run.
 async fn visit_page(
@@ -297,13 +312,7 @@ async fn visit_page(
     ended: &mut VisitEnd,
 ) -> Vec<FetchedPage> {
     let conditional = queued.condition == Condition::Conditional;
-    let validators = if conditional { validators_to_send(&queued.entry) } else { Validators::default() };
-    let manner = queued.ticket.as_ref().map(|ticket| ticket.manner.clone()).unwrap_or_default();
-    let (url, max_body) = (queued.entry.url.clone(), run.config.max_body);
-    let hop = queued.chain.as_deref().map(Chain::hop);
-    // A rendered page may load anything.
-    let types = run.types.clone().filter(|_| queued.ticket.is_none() && !is_listing(&queued.entry));
-    let request = Request { url, hop, validators, max_body, types, last, manner };
+    let request = request_for(&queued, conditional, last, run);
     // Pages that wait for it are of this schedule.
     let may_leave = queued.ticket.is_none() && queued.chain.is_none() && queued.detour.is_none();
     let answer = match send(request, sending, may_leave, run, ended).await {
@@ -323,7 +332,8 @@ async fn visit_page(
         ended.kind = VisitEndKind::Exhausted;
         return Vec::new();
     }
-    if conditional && answer.as_ref().is_ok_and(|reply| is_asked_whole(reply, &queued, run)) {
+    let is_page = conditional && queued.ticket.is_none();
+    if is_page && answer.as_ref().is_ok_and(|reply| is_asked_whole(reply, &queued, run)) {
         ended.kind = VisitEndKind::Again(QueuedPage { condition: Condition::Checked, ..queued });
         return Vec::new();
     }
@@ -341,7 +351,7 @@ async fn visit_page(
     let from = Chain::url(&queued.entry.url, queued.chain.as_deref());
     let QueuedPage { index, entry, hops, condition, sitemaps, ticket, chain: _, detour } = queued;
     if let Some(ticket) = ticket {
-        let result = resource_of(answer, &entry, &from, &run.rules);
+        let result = resource_of(answer, &entry, &from, conditional, &run.rules);
         let bytes = if let FetchResult::Page(page) = &result { page.body.len() as u64 } else { 0 };
         ended.kind = VisitEndKind::Resource { bytes };
         ticket.answer(result);

@@ -264,7 +264,10 @@ impl OriginQueue {
             // Validators do not belong to what is behind a redirect.
             queued.condition = queued.condition.without_validators();
         } else if queued.condition != Condition::Checked {
-            queued.condition = self.condition(&queued.entry, run);
+            queued.condition = match &queued.ticket {
+                Some(ticket) => self.condition_of(!ticket.manner.validators.is_empty(), &queued.entry, run),
+                None => self.condition(&queued.entry, run),
+            };
         }
         Action::Page(Box::new(queued))
     }
@@ -281,14 +284,19 @@ impl OriginQueue {
 
     /// Sends validators if the host's validators are trusted, or to test whether they can be again.
     fn condition(&self, entry: &ScheduleEntry, run: &Run) -> Condition {
-        let believed = self.state.trust.belief == Belief::Believed;
         let is_rendered = run.resources.as_ref().is_some_and(|resources| resources.is_rendered(entry));
         // A page that was last seen before the list of media types may have another type, which no 304 tells. The list may
         // have come in the middle of its first cycle.
         let last = entry.record.visited.as_ref().map(|visited| visited.history.last);
         let may_have_other_type = run.types.as_ref().is_some_and(|types| last <= Some(types.since));
         let is_whole = is_rendered || may_have_other_type || (run.reads_anew)(entry);
-        if !is_whole && !validators_to_send(entry).is_empty() && (believed || run.is_tested(&entry.url)) {
+        self.condition_of(!is_whole && !validators_to_send(entry).is_empty(), entry, run)
+    }
+
+    /// The same, if there are validators that may be sent.
+    fn condition_of(&self, has_validators: bool, entry: &ScheduleEntry, run: &Run) -> Condition {
+        let believed = self.state.trust.belief == Belief::Believed;
+        if has_validators && (believed || run.is_tested(&entry.url)) {
             Condition::Conditional
         } else {
             Condition::Unconditional

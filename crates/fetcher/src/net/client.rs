@@ -176,6 +176,10 @@ pub struct RequestOptions {
     pub is_preflight: bool,
     /// Further header fields. They replace the usual ones.
     pub fields: HeaderMap,
+    /// Sent if the host's validators are believed.
+    pub validators: Validators,
+    /// Maximum bytes of the body, where that is less than [`FetchConfig::max_body`](crate::FetchConfig).
+    pub max_body: Option<usize>,
 }
 
 /// A response.

@@ -1,4 +1,4 @@
-//! Requests that pages make while they are rendered: scripts, and the data that scripts load.
+//! Requests that pages make: what their scripts load while they are rendered, and requisites for the archive.
 //!
 //! They are requests of the run like those for pages: robots.txt, opt-outs, the host's delay and back-off, the address
 //! guard, budgets and limits hold for them, and they come before the pages of their host. They are no pages: nothing is
@@ -14,28 +14,28 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, oneshot};
 
-/// Which pages are rendered, and whether one more may come.
-pub trait RenderedPages: Send + Sync {
+/// Which pages load more than their document, and whether one more may come.
+pub trait LoadingPages: Send + Sync {
     /// Is this page rendered? Then it is requested without validators: that its document is as before says nothing of
     /// what its scripts load.
     fn is_rendered(&self, url: &CanonicalUrl) -> bool;
-    /// Do so many pages wait to be rendered that no more must be requested?
-    fn is_full(&self) -> bool;
+    /// Must this page not be requested yet, since many like it still load?
+    fn waits(&self, url: &CanonicalUrl) -> bool;
 }
 
-/// The requests of pages that are rendered during a run.
+/// The requests of pages during a run.
 pub struct Resources {
     state: Mutex<State>,
     changed: Notify,
-    pages: Box<dyn RenderedPages>,
+    pages: Box<dyn LoadingPages>,
     network: Arc<dyn Network>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     asked: VecDeque<(ScheduleEntry, Ticket)>,
-    /// Pages that are rendered or wait for it.
-    renderings: usize,
+    /// Pages that load or wait for it.
+    loads: usize,
     ended: Option<StoppedBy>,
 }
 
@@ -45,20 +45,20 @@ impl fmt::Debug for Resources {
     }
 }
 
-/// A page that is rendered or waits for it. A run does not end by itself while one exists.
+/// A page that loads or waits for it. A run does not end by itself while one exists.
 #[derive(Debug)]
-pub struct Rendering(Arc<Resources>);
+pub struct Load(Arc<Resources>);
 
 impl Resources {
     /// For one run over this network.
-    pub(crate) fn new(pages: Box<dyn RenderedPages>, network: Arc<dyn Network>) -> Arc<Resources> {
+    pub(crate) fn new(pages: Box<dyn LoadingPages>, network: Arc<dyn Network>) -> Arc<Resources> {
         Arc::new(Resources { state: Mutex::default(), changed: Notify::new(), pages, network })
     }
 
-    /// Begins to render a page. To be called before the page's hold ends.
-    pub fn begin(self: &Arc<Resources>) -> Rendering {
-        self.state().renderings += 1;
-        Rendering(self.clone())
+    /// Begins to load what a page needs. To be called before the page's hold ends.
+    pub fn begin(self: &Arc<Resources>) -> Load {
+        self.state().loads += 1;
+        Load(self.clone())
     }
 
     /// The cause of the run's end, if it has ended: then nothing is requested any more.
@@ -71,16 +71,16 @@ impl Resources {
     }
 
     pub(crate) fn waits(&self, entry: &ScheduleEntry) -> bool {
-        self.pages.is_full() && self.is_rendered(entry)
+        self.pages.waits(&entry.url)
     }
 
     pub(crate) fn next(&self) -> Option<(ScheduleEntry, Ticket)> {
         self.state().asked.pop_front()
     }
 
-    /// Is a page being rendered, or waiting for it?
+    /// Does a page load, or wait for it?
     pub(crate) fn is_open(&self) -> bool {
-        self.state().renderings > 0
+        self.state().loads > 0
     }
 
     /// Ends all requests, also later ones.
@@ -119,7 +119,12 @@ impl Asked {
     }
 }
 
-impl Rendering {
+impl Load {
+    /// The cause of the run's end, if it has ended: then nothing is requested any more.
+    pub fn ended(&self) -> Option<StoppedBy> {
+        self.0.ended()
+    }
+
     /// Requests a URL in its turn. A redirect is an answer. None: the run has ended.
     ///
     /// With [`RequestOptions::is_public_only`], a host without a public address is refused here: before its queue, so that
@@ -146,9 +151,9 @@ impl Rendering {
     }
 }
 
-impl Drop for Rendering {
+impl Drop for Load {
     fn drop(&mut self) {
-        self.0.state().renderings -= 1;
+        self.0.state().loads -= 1;
         self.0.changed.notify_one();
     }
 }

@@ -34,6 +34,9 @@ pub struct ExportArgs {
     /// With wacz: only what was fetched since this day (2026-01-31) or time (2026-01-31T12:00:00Z)
     #[arg(long, value_name = "DATE")]
     pub since: Option<String>,
+    /// With wacz: each page as it was at this day or time, with its requisites
+    #[arg(long = "at", value_name = "DATE", conflicts_with = "since")]
+    pub at_date: Option<String>,
     #[command(flatten)]
     pub at: Where,
 }

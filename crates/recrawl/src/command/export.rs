@@ -36,8 +36,12 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
     if args.changed_since.is_some() && !matches!(args.what, Exported::Pages | Exported::Contents) {
         return Err(Failure::Usage("--changed-since is only for recrawl export pages and contents".into()));
     }
-    if !is_wacz && (args.host.is_some() || args.prefix.is_some() || args.since.is_some()) {
-        return Err(Failure::Usage("--host, --prefix and --since are only for recrawl export wacz".into()));
+    let selects =
+        [&args.host, &args.prefix, &args.since, &args.at_date].iter().any(|option| option.is_some());
+    if !is_wacz && selects {
+        return Err(Failure::Usage(
+            "--host, --prefix, --since and --at are only for recrawl export wacz".into(),
+        ));
     }
     let settings = args.at.settings()?;
     match args.what {

@@ -15,7 +15,7 @@ use recrawl_crawl::admission::named_host::NamedHost;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels;
 use recrawl_crawl::open_read;
-use recrawl_crawl::report::RoundReport;
+use recrawl_crawl::report::{RoundReport, Tally};
 use recrawl_crawl::settings::Settings;
 use recrawl_crawl::settings::formula_file;
 use recrawl_repository::{Generation, OriginRun};
@@ -180,12 +180,33 @@ fn print_cycles(reports: &VecDeque<RoundReport>) -> Result<(), Failure> {
     if let Some(words) = carried(reports) {
         print_labelled(format!("\ncarried     {words}"))?;
     }
+    if let Some(words) = requisites(reports) {
+        print_labelled(format!("\nrequisites  {words}"))?;
+    }
     let refused: u64 = reports.iter().map(|report| report.tally.refused).sum();
     if refused > 0 {
         let visits = counted(refused, "visit");
         print_labelled(format!("\nrefused     {visits} in these cycles: {}", labels::REFUSED_ADDRESS))?;
     }
     Ok(())
+}
+
+/// Requisites of pages in these cycles; none without any.
+fn requisites(reports: &VecDeque<RoundReport>) -> Option<String> {
+    let sum = |of: fn(&Tally) -> u64| reports.iter().map(|report| of(&report.tally)).sum::<u64>();
+    let left = [
+        (sum(|tally| tally.requisites_same), "as before"),
+        (sum(|tally| tally.requisites_refused), "refused"),
+        (sum(|tally| tally.requisites_failed), "failed"),
+        (sum(|tally| tally.requisites_left_out), "left out"),
+    ];
+    let (requested, archived) =
+        (sum(|tally| tally.requisites_requested), sum(|tally| tally.requisites_archived));
+    let has_any = requested > 0 || left.iter().any(|(number, _)| *number > 0);
+    let left = left.iter().filter(|(number, _)| *number > 0);
+    let left: String = left.map(|(number, what)| format!(", {} {what}", thousands(*number))).collect();
+    let requested = counted(requested, "request");
+    has_any.then(|| format!("{requested} in these cycles: {} archived{left}", thousands(archived)))
 }
 
 /// Prints a table below an empty line.

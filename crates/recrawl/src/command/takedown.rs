@@ -235,12 +235,13 @@ fn print_removed(meant: &Pattern, removed: &Summary, is_dry_run: bool) -> Result
 
 /// The kinds of data in the tables that a takedown removes.
 fn in_tables(removed: &InTables) -> Vec<String> {
-    let InTables { hosts, dates, trap_patterns, noise_floors, asked } = *removed;
+    let InTables { hosts, dates, trap_patterns, noise_floors, requisites, asked } = *removed;
     [
         ("robots.txt, delays and counts of ", hosts, "host"),
         ("counts of dates and pings of ", dates, "host"),
         ("trap patterns of ", trap_patterns, "host"),
         ("noise floors of ", noise_floors, "site"),
+        ("", requisites, "requisite"),
         ("", asked, "queued URL"),
     ]
     .into_iter()

@@ -3,11 +3,14 @@
 use super::shared_state::SharedState;
 use crate::report::explain::unknown;
 use crate::report::versions::{content, fill, why_not};
-use crate::texts::{ArchivedPage, Missing, Version, WhichVersion, inert_body};
+use crate::texts::{ArchivedPage, ArchivedRequisites, Missing, Version, WhichVersion, inert_body};
+use recrawl_archive::answer::Answer;
 use recrawl_archive::timestamp;
 use recrawl_console::view::{
     MementoList, OneVersion, RawVersion, Refusal, VersionContent, VersionList, VersionQuery, Which,
 };
+use recrawl_crawl::labels::counted;
+use recrawl_extractor::Looked;
 use recrawl_types::{ArchivePosition, CanonicalUrl, UrlRules};
 
 /// Maximum bytes of a body that becomes a document. The rest is left out.
@@ -56,20 +59,26 @@ pub fn one(shared: &SharedState, asked: &OneVersion) -> Result<VersionContent, R
 pub fn document(shared: &SharedState, asked: &OneVersion) -> Result<String, Refusal> {
     let (page, _, version) = version(shared, asked, Some(MAX_SHOWN_BODY))?;
     let Version { answer, .. } = &version;
+    let requisites =
+        ArchivedRequisites { tables: &shared.tables, archive: &page.archive, settings: &page.settings };
+    let looked = match requisites.are_archived().map_err(Refusal::failed)? {
+        true => requisites.look(answer, &page.url),
+        false => None,
+    };
+    if let Some(looked) = looked {
+        return Ok(with_look(&page, answer, &looked));
+    }
     let Some(body) = inert_body(answer, &page.url, &page.settings) else {
         let why = page.text(&version).err().map_or_else(|| "no text".to_owned(), |missing| missing.why);
         return Err(Refusal::NotFound(format!("{}: {why}, so it is not shown as a page", page.url)));
     };
-    let url = page.url.to_string().replace('&', "&amp;").replace('<', "&lt;");
-    let cut = if answer.is_cut { "<p>The page goes on; the rest is left out.</p>\n" } else { "" };
     // With a place in the tab order, a keyboard can scroll the frame.
+    let (head, notice) =
+        head_and_notice(&page, answer, "Scripts, styles, images, forms and links are left out.");
     Ok(format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>Archived: {url}</title>\n<style>{STYLE}</style>\n</head>\n<body tabindex=\"0\">\n\
-         <p><small>Archived copy of {url}, {}. Scripts, styles, images, forms and links are left out.</small></p>\n<hr>\n\
-         {body}\n{cut}</body>\n</html>\n",
-        timestamp(answer.time() * 1000)
+        "<!doctype html>\n<html lang=\"en\">\n{head}<style>{STYLE}</style>\n</head>\n<body tabindex=\"0\">\n\
+         {notice}<hr>\n{body}\n{}</body>\n</html>\n",
+        rest_of(answer)
     ))
 }
 
@@ -105,6 +114,41 @@ pub fn raw(shared: &SharedState, asked: &OneVersion) -> Result<RawVersion, Refus
         target: target.map(|target| target.to_string()),
         body: answer.body,
     })
+}
+
+/// The same of a page whose style sheets and images are archived. Without a style sheet of its own it has ours.
+fn with_look(page: &ArchivedPage, answer: &Answer, looked: &Looked) -> String {
+    let Looked { styles, html_attributes, body_attributes, body, missing } = looked;
+    let left_out = match missing {
+        0 => "Scripts, forms and links are left out.".to_owned(),
+        missing => format!(
+            "Scripts, forms and links are left out, and {}.",
+            counted(*missing as u64, "style sheet, image or font") + " that the archive does not have"
+        ),
+    };
+    let (head, notice) = head_and_notice(page, answer, &left_out);
+    let own = if styles.is_empty() { format!("<style>{STYLE}</style>\n") } else { String::new() };
+    format!(
+        "<!doctype html>\n<html{html_attributes}>\n{head}{own}{styles}</head>\n<body tabindex=\"0\"{body_attributes}>\n\
+         {body}\n<hr>\n{notice}{}</body>\n</html>\n",
+        rest_of(answer)
+    )
+}
+
+/// The head of a document, which is still open, and a line that says what it is.
+fn head_and_notice(page: &ArchivedPage, answer: &Answer, left_out: &str) -> (String, String) {
+    let url = page.url.to_string().replace('&', "&amp;").replace('<', "&lt;");
+    let head = format!(
+        "<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Archived: {url}</title>\n"
+    );
+    let time = timestamp(answer.time() * 1000);
+    (head, format!("<p><small>Archived copy of {url}, {time}. {left_out}</small></p>\n"))
+}
+
+/// A line behind the body of a page of which only the beginning is shown.
+fn rest_of(answer: &Answer) -> &'static str {
+    if answer.is_cut { "<p>The page goes on; the rest is left out.</p>\n" } else { "" }
 }
 
 /// A version that the page's record leads to, its body read up to a limit, or as far as a text is read.

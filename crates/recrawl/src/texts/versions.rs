@@ -182,7 +182,7 @@ pub(super) fn titled_text_of(
 /// What the extractor reads in a body, or in what a browser made of it.
 pub fn extracted(answer: &Answer, url: &CanonicalUrl, settings: &Settings, part: Option<&Part>) -> Extracted {
     let content_type = answer.content_type();
-    let fields = fields(answer, content_type.as_deref(), url, settings);
+    let fields = content_fields(answer, content_type.as_deref(), url, settings);
     // The language is read with the anchors.
     let reading = Options { anchors: true, ..settings.reading.clone() };
     extract_part(answer.document(), &fields, url, &settings.rules, &reading, part)
@@ -196,7 +196,7 @@ pub fn written(
     extent: PageExtent,
 ) -> Option<Markdown> {
     let content_type = answer.content_type();
-    let fields = fields(answer, content_type.as_deref(), url, settings);
+    let fields = content_fields(answer, content_type.as_deref(), url, settings);
     let part = settings.pages.of(url).map(|rule| &rule.part);
     markdown(answer.document(), &fields, url, &settings.rules, &settings.reading, part, extent)
 }
@@ -209,12 +209,12 @@ pub fn page_fields(
     wanted: &PageFields,
 ) -> FieldValues {
     let content_type = answer.content_type();
-    let fields = fields(answer, content_type.as_deref(), url, settings);
+    let fields = content_fields(answer, content_type.as_deref(), url, settings);
     wanted.read(answer.document(), &fields, url, &settings.reading)
 }
 
 /// The header fields that say how a body is read.
-fn fields<'a>(
+pub(super) fn content_fields<'a>(
     answer: &'a Answer,
     content_type: Option<&'a str>,
     url: &CanonicalUrl,
@@ -235,7 +235,7 @@ fn fields<'a>(
 /// What was read as the body of an inert HTML document; none if it is no text.
 pub fn inert_body(answer: &Answer, url: &CanonicalUrl, settings: &Settings) -> Option<String> {
     let content_type = answer.content_type();
-    let fields = fields(answer, content_type.as_deref(), url, settings);
+    let fields = content_fields(answer, content_type.as_deref(), url, settings);
     inert(answer.document(), &fields, url, &settings.reading.types)
         .or_else(|| text_of(answer, url, settings, None).map(|text| inert_text(&text)))
 }

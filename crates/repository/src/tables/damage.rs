@@ -4,7 +4,8 @@
 //! short error or panic. So the folder is copied, the copy is opened, and each row is read and
 //! checked against its checksum.
 
-use super::pings::{ping_url, take_ping};
+use super::pings::{take_ping, url_of_key};
+use super::requisites::take_row;
 use super::{
     APPLIED, CACHE_BYTES, FLUSHES, LOST, SledTables, durable, opened, take_drop_counts, take_host,
     take_lastmods, take_origin,
@@ -168,7 +169,8 @@ fn check(table: &[u8], key: &[u8], value: &[u8]) -> Result<(), Malformed> {
     match table {
         b"hosts" => take_origin(key).and_then(|_| take_host(&value)).map(drop),
         b"lastmods" | b"ping_counts" => take_origin(key).and_then(|_| take_lastmods(&value)).map(drop),
-        b"pings" => ping_url(key).and_then(|_| take_ping(&value)).map(drop),
+        b"pings" => url_of_key(key).and_then(|_| take_ping(&value)).map(drop),
+        b"requisites" => url_of_key(key).and_then(|_| take_row(&value)).map(drop),
         b"dropped_links" => take_origin(key).and_then(|_| take_drop_counts(&value)).map(drop),
         b"robots" | b"traps" => take_origin(key).map(drop),
         b"sites" | b"settings" => match std::str::from_utf8(key) {

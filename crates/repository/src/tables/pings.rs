@@ -48,7 +48,7 @@ impl SledTables {
         let rows = self.pings.iter().map(|row| {
             let (key, value) = row.map_err(|e| failed(&self.path, e))?;
             let ping = opened(&value).and_then(|value| take_ping(&value));
-            ping_url(&key).and_then(|url| Ok((url, ping?))).map_err(|m| self.damaged(m))
+            url_of_key(&key).and_then(|url| Ok((url, ping?))).map_err(|m| self.damaged(m))
         });
         rows.collect()
     }
@@ -90,7 +90,7 @@ pub(super) fn take_ping(bytes: &[u8]) -> Result<Ping, Malformed> {
     Ok(ping)
 }
 
-pub(super) fn ping_url(key: &[u8]) -> Result<CanonicalUrl, Malformed> {
+pub(super) fn url_of_key(key: &[u8]) -> Result<CanonicalUrl, Malformed> {
     let url = std::str::from_utf8(key).ok().and_then(|text| UrlRules::keep_all().canonicalize(text).ok());
-    url.ok_or(Malformed("the key of a ping is not a URL"))
+    url.ok_or(Malformed("a key is not a URL"))
 }

@@ -133,6 +133,7 @@ impl SledTables {
             &self.traps,
             &self.dropped_links,
             &self.settings,
+            &self.requisites,
         ];
         trees.get(usize::from(number)).copied().ok_or_else(|| self.damaged(Malformed("a row of no table")))
     }

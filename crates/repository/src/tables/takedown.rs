@@ -65,7 +65,7 @@ impl SledTables {
         self.forget_in(&self.sites, &of_site, only_count)
     }
 
-    fn forget_in(
+    pub(super) fn forget_in(
         &self,
         tree: &sled::Tree,
         is_meant: &dyn Fn(&[u8]) -> io::Result<bool>,

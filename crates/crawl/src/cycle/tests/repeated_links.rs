@@ -129,7 +129,13 @@ impl<'w> Watched<'w> {
                 }
             }
             log.sync().unwrap();
-            Ok(Fetched { stopped_by: StoppedBy::End, skipped: 0, asked_again: 0, archive: None })
+            Ok(Fetched {
+                stopped_by: StoppedBy::End,
+                skipped: 0,
+                asked_again: 0,
+                requisites: Default::default(),
+                archive: None,
+            })
         };
         round_fetched_by(crawl, NextRound::OF_NEXT_CYCLE, &seeds, &mut fetch).unwrap();
     }

@@ -1,27 +1,24 @@
 //! Answers what pages ask for while they are rendered: by requests of the round.
-//!
-//! A page must not read what only this machine can reach. `fetch.allow_addresses` admits addresses for the crawl, not
-//! for each page in it: only a page that came from such an address itself may ask one, and only its own host or one in
-//! scope. All others are refused before anything of that host is looked at.
 
-use crate::admission::scope::Scope;
+use crate::admission::loading::LoadRules;
 use crate::operator::control::Control;
-use recrawl_fetcher::guard::is_public;
-use recrawl_fetcher::{FetchResult, HeaderMap, HeaderName, HeaderValue, Rendering, RequestOptions, Response};
+use recrawl_fetcher::{FetchResult, HeaderMap, HeaderName, HeaderValue, Load, RequestOptions, Response};
 use recrawl_renderer::{Answer, AnswerFuture, Ask, Kind, Resource, Source, Waiting};
-use recrawl_types::host::literal;
 use recrawl_types::{CanonicalUrl, Failure, Origin, Outcome, Site, Skip, UrlRules};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The source of one page.
 pub struct PageSource<'p> {
     pub page: &'p CanonicalUrl,
-    /// Did the page come from an address that only `fetch.allow_addresses` admits?
-    pub is_inside: bool,
-    pub rendering: &'p Rendering,
-    pub scope: &'p Scope,
+    pub rules: LoadRules<'p>,
+    pub rendering: &'p Load,
     pub control: &'p Control,
+    /// Collects answers, if they are archived.
+    pub loaded: Option<&'p Loaded>,
 }
+
+/// Answers to a page's requests, by URL.
+pub type Loaded = Mutex<Vec<(CanonicalUrl, FetchResult)>>;
 
 impl Source for PageSource<'_> {
     fn get<'a>(&'a self, ask: &'a Ask, waiting: Waiting) -> AnswerFuture<'a> {
@@ -33,33 +30,32 @@ impl PageSource<'_> {
     async fn answer(&self, ask: &Ask, waiting: Waiting) -> Answer {
         // Other rules than those of pages: a parameter that names no page may name a resource.
         let Ok(url) = UrlRules::keep_all().canonicalize(&ask.url) else { return Answer::Refused };
-        // It needs no place in the scope, but what the operator refuses is refused.
-        if self.scope.forbids_resource(&url) || self.control.blocks().cover(&url).is_some() {
+        if self.rules.refuse(&url, &self.control.blocks()) {
             return Answer::Refused;
         }
         let is_own_site = Site::of(&url) == Site::of(self.page);
         let manner = RequestOptions {
             is_anonymous: !ask.is_own,
-            is_public_only: !self.may_reach_inside(&url),
+            is_public_only: self.rules.is_public_only(&url),
             is_preflight: ask.kind == Kind::Preflight,
             fields: header_map(&ask.fields),
+            ..RequestOptions::default()
         };
         let Some(mut asked) = self.rendering.ask(url.clone(), manner).await else { return Answer::NotNow };
         asked.started().await;
         drop(waiting);
-        match asked.answer().await {
+        let result = asked.answer().await;
+        if let (Some(loaded), Some(result)) = (self.loaded.filter(|_| ask.kind != Kind::Preflight), &result) {
+            let mut loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
+            loaded.push((url.clone(), result.clone()));
+        }
+        match result {
             None => Answer::NotNow,
             Some(result) => match answer_of(result, is_own_site) {
                 Answer::Response(resource) if self.is_kept_from(ask, &url, &resource) => Answer::Refused,
                 answer => answer,
             },
         }
-    }
-
-    /// May the page reach an address of this host that only `fetch.allow_addresses` admits?
-    fn may_reach_inside(&self, url: &CanonicalUrl) -> bool {
-        let host = url.host();
-        self.is_inside && (host == self.page.host() || self.scope.admits_host(&host))
     }
 
     /// Does a server keep an answer that CORS does not check from pages of this origin (the field
@@ -75,13 +71,6 @@ impl PageSource<'_> {
             _ => false,
         }
     }
-}
-
-/// Did a page come from an address that only `fetch.allow_addresses` admits? Behind a proxy the address of a name is
-/// unknown.
-pub fn is_inside(page: &CanonicalUrl, response: &Response) -> bool {
-    let address = response.peer.map(|peer| peer.ip()).or_else(|| literal(&page.host()));
-    address.is_some_and(|address| !is_public(address))
 }
 
 fn header_map(fields: &[(&'static str, String)]) -> HeaderMap {

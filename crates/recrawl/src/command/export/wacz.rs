@@ -35,13 +35,14 @@ pub fn export(settings: &Settings, args: &ExportArgs) -> Result<(), Failure> {
     }
     let repository = open_read::repository(settings)?;
     let generation = repository.current();
-    let selection = Selection::new(settings, args, &generation)?;
     let archive = ArchiveReader::open(opener::open(&settings.data_dir)?)?;
+    let mut selection = Selection::new(settings, args, &generation)?;
+    selection.choose_captures(settings, &generation, &archive)?;
     let mut package = Package::create(out)?;
     let mut lines = SortedLines::new(package.folder(), settings.config.storage.batch_memory.0 as usize);
     let mut files = ArchivedFiles::new(&archive);
-    for (_, name) in archive.files.iter() {
-        records::copy(&archive, name, &selection, &mut package, &mut lines, &mut files)?;
+    for (number, name) in archive.files.iter() {
+        records::copy(&archive, (number, name), &selection, &mut package, &mut lines, &mut files)?;
     }
     let captures = index::write(lines, &mut package)?;
     if captures == 0 {

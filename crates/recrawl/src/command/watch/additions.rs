@@ -94,7 +94,7 @@ impl Additions<'_> {
 /// A rule as a table; what it leaves at its default is not written.
 fn rule(rule: &PagesTable) -> String {
     // All keys by name: a new one must be written here too.
-    let PagesTable { matches, include, ignore, ignore_text, render, every, importance } = rule;
+    let PagesTable { matches, include, ignore, ignore_text, render, requisites, every, importance } = rule;
     let mut text = format!("[[pages]]\nmatch = {}\n", quoted(matches));
     if let Some(every) = every {
         let _ = writeln!(text, "every = {}", quoted(&every.to_string()));
@@ -111,6 +111,9 @@ fn rule(rule: &PagesTable) -> String {
         Render::Never => {}
         Render::Always => text.push_str("render = true\n"),
         Render::Auto => text.push_str("render = \"auto\"\n"),
+    }
+    if *requisites {
+        text.push_str("requisites = true\n");
     }
     text
 }

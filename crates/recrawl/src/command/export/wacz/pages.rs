@@ -33,13 +33,10 @@ pub fn write(
         if !selection.admits_page(&url) {
             continue;
         }
+        let Some(at) = selection.last_place(archive, &url, at) else { continue };
         let version = Versions::of(archive, &url, Some(at), settings.max_archived_body()).next();
         // A body that cannot be read is in no WARC record of the package either.
-        let Some(Ok(version)) = version.filter(|version| {
-            version.as_ref().is_ok_and(|version| selection.admits_time(version.answer.time()))
-        }) else {
-            continue;
-        };
+        let Some(Ok(version)) = version else { continue };
         if let Some(line) = line(&url, &version, settings, with_text) {
             package.write(format!("{line}\n").as_bytes())?;
         }

@@ -3,13 +3,16 @@
 use super::super::{decided_meanwhile, decisions};
 use crate::cli::ExportArgs;
 use crate::cli::since_1970;
+use crate::texts::{ArchivedRequisites, MAX_VERSIONS, Places, Version, Versions};
+use recrawl_archive::ArchiveReader;
 use recrawl_crawl::admission::blocks::Blocks;
 use recrawl_crawl::admission::decisions::Decisions;
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::open_read;
 use recrawl_crawl::settings::Settings;
 use recrawl_repository::Generation;
-use recrawl_types::{CanonicalUrl, UrlRules};
+use recrawl_types::{ArchivePosition, CanonicalUrl, UrlRules};
 use std::collections::HashSet;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -18,6 +21,12 @@ pub struct Selection {
     meant: Option<Pattern>,
     /// Earliest time of a fetch, in seconds since 1970.
     since: u64,
+    /// Each page as it was at this time, in seconds since 1970.
+    at: Option<u64>,
+    /// The captures of pages and requisites at that time.
+    captures: HashSet<ArchivePosition>,
+    /// Hashes of the URLs of requisites of the selected pages. Their captures are exported whenever they were made.
+    requisites: HashSet<u64>,
     decided: Decisions,
     blocks: Blocks,
     /// Hashes of the URLs of pages that ask not to be archived.
@@ -43,7 +52,8 @@ impl Selection {
             (None, None) => None,
         };
         let meant = meant.transpose().map_err(Failure::Usage)?;
-        let since = args.since.as_deref().map(day_or_time).transpose()?.unwrap_or(0);
+        let since = args.since.as_deref().map(|text| day_or_time("--since", text)).transpose()?.unwrap_or(0);
+        let at = args.at_date.as_deref().map(|text| day_or_time("--at", text)).transpose()?;
         let decided = decisions(settings)?;
         let blocks = Blocks::of(decided.blocks.keys());
         let now = recrawl_fetcher::system_clock()();
@@ -53,18 +63,84 @@ impl Selection {
             let Some(visited) = record.visited else { continue };
             if !settings.config.consent.admits_archive(&visited.content.consent, now) {
                 let url = CanonicalUrl::from_key(key).map_err(Failure::work)?;
-                not_archived.insert(xxh3_64(url.as_text().as_bytes()));
+                not_archived.insert(hash(&url));
             }
         }
-        Ok(Selection { meant, since, decided, blocks, not_archived })
+        let (captures, requisites) = Default::default();
+        Ok(Selection { meant, since, at, captures, requisites, decided, blocks, not_archived })
+    }
+
+    /// Chooses the requisites of the selected pages, if not all pages are, and their captures at the time that is asked for.
+    ///
+    /// # Errors
+    /// When a page or the table of requisites cannot be read.
+    pub fn choose_captures(
+        &mut self,
+        settings: &Settings,
+        generation: &Generation,
+        archive: &ArchiveReader,
+    ) -> Result<(), Failure> {
+        if self.meant.is_none() && self.since == 0 && self.at.is_none() {
+            return Ok(());
+        }
+        let tables = match settings.pages.need_requisites() {
+            true => Some(open_read::tables(&settings.data_dir).map_err(|why| {
+                Failure::Work(format!(
+                    "cannot read which requisites the pages have: {why}, or export all pages"
+                ))
+            })?),
+            false => None,
+        };
+        let requisites = tables.as_deref().map(|tables| ArchivedRequisites { tables, archive, settings });
+        let max_body = settings.max_archived_body();
+        let mut records = generation.records();
+        while let Some((_, key, record)) = records.next_record().map_err(Failure::work)? {
+            let Some(last) = record.visited.and_then(|visited| visited.content.archive) else { continue };
+            let url = CanonicalUrl::from_key(key).map_err(Failure::work)?;
+            if !self.admits_page(&url) {
+                continue;
+            }
+            let Some(place) = self.last_place(archive, &url, last) else { continue };
+            self.captures.extend(self.at.map(|_| place));
+            let Some(requisites) = &requisites else { continue };
+            // At a time, of one version; else of each.
+            let versions = Versions::of(archive, &url, Some(place), max_body);
+            let versions =
+                versions.map_while(Result::ok).take(if self.at.is_some() { 1 } else { MAX_VERSIONS });
+            for Version { answer, .. } in versions.take_while(|version| version.answer.time() >= self.since) {
+                requisites.of_version(&answer, &url, &mut |url, place| {
+                    match self.at {
+                        Some(_) => self.captures.insert(place.at),
+                        None => self.requisites.insert(hash(url)),
+                    };
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The last selected capture of a page whose last capture this is.
+    pub fn last_place(
+        &self,
+        archive: &ArchiveReader,
+        url: &CanonicalUrl,
+        last: ArchivePosition,
+    ) -> Option<ArchivePosition> {
+        let mut places = Places::of(archive, url, Some(last)).map_while(Result::ok);
+        let place = places.find(|place| self.at.is_none_or(|at| place.time <= at))?;
+        self.admits_time(place.time).then_some(place.at)
     }
 
     /// Are captures of this page exported?
     pub fn admits_page(&self, url: &CanonicalUrl) -> bool {
-        self.meant.as_ref().is_none_or(|meant| meant.matches(url))
-            && self.blocks.cover(url).is_none()
+        self.meant.as_ref().is_none_or(|meant| meant.matches(url)) && self.may_pass(url)
+    }
+
+    /// May it be passed on, whatever was asked for?
+    fn may_pass(&self, url: &CanonicalUrl) -> bool {
+        self.blocks.cover(url).is_none()
             && !self.decided.taken_down.iter().any(|pattern| pattern.matches(url))
-            && !self.not_archived.contains(&xxh3_64(url.as_text().as_bytes()))
+            && !self.not_archived.contains(&hash(url))
     }
 
     /// Is a capture of this time exported? In seconds since 1970.
@@ -73,10 +149,14 @@ impl Selection {
     }
 
     /// Is the capture of this URL and `WARC-Date` exported?
-    pub fn admits(&self, url: &str, date: &str) -> bool {
+    pub fn admits(&self, url: &str, date: &str, place: ArchivePosition) -> bool {
+        let Ok(url) = UrlRules::keep_all().canonicalize(url) else { return false };
+        if self.at.is_some() {
+            return self.captures.contains(&place) && self.may_pass(&url);
+        }
         let time = since_1970(date).map_or(0, |time| time.as_secs());
-        let url = UrlRules::keep_all().canonicalize(url);
-        self.admits_time(time) && url.is_ok_and(|url| self.admits_page(&url))
+        self.admits_time(time) && self.admits_page(&url)
+            || self.requisites.contains(&hash(&url)) && self.may_pass(&url)
     }
 
     /// Refuses the export if operators have decided something about pages since.
@@ -92,9 +172,13 @@ impl Selection {
     }
 }
 
-fn day_or_time(text: &str) -> Result<u64, Failure> {
+fn hash(url: &CanonicalUrl) -> u64 {
+    xxh3_64(url.as_text().as_bytes())
+}
+
+fn day_or_time(option: &str, text: &str) -> Result<u64, Failure> {
     since_1970(text).map(|time| time.as_secs()).ok_or_else(|| {
-        Failure::Usage(format!("--since {text}: write a day (2026-01-31) or a time (2026-01-31T12:00:00Z)"))
+        Failure::Usage(format!("{option} {text}: write a day (2026-01-31) or a time (2026-01-31T12:00:00Z)"))
     })
 }
 
@@ -104,10 +188,13 @@ mod tests {
 
     #[test]
     fn a_day_begins_at_midnight_and_anything_else_is_refused() {
-        assert_eq!(day_or_time("1970-01-02").unwrap(), 86_400);
-        assert_eq!(day_or_time("1970-01-02T00:00:01Z").unwrap(), 86_401);
+        assert_eq!(day_or_time("--since", "1970-01-02").unwrap(), 86_400);
+        assert_eq!(day_or_time("--since", "1970-01-02T00:00:01Z").unwrap(), 86_401);
         for wrong in ["", "yesterday", "2026-13-01", "20260131", "2026-01-31 12:00"] {
-            assert!(day_or_time(wrong).unwrap_err().to_string().contains("2026-01-31T12:00:00Z"), "{wrong}");
+            assert!(
+                day_or_time("--since", wrong).unwrap_err().to_string().contains("2026-01-31T12:00:00Z"),
+                "{wrong}"
+            );
         }
     }
 }

@@ -1,0 +1,443 @@
+//! Requisites of pages (`[[pages]] requisites`): style sheets, images, scripts, fonts and frames, archived with the page.
+//!
+//! They are requests of the round, under the rules of pages, like those of a rendered page. They are no pages: no schedule
+//! has them, and no figure of pages counts them. The pages of a round share them: each is asked for once, and not while it is
+//! fresh as HTTP caches see it. A page passes on when its requisites were handed to the recorder, so their records
+//! come before its visit. Without them the page is archived all the same.
+
+mod capture;
+mod figures;
+
+pub use capture::{RecordSink, RequisiteRecord};
+pub use figures::{RequisiteCounts, RequisiteFigures};
+
+use crate::admission::blocks::Blocks;
+use crate::admission::loading::LoadRules;
+use crate::admission::scope::Scope;
+use crate::config::{Config, Consent, RequisitesTable};
+use crate::failure::Failure;
+use crate::operator::control::Control;
+use crate::page_rules::PageRules;
+use crate::part::{InTables, Takedown};
+use capture::{AnswerRecord, RequisiteReader, kind_of_loaded};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use recrawl_archive::ArchiveReader;
+use recrawl_archive::cap::Bodies;
+use recrawl_extractor::{Requisite, RequisiteKind};
+use recrawl_fetcher::{FetchResult, FetchedPage, Load, RequestOptions, Response, WallClock};
+use recrawl_repository::storage::Storage;
+use recrawl_repository::{RequisiteRow, SledTables};
+use recrawl_types::{CanonicalUrl, Failure as FetchFailure, Origin, Outcome, Round, Skip, UrlRules};
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::OnceCell;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Requests of a page at a time. Their hosts keep their delays; this bounds the bodies in memory.
+const AT_A_TIME: usize = 4;
+/// Pages that may wait for requisites; then no more like them are requested.
+const MAX_WAITING: usize = 64;
+/// The same of one host: a slow host of requisites must not keep the pages of other hosts waiting.
+const MAX_WAITING_PER_HOST: usize = 4;
+/// Requisites of a round at most, whatever the configuration says: each takes some 200 bytes during a round.
+const MAX_PER_ROUND: u32 = 10_000_000;
+
+/// Checks `[requisites]`.
+///
+/// # Errors
+/// The key, and what is wrong with it.
+pub fn check(config: &Config) -> Result<(), String> {
+    let RequisitesTable { max_per_page, max_per_round, max_body, .. } = &config.requisites;
+    if *max_per_page == 0 || *max_per_round == 0 || max_body.0 == 0 {
+        return Err(
+            "requisites.max_per_page, requisites.max_per_round and requisites.max_body must not be 0".into(),
+        );
+    }
+    if *max_per_round > MAX_PER_ROUND {
+        return Err(format!("requisites.max_per_round must be at most {MAX_PER_ROUND}"));
+    }
+    if config.pages.iter().any(|rule| rule.requisites) && !config.storage.archive {
+        return Err("[[pages]] requisites = true needs storage.archive = true, where they are kept".into());
+    }
+    Ok(())
+}
+
+/// Removes the rows of requisites that a takedown means. Their records go with those of pages.
+///
+/// # Errors
+/// When the table cannot be read or written.
+pub fn forget(takedown: &Takedown<'_>, removed: &mut InTables) -> Result<(), Failure> {
+    let is_meant = |url: &CanonicalUrl| takedown.meant.matches(url);
+    removed.requisites += takedown.tables.forget_requisites(&is_meant, takedown.only_count)?;
+    Ok(())
+}
+
+/// The parts of a crawl that requisites need.
+pub struct RequisiteInputs<'c> {
+    /// Which pages have them.
+    pub pages: PageRules,
+    /// The limits.
+    pub table: RequisitesTable,
+    /// Directives that are obeyed.
+    pub consent: Consent,
+    /// How pages are read.
+    pub reading: recrawl_extractor::Options,
+    /// How URLs are read.
+    pub urls: UrlRules,
+    /// The URLs that may be requested.
+    pub scope: &'c Scope,
+    /// The decisions of operators.
+    pub control: &'c Control,
+    /// Where their rows are.
+    pub tables: &'c SledTables,
+    /// Where their records are.
+    pub archive: Arc<dyn Storage>,
+    /// Bytes of an archived page that are read.
+    pub max_document: usize,
+    /// The time.
+    pub clock: WallClock,
+    /// The round.
+    pub round: Round,
+}
+
+/// Which pages wait for requisites, for the fetcher.
+pub struct WaitingPages {
+    pages: PageRules,
+    /// By hash of the host.
+    waiting: Mutex<HashMap<u64, usize>>,
+}
+
+impl WaitingPages {
+    /// Must this page not be requested yet?
+    pub fn waits(&self, url: &CanonicalUrl) -> bool {
+        let waiting = self.waiting();
+        let of_host = waiting.get(&host(url)).copied().unwrap_or_default();
+        let is_full = of_host >= MAX_WAITING_PER_HOST || waiting.values().sum::<usize>() >= MAX_WAITING;
+        is_full && self.pages.of(url).is_some_and(|rule| rule.requisites)
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, HashMap<u64, usize>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The requisites that one names, once it was asked for.
+type NamedRequisites = Arc<OnceCell<Arc<[Requisite]>>>;
+
+/// The requisites of one round.
+pub struct Requisites<'c> {
+    scope: &'c Scope,
+    control: &'c Control,
+    tables: &'c SledTables,
+    table: RequisitesTable,
+    round: Round,
+    clock: WallClock,
+    waiting: Arc<WaitingPages>,
+    reader: Arc<RequisiteReader>,
+    /// The bodies that were archived before.
+    bodies: Bodies,
+    /// By hash of the URL.
+    known: Mutex<HashMap<u64, NamedRequisites>>,
+    counts: Arc<RequisiteCounts>,
+    sink: RecordSink,
+}
+
+/// RequisiteCounts a page as waiting.
+pub struct WaitingPage(Arc<WaitingPages>, u64);
+
+impl Drop for WaitingPage {
+    fn drop(&mut self) {
+        let mut waiting = self.0.waiting();
+        if let Some(pages) = waiting.get_mut(&self.1) {
+            *pages -= 1;
+        }
+        waiting.retain(|_, pages| *pages > 0);
+    }
+}
+
+fn host(url: &CanonicalUrl) -> u64 {
+    xxh3_64(url.host().as_bytes())
+}
+
+impl<'c> Requisites<'c> {
+    /// Of the next round; none if no rule asks for any.
+    ///
+    /// # Errors
+    /// When the archive cannot be listed.
+    pub fn of_round(
+        inputs: RequisiteInputs<'c>,
+        sink: RecordSink,
+    ) -> Result<Option<Requisites<'c>>, Failure> {
+        let RequisiteInputs {
+            pages,
+            table,
+            consent,
+            reading,
+            urls,
+            scope,
+            control,
+            tables,
+            archive,
+            max_document,
+            clock,
+            round,
+        } = inputs;
+        if !pages.need_requisites() {
+            return Ok(None);
+        }
+        let bodies = Bodies::in_storage(&*archive)?;
+        let archive = ArchiveReader::open(archive)?;
+        let max_fresh = table.max_fresh.0;
+        let (max_body, max_document) = (table.max_body.0, max_document as u64);
+        let reader =
+            RequisiteReader { archive, consent, reading, urls, max_body, max_document, max_fresh, round };
+        Ok(Some(Requisites {
+            scope,
+            control,
+            tables,
+            table,
+            round,
+            clock,
+            waiting: Arc::new(WaitingPages { pages, waiting: Mutex::default() }),
+            reader: Arc::new(reader),
+            bodies,
+            known: Mutex::default(),
+            counts: Arc::default(),
+            sink,
+        }))
+    }
+
+    /// For the fetcher.
+    pub fn waiting_pages(&self) -> Arc<WaitingPages> {
+        self.waiting.clone()
+    }
+
+    /// For the report, also of what comes later.
+    pub fn counts(&self) -> Arc<RequisiteCounts> {
+        self.counts.clone()
+    }
+
+    /// RequisiteCounts a page as waiting, if requisites of it are archived.
+    pub fn begin(&self, page: &FetchedPage) -> Option<WaitingPage> {
+        let rule = self.waiting.pages.of(&page.entry.url);
+        rule.filter(|rule| rule.requisites && response_of(page).is_some())?;
+        let host = host(&page.entry.url);
+        *self.waiting.waiting().entry(host).or_default() += 1;
+        Some(WaitingPage(self.waiting.clone(), host))
+    }
+
+    /// Archives the requisites of a page, then passes it on. What a browser `loaded` for it is kept as it was answered.
+    pub async fn load(
+        &self,
+        page: FetchedPage,
+        waiting: WaitingPage,
+        load: Load,
+        loaded: Vec<(CanonicalUrl, FetchResult)>,
+    ) -> FetchedPage {
+        let Some(response) = response_of(&page) else { return page };
+        let url = &page.entry.url;
+        let (reader, own, sent, at) = (self.reader.clone(), url.clone(), response.clone(), page.at);
+        // A server that confirms a page sends no body: the archived one names its requisites.
+        let is_same = matches!(page.result, FetchResult::NotModified(_));
+        let last = page.entry.record.visited.as_ref().and_then(|visited| visited.content.archive);
+        let last = last.filter(|position| self.bodies.has(*position));
+        let found = tokio::task::spawn_blocking(move || match is_same {
+            true => last.map(|position| reader.of_archived(&own, position)).unwrap_or_default(),
+            false => reader.of_page(&own, &sent, at),
+        });
+        let found = found.await;
+        let found = found.inspect_err(|e| tracing::error!(%url, "its requisites were not read: {e}"));
+        let found = found.unwrap_or_default();
+        if found.is_archived {
+            for (url, result) in loaded {
+                self.keep(url, result).await;
+            }
+        }
+        let rules = LoadRules::new(url, response, self.scope);
+        let blocks = self.control.blocks();
+        let mut wanted = VecDeque::from(found.requisites);
+        let (mut seen, mut asked) = (HashSet::new(), FuturesUnordered::new());
+        loop {
+            while asked.len() < AT_A_TIME
+                && let Some(next) = wanted.pop_front()
+            {
+                if seen.contains(&next.url) {
+                    continue;
+                }
+                if seen.len() == self.table.max_per_page as usize {
+                    self.counts.left_out.fetch_add(1, Relaxed);
+                    continue;
+                }
+                seen.insert(next.url.clone());
+                asked.push(self.one(next, url, &rules, &blocks, &load));
+            }
+            match asked.next().await {
+                Some(children) => wanted.extend(children.iter().cloned()),
+                None => break,
+            }
+        }
+        drop((asked, waiting));
+        page
+    }
+
+    /// The place of a requisite in this round; none beyond its limit.
+    fn cell(&self, url: &CanonicalUrl) -> Option<NamedRequisites> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_full = known.len() >= self.table.max_per_round as usize;
+        match known.entry(xxh3_64(url.key())) {
+            Entry::Vacant(_) if is_full => {
+                self.counts.left_out.fetch_add(1, Relaxed);
+                None
+            }
+            entry => Some(entry.or_default().clone()),
+        }
+    }
+
+    /// Was it asked for in this round, or would a browser not ask again?
+    fn is_fresh(&self, row: &RequisiteRow) -> bool {
+        row.round == self.round || row.fresh_until > (self.clock)()
+    }
+
+    /// The row of a requisite whose body is present.
+    fn row(&self, url: &CanonicalUrl) -> Option<RequisiteRow> {
+        let row = self.tables.requisite(url).unwrap_or_else(|e| {
+            tracing::error!(%url, "asked for as if it were new: {e}");
+            None
+        });
+        // A body whose file was removed is archived again.
+        row.filter(|row| self.bodies.has(row.archive))
+    }
+
+    /// Archives what a browser loaded, unless this round has.
+    async fn keep(&self, url: CanonicalUrl, result: FetchResult) {
+        let requisite = Requisite { kind: kind_of_loaded(&result), url };
+        let Some(cell) = self.cell(&requisite.url) else { return };
+        cell.get_or_init(|| {
+            self.counts.count(&result);
+            let row = self.row(&requisite.url);
+            self.record(requisite, row, result)
+        })
+        .await;
+    }
+
+    /// Archives a requisite unless that was done; returns what it names in turn.
+    async fn one(
+        &self,
+        requisite: Requisite,
+        page: &CanonicalUrl,
+        rules: &LoadRules<'_>,
+        blocks: &Blocks,
+        load: &Load,
+    ) -> Arc<[Requisite]> {
+        if rules.refuse(&requisite.url, blocks) {
+            self.counts.refused.fetch_add(1, Relaxed);
+            return Arc::default();
+        }
+        let row = self.row(&requisite.url);
+        let names_more = matches!(requisite.kind, RequisiteKind::Style | RequisiteKind::Frame);
+        // Most are fresh, and need no place.
+        if !names_more && row.as_ref().is_some_and(|row| self.is_fresh(row)) {
+            return Arc::default();
+        }
+        let Some(cell) = self.cell(&requisite.url) else { return Arc::default() };
+        let manner = RequestOptions {
+            is_anonymous: Origin::of(&requisite.url) != Origin::of(page),
+            is_public_only: rules.is_public_only(&requisite.url),
+            max_body: Some(self.table.max_body.0 as usize),
+            ..RequestOptions::default()
+        };
+        cell.get_or_init(|| self.ask(requisite, row, manner, load)).await.clone()
+    }
+
+    async fn ask(
+        &self,
+        requisite: Requisite,
+        row: Option<RequisiteRow>,
+        manner: RequestOptions,
+        load: &Load,
+    ) -> Arc<[Requisite]> {
+        let url = &requisite.url;
+        if let Some(row) = row.clone().filter(|row| self.is_fresh(row)) {
+            return self.named_by(requisite, row).await;
+        }
+        let validators = row.as_ref().map(|row| row.validators.clone()).unwrap_or_default();
+        let asked = load.ask(url.clone(), RequestOptions { validators, ..manner }).await;
+        let answer = match asked {
+            Some(asked) => asked.answer().await,
+            None => None,
+        };
+        let Some(result) = answer else {
+            self.counts.left_out.fetch_add(1, Relaxed);
+            return Arc::default();
+        };
+        self.counts.count(&result);
+        if let FetchResult::NotModified(response) = &result
+            && let Some(row) = &row
+        {
+            (self.sink)(self.reader.renewed(url, row.clone(), response, (self.clock)()));
+            return self.named_by(requisite, row.clone()).await;
+        }
+        self.record(requisite, row, result).await
+    }
+
+    /// Makes the record of an answer, and hands it on.
+    async fn record(
+        &self,
+        requisite: Requisite,
+        row: Option<RequisiteRow>,
+        result: FetchResult,
+    ) -> Arc<[Requisite]> {
+        let (reader, sink, at, counts) =
+            (self.reader.clone(), self.sink.clone(), (self.clock)(), self.counts.clone());
+        let recorded =
+            tokio::task::spawn_blocking(move || match reader.answered(&requisite, row, result, at) {
+                AnswerRecord::Nothing => Arc::default(),
+                AnswerRecord::Refused => {
+                    counts.refused.fetch_add(1, Relaxed);
+                    Arc::default()
+                }
+                AnswerRecord::Record(record, named) => {
+                    counts.recorded(&record);
+                    sink(*record);
+                    named
+                }
+            });
+        recorded.await.unwrap_or_else(|e| {
+            tracing::error!("a requisite was not archived: {e}");
+            Arc::default()
+        })
+    }
+
+    /// The requisites that an archived one names.
+    async fn named_by(&self, requisite: Requisite, row: RequisiteRow) -> Arc<[Requisite]> {
+        let reader = self.reader.clone();
+        let read = tokio::task::spawn_blocking(move || reader.named_by(&requisite, &row));
+        read.await.unwrap_or_default()
+    }
+}
+
+/// The response of a page that was sent or confirmed.
+fn response_of(page: &FetchedPage) -> Option<&Response> {
+    match &page.result {
+        FetchResult::Page(response) | FetchResult::NotModified(response) => Some(response),
+        FetchResult::Redirect { .. } | FetchResult::Nothing(_) => None,
+    }
+}
+
+/// Was a requisite left out for now by our own limits, and not by its server?
+fn is_left_out(outcome: Outcome) -> bool {
+    matches!(
+        outcome,
+        Outcome::Skipped(Skip::HostBackOff | Skip::ByteBudget | Skip::Deadline)
+            | Outcome::RobotsUnreachable(_)
+    )
+}
+
+/// Did its server answer with an error, or not at all?
+fn has_failed(outcome: Outcome) -> bool {
+    matches!(outcome, Outcome::NotFound(_) | Outcome::Failed(_))
+        && outcome != Outcome::Failed(FetchFailure::Render)
+}

@@ -1,0 +1,225 @@
+//! Reads pages and answers, and makes records of them. No request is made here.
+
+use crate::admission::consent;
+use crate::capture::head;
+use crate::config::Consent;
+use recrawl_archive::answer::Answer;
+use recrawl_archive::{ArchiveReader, Capture, Compressor, Record};
+use recrawl_extractor::{
+    Extracted, Fields, Options, Requisite, RequisiteKind, consent_of_header, extract, media_type, requisites,
+    style_requisites,
+};
+use recrawl_fetcher::{FetchResult, Response};
+use recrawl_repository::RequisiteRow;
+use recrawl_types::{ArchivePosition, CanonicalUrl, Content, Round, UrlRules};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A requisite for the recorder.
+pub struct RequisiteRecord {
+    /// Its URL.
+    pub url: CanonicalUrl,
+    /// For the archive; none where a server confirmed what is there.
+    pub member: Option<Vec<u8>>,
+    /// Does the member have a body of its own? Then its place becomes that of the row.
+    pub holds_body: bool,
+    /// For the table, once the member is durable.
+    pub row: RequisiteRow,
+}
+
+/// Takes records to the recorder; may block.
+pub type RecordSink = Arc<dyn Fn(RequisiteRecord) + Send + Sync>;
+
+/// The outcome of an answer.
+pub enum AnswerRecord {
+    /// There is nothing to keep.
+    Nothing,
+    /// It is too large, of another type, or asks not to be archived.
+    Refused,
+    /// A record, and the requisites that it names.
+    Record(Box<RequisiteRecord>, Arc<[Requisite]>),
+}
+
+/// The requisites of a page.
+#[derive(Default)]
+pub struct OfPage {
+    /// Is the page archived itself?
+    pub is_archived: bool,
+    pub requisites: Vec<Requisite>,
+}
+
+/// The kind of what a browser loaded: documents name requisites of their own.
+pub fn kind_of_loaded(result: &FetchResult) -> RequisiteKind {
+    match result {
+        FetchResult::Page(response) if is_document(response) => RequisiteKind::Frame,
+        _ => RequisiteKind::Script,
+    }
+}
+
+/// Reads pages and answers of a round.
+pub struct RequisiteReader {
+    pub archive: ArchiveReader,
+    pub consent: Consent,
+    pub reading: Options,
+    pub urls: UrlRules,
+    pub max_body: u64,
+    pub max_document: u64,
+    pub max_fresh: Duration,
+    pub round: Round,
+}
+
+impl RequisiteReader {
+    /// The requisites of a page; none of one that asks not to be archived.
+    pub fn of_page(&self, url: &CanonicalUrl, response: &Response, at: u64) -> OfPage {
+        let mut fields = consent::fields(response);
+        let sent = &response.body;
+        let body = response.rendered.as_ref().unwrap_or(sent);
+        if response.rendered.is_some() {
+            fields = fields.rendered(sent, url, &self.reading.types);
+        }
+        let read = extract(body, &fields, url, &self.urls, &self.reading);
+        if !matches!(read, Extracted::Page(_)) || !self.consent.admits_archive(read.consent(), at) {
+            return OfPage::default();
+        }
+        let types = &self.reading.types;
+        let mut found = requisites(body, &fields, url, types);
+        // A replay shows what was sent, and runs its scripts.
+        if response.rendered.is_some() {
+            found.extend(requisites(sent, &consent::fields(response), url, types));
+            found.sort_by_key(|requisite| requisite.kind);
+        }
+        OfPage { is_archived: true, requisites: found }
+    }
+
+    /// The same of an archived body.
+    pub fn of_archived(&self, url: &CanonicalUrl, position: ArchivePosition) -> OfPage {
+        let answer = Answer::read(&self.archive, position, self.max_document);
+        let is_its = |answer: &Answer| answer.field("WARC-Target-URI") == Some(&*url.as_text());
+        let Some(answer) = answer.ok().filter(is_its) else { return OfPage::default() };
+        let content_type = answer.content_type();
+        let sent = Fields { content_type: content_type.as_deref(), ..Fields::default() };
+        let types = &self.reading.types;
+        let mut found = requisites(&answer.body, &sent, url, types);
+        if let Some(document) = &answer.rendered {
+            found.extend(requisites(document, &sent.rendered(&answer.body, url, types), url, types));
+            found.sort_by_key(|requisite| requisite.kind);
+        }
+        OfPage { is_archived: true, requisites: found }
+    }
+
+    /// The record of an answer that came at `at`. `before` has the last capture.
+    pub fn answered(
+        &self,
+        requisite: &Requisite,
+        before: Option<RequisiteRow>,
+        result: FetchResult,
+        at: u64,
+    ) -> AnswerRecord {
+        let (response, target) = match result {
+            FetchResult::Page(response) if response.status == 200 => (response, None),
+            FetchResult::Redirect { target, response } => (response, Some(target)),
+            // Without a body that it confirms, a 304 says nothing.
+            FetchResult::Page(_) | FetchResult::NotModified(_) | FetchResult::Nothing(_) => {
+                return AnswerRecord::Nothing;
+            }
+        };
+        let url = &requisite.url;
+        let asks = consent_of_header(&consent::fields(&response), url, &self.urls, &self.reading);
+        let is_kept = target.is_some() || !response.is_cut() && has_kind(requisite.kind, &response);
+        if !is_kept || !self.consent.admits_archive(&asks, at) {
+            return AnswerRecord::Refused;
+        }
+        // The body of a redirect is of no use.
+        let body = if target.is_none() { &response.body[..] } else { b"" };
+        let payload = match &target {
+            Some(target) => Content::payload_of(target.key()),
+            None => Content::payload_of(body),
+        };
+        let same = before.as_ref().filter(|row| row.payload == payload);
+        let record = match same {
+            Some(row) => Record::Same { body, of: Capture { at: row.archived_at } },
+            None => {
+                let truncated = response.cut.map(crate::capture::truncation);
+                Record::Response { truncated, body, before: before.as_ref().map(|row| row.archive) }
+            }
+        };
+        let (address, holds_body) = (url.as_text(), same.is_none());
+        let (head, headers) = head(&address, at, &response, None);
+        let member = record.compress(&mut Compressor::new(), &head, headers);
+        let (archive, archived_at) =
+            same.map_or((Default::default(), at), |row| (row.archive, row.archived_at));
+        let row = RequisiteRow {
+            archive,
+            archived_at,
+            payload,
+            validators: if target.is_none() { response.validators.clone() } else { Default::default() },
+            round: self.round,
+            fresh_until: self.fresh_until(&response, at),
+        };
+        let named = match target {
+            Some(target) => [Requisite { url: target, kind: requisite.kind }].into(),
+            None => self.named_in(requisite, body, &consent::fields(&response)),
+        };
+        let record = RequisiteRecord { url: url.clone(), member: Some(member), holds_body, row };
+        AnswerRecord::Record(Box::new(record), named)
+    }
+
+    /// The row after a 304.
+    pub fn renewed(
+        &self,
+        url: &CanonicalUrl,
+        row: RequisiteRow,
+        response: &Response,
+        at: u64,
+    ) -> RequisiteRecord {
+        let mut row = RequisiteRow { round: self.round, fresh_until: self.fresh_until(response, at), ..row };
+        let news = response.validators.clone();
+        row.validators.etag = news.etag.or(row.validators.etag);
+        row.validators.last_modified = news.last_modified.or(row.validators.last_modified);
+        RequisiteRecord { url: url.clone(), member: None, holds_body: false, row }
+    }
+
+    fn fresh_until(&self, response: &Response, at: u64) -> u64 {
+        at.saturating_add(response.fresh_for().min(self.max_fresh).as_millis() as u64)
+    }
+
+    /// The requisites that an archived one names. Only style sheets, documents and redirects name any.
+    pub fn named_by(&self, requisite: &Requisite, row: &RequisiteRow) -> Arc<[Requisite]> {
+        let Ok(answer) = Answer::read(&self.archive, row.archive, self.max_body) else {
+            return Arc::default();
+        };
+        if answer.field("WARC-Target-URI") != Some(&*requisite.url.as_text()) {
+            return Arc::default();
+        }
+        if (300..400).contains(&answer.status()) {
+            let target = answer.http_field("Location");
+            let target = target.and_then(|target| requisite.url.to_url().join(&target).ok());
+            let target = target.and_then(|target| UrlRules::keep_all().canonicalize(target.as_str()).ok());
+            let named = target.map(|url| Requisite { url, kind: requisite.kind });
+            return named.into_iter().collect();
+        }
+        let content_type = answer.content_type();
+        let fields = Fields { content_type: content_type.as_deref(), ..Fields::default() };
+        self.named_in(requisite, &answer.body, &fields)
+    }
+
+    fn named_in(&self, requisite: &Requisite, body: &[u8], fields: &Fields<'_>) -> Arc<[Requisite]> {
+        match requisite.kind {
+            RequisiteKind::Style => style_requisites(body, fields.content_type, &requisite.url).into(),
+            RequisiteKind::Frame => requisites(body, fields, &requisite.url, &self.reading.types).into(),
+            RequisiteKind::Script | RequisiteKind::Font | RequisiteKind::Image | RequisiteKind::Media => {
+                Arc::default()
+            }
+        }
+    }
+}
+
+/// Is the body what the page asked for? A document in place of an image is an error page.
+fn has_kind(kind: RequisiteKind, response: &Response) -> bool {
+    kind == RequisiteKind::Frame || !is_document(response)
+}
+
+fn is_document(response: &Response) -> bool {
+    let found = media_type(response.content_type.as_deref(), &response.body);
+    matches!(&*found, "text/html" | "application/xhtml+xml")
+}

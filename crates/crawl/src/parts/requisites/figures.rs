@@ -1,0 +1,78 @@
+//! Figures of the requisites of a round. Those of an interrupted run are not counted.
+
+use super::{RequisiteRecord, has_failed, is_left_out};
+use recrawl_fetcher::FetchResult;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// RequisiteCounts that requests add to.
+#[derive(Debug, Default)]
+pub struct RequisiteCounts {
+    pub(super) requested: AtomicU64,
+    pub(super) archived: AtomicU64,
+    pub(super) same: AtomicU64,
+    pub(super) refused: AtomicU64,
+    pub(super) failed: AtomicU64,
+    pub(super) left_out: AtomicU64,
+}
+
+/// Figures of the requisites of a round.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequisiteFigures {
+    /// Requests.
+    pub requested: u64,
+    /// Bodies and redirects that were archived.
+    pub archived: u64,
+    /// Answers that were as before.
+    pub same: u64,
+    /// Refused: by robots.txt, opt-outs, blocks, the scope, the address guard, for size or type, or by the answer itself.
+    pub refused: u64,
+    /// Answered with an error, or not at all.
+    pub failed: u64,
+    /// Beyond a limit, or of a host in back-off.
+    pub left_out: u64,
+}
+
+impl RequisiteCounts {
+    /// The counts so far.
+    pub fn figures(&self) -> RequisiteFigures {
+        let RequisiteCounts { requested, archived, same, refused, failed, left_out } = self;
+        let [requested, archived, same, refused, failed, left_out] =
+            [requested, archived, same, refused, failed, left_out].map(|count| count.load(Relaxed));
+        RequisiteFigures { requested, archived, same, refused, failed, left_out }
+    }
+
+    /// RequisiteCounts an answer.
+    pub(super) fn count(&self, result: &FetchResult) {
+        let outcome = match result {
+            FetchResult::Nothing(outcome) => *outcome,
+            FetchResult::Page(response) if response.status >= 400 => {
+                self.failed.fetch_add(1, Relaxed);
+                self.requested.fetch_add(1, Relaxed);
+                return;
+            }
+            FetchResult::NotModified(_) => {
+                self.same.fetch_add(1, Relaxed);
+                self.requested.fetch_add(1, Relaxed);
+                return;
+            }
+            FetchResult::Page(_) | FetchResult::Redirect { .. } => {
+                self.requested.fetch_add(1, Relaxed);
+                return;
+            }
+        };
+        let failed = has_failed(outcome);
+        self.requested.fetch_add(u64::from(failed), Relaxed);
+        let counter = match () {
+            () if failed => &self.failed,
+            () if is_left_out(outcome) => &self.left_out,
+            () => &self.refused,
+        };
+        counter.fetch_add(1, Relaxed);
+    }
+
+    /// RequisiteCounts a record.
+    pub(super) fn recorded(&self, record: &RequisiteRecord) {
+        let counter = if record.holds_body { &self.archived } else { &self.same };
+        counter.fetch_add(1, Relaxed);
+    }
+}

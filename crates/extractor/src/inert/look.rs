@@ -1,0 +1,329 @@
+//! The look of an archived page: its style sheets and images, in the document itself.
+//!
+//! Nothing is asked for: each style sheet becomes a `style` element, each image and font a `data:` URL, and any other
+//! reference of a style leads nowhere. An SVG image is shown as an image, in which a browser runs and loads nothing. What
+//! is put in is bounded by [`MAX_LOOK`] for the document, in the order in which it stands there.
+
+use crate::base::Resolver;
+use crate::charset::{self, Decoded};
+use crate::html::{self, Attributes};
+use crate::inert::{alternative, cleaned, rename, show_target};
+use crate::media::{BodyKind, MediaType, media_type};
+use crate::requisites::{CssTarget, candidates, resolved, rewrite, style_text};
+use crate::{Fields, RequisiteKind, xhtml};
+use data_encoding::BASE64;
+use html5ever::tendril::StrTendril;
+use html5ever::{LocalName, QualName, ns};
+use recrawl_types::{CanonicalUrl, MediaTypes, UrlRules};
+use scraper::node::{Element, Node, Text};
+use scraper::{ElementRef, Html};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// Bytes of style sheets, and of images and fonts as text, in a document.
+const MAX_LOOK: usize = 16 << 20;
+/// Style sheets in each other: one that imports itself ends here.
+const MAX_IMPORTS: usize = 8;
+/// Requisites that found no room, before the archive is asked for no more.
+const MAX_WITHOUT_ROOM: usize = 16;
+/// A reference that leads nowhere.
+const NOWHERE: &str = "url(\"data:,\")";
+/// Attributes of `html` and `body` that stay.
+const OF_BODY: [&str; 6] = ["bgcolor", "class", "dir", "id", "lang", "style"];
+
+/// A requisite as the archive has it.
+#[derive(Clone, Debug)]
+pub struct ArchivedRequisite {
+    /// The URL that served it, behind redirects.
+    pub url: CanonicalUrl,
+    /// The declared media type.
+    pub content_type: Option<String>,
+    /// The body.
+    pub body: Arc<[u8]>,
+}
+
+/// A page with its look.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Looked {
+    /// `style` elements for the head.
+    pub styles: String,
+    /// Attributes of the `html` element.
+    pub html_attributes: String,
+    /// Attributes of the `body` element.
+    pub body_attributes: String,
+    /// The content of the body.
+    pub body: String,
+    /// Requisites that the page names, and the archive or the room did not have.
+    pub missing: usize,
+}
+
+/// The same as [`inert`](crate::inert()), with the look of a page; none if it is not HTML.
+pub fn inert_look(
+    body: &[u8],
+    fields: &Fields<'_>,
+    url: &CanonicalUrl,
+    types: &MediaTypes,
+    archive: &mut dyn FnMut(&CanonicalUrl, RequisiteKind) -> Option<ArchivedRequisite>,
+) -> Option<Looked> {
+    let media = MediaType::of(fields, body, types);
+    let Decoded { text, encoding } =
+        charset::decode(body, media.charset.as_deref(), media.syntax(), &url.host());
+    let text = match media.kind {
+        BodyKind::Html => text,
+        BodyKind::Xhtml => xhtml::to_html(&text).into(),
+        BodyKind::Plain | BodyKind::Opaque => return None,
+    };
+    let (mut html, _) = html::parse(&text, Attributes::All);
+    let rules = UrlRules::keep_all();
+    let base = html::base(&html).map(str::to_owned);
+    let resolver = Resolver::of_page(url, base.as_deref(), &rules, fields.queries.unwrap_or(encoding));
+    let mut look = LookWriter { archive, rules: &rules, room: MAX_LOOK, without_room: 0, missing: 0 };
+    let styles = look.styles(&html, &resolver);
+    let of_root = |html: &Html, name: &str| find(html, name).map(|element| attributes(element.value()));
+    for node in html.tree.values_mut() {
+        let Node::Element(element) = node else { continue };
+        look.inline_style(element, &resolver);
+        let is_root = matches!(element.name(), "html" | "body");
+        if element.name() == "img" && !look.image(element, &resolver) {
+            *node = Node::Text(Text { text: alternative(element).unwrap_or_default() });
+        } else if !is_root {
+            rename(&mut element.name);
+            show_target(&mut element.attrs);
+        }
+    }
+    let (html_attributes, body_attributes) = (of_root(&html, "html"), of_root(&html, "body"));
+    let content = find(&html, "body").map_or_else(|| html.html(), |body| body.inner_html());
+    Some(Looked {
+        styles,
+        html_attributes: html_attributes.unwrap_or_default(),
+        body_attributes: body_attributes.unwrap_or_default(),
+        body: cleaned(&content, true),
+        missing: look.missing,
+    })
+}
+
+/// The first element of this name.
+fn find<'h>(html: &'h Html, name: &str) -> Option<ElementRef<'h>> {
+    let elements = html.tree.root().descendants().filter_map(ElementRef::wrap);
+    elements
+        .filter(|element| element.value().name() == name)
+        .find(|element| element.value().name.ns == ns!(html))
+}
+
+/// The attributes of a root element that stay, as text.
+fn attributes(element: &Element) -> String {
+    let mut out = String::new();
+    for name in OF_BODY {
+        if let Some(value) = element.attr(name) {
+            let _ = write!(out, " {name}=\"{}\"", escaped(value));
+        }
+    }
+    out
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+struct LookWriter<'l> {
+    archive: &'l mut dyn FnMut(&CanonicalUrl, RequisiteKind) -> Option<ArchivedRequisite>,
+    rules: &'l UrlRules,
+    /// Bytes that may still be put in.
+    room: usize,
+    without_room: usize,
+    missing: usize,
+}
+
+impl LookWriter<'_> {
+    /// The style sheets of a document, in their order.
+    fn styles(&mut self, html: &Html, resolver: &Resolver<'_>) -> String {
+        let mut out = String::new();
+        for node in html.tree.root().descendants() {
+            let Node::Element(element) = node.value() else { continue };
+            let text = match element.name() {
+                "style" => {
+                    let text = node.children().filter_map(|child| child.value().as_text());
+                    let text: String = text.map(|text| &**text).collect();
+                    self.take(text.len()).then(|| self.rewritten(&text, resolver, 0))
+                }
+                "link" if is_style_sheet(element) => {
+                    element.attr("href").and_then(|reference| self.sheet(reference, resolver, 0))
+                }
+                _ => None,
+            };
+            if let Some(text) = text {
+                let media = element.attr("media").map(|media| format!(" media=\"{}\"", escaped(media)));
+                let _ = writeln!(out, "<style{}>{text}</style>", media.unwrap_or_default());
+            }
+        }
+        out
+    }
+
+    fn take(&mut self, bytes: usize) -> bool {
+        let has_room = bytes <= self.room;
+        if has_room {
+            self.room -= bytes;
+        } else {
+            self.missing += 1;
+            self.without_room += 1;
+        }
+        has_room
+    }
+
+    fn get(
+        &mut self,
+        reference: &str,
+        resolver: &Resolver<'_>,
+        kind: RequisiteKind,
+    ) -> Option<ArchivedRequisite> {
+        let url = resolved(resolver, reference)?;
+        let has_room = self.without_room < MAX_WITHOUT_ROOM;
+        let found = if has_room { (self.archive)(&url, kind) } else { None };
+        self.missing += usize::from(found.is_none());
+        found
+    }
+
+    /// The text of a style sheet, with those that it imports.
+    fn sheet(&mut self, reference: &str, resolver: &Resolver<'_>, depth: usize) -> Option<String> {
+        let ArchivedRequisite { url, content_type, body } =
+            self.get(reference, resolver, RequisiteKind::Style)?;
+        let text = style_text(&body, content_type.as_deref(), &url);
+        if !self.take(text.len()) {
+            return None;
+        }
+        let rules = self.rules;
+        Some(self.rewritten(&text, &Resolver::new(&url, None, rules), depth))
+    }
+
+    fn rewritten(&mut self, css: &str, resolver: &Resolver<'_>, depth: usize) -> String {
+        rewrite(css, &mut |target| match target {
+            CssTarget::Import { reference, conditions } if depth < MAX_IMPORTS => {
+                let sheet = self.sheet(&reference, resolver, depth + 1);
+                sheet.map(|text| under(conditions, text)).unwrap_or_default()
+            }
+            CssTarget::Import { .. } | CssTarget::Nothing => String::new(),
+            CssTarget::Font(reference) => self.data_url(&reference, resolver, RequisiteKind::Font),
+            CssTarget::Image(reference) => self.data_url(&reference, resolver, RequisiteKind::Image),
+        })
+    }
+
+    fn data_url(&mut self, reference: &str, resolver: &Resolver<'_>, kind: RequisiteKind) -> String {
+        let reference = reference.trim();
+        // A part of the document, and what the page itself has inline.
+        if reference.starts_with('#') {
+            return format!("url(\"{}\")", css_string(reference));
+        }
+        let own = self.own_data(reference);
+        let data = own.or_else(|| self.data(reference, resolver, kind));
+        data.map_or_else(|| NOWHERE.into(), |data| format!("url(\"{}\")", css_string(&data)))
+    }
+
+    /// A `data:` URL that the page has: an image or a font.
+    fn own_data(&mut self, reference: &str) -> Option<String> {
+        let is_data = reference.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"));
+        (is_data && self.take(reference.len())).then(|| reference.to_owned())
+    }
+
+    fn data(&mut self, reference: &str, resolver: &Resolver<'_>, kind: RequisiteKind) -> Option<String> {
+        let ArchivedRequisite { content_type, body, .. } = self.get(reference, resolver, kind)?;
+        let kind_of_body = media_type(content_type.as_deref(), &body);
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '+' | '-' | '.');
+        let is_shown = match kind {
+            RequisiteKind::Image => kind_of_body.starts_with("image/"),
+            _ => !kind_of_body.contains("html"),
+        };
+        if !is_shown || !kind_of_body.chars().all(is_plain) {
+            return None;
+        }
+        let length = BASE64.encode_len(body.len()) + kind_of_body.len();
+        self.take(length).then(|| format!("data:{kind_of_body};base64,{}", BASE64.encode(&body)))
+    }
+
+    /// Puts an image into its element; false if there is none.
+    fn image(&mut self, element: &mut Element, resolver: &Resolver<'_>) -> bool {
+        let source = element.attr("src").map(str::to_owned);
+        let list = element.attr("srcset").unwrap_or_default().to_owned();
+        let first = source.as_deref().and_then(|reference| {
+            self.own_data(reference.trim()).or_else(|| self.data(reference, resolver, RequisiteKind::Image))
+        });
+        let data = first.or_else(|| {
+            candidates(&list).find_map(|reference| self.data(reference, resolver, RequisiteKind::Image))
+        });
+        let Some(data) = data else { return false };
+        let src = QualName::new(None, ns!(), LocalName::from("src"));
+        element.attrs.retain(|(name, _)| !matches!(&*name.local, "src" | "srcset"));
+        element.attrs.push((src, StrTendril::from(data)));
+        true
+    }
+
+    fn inline_style(&mut self, element: &mut Element, resolver: &Resolver<'_>) {
+        for (name, value) in element.attrs.iter_mut().filter(|(name, _)| &*name.local == "style") {
+            debug_assert_eq!(name.ns, ns!());
+            *value = self.rewritten(value, resolver, MAX_IMPORTS).into();
+        }
+    }
+}
+
+/// Is it a style sheet that is on from the start?
+fn is_style_sheet(element: &Element) -> bool {
+    let rel = element.attr("rel").unwrap_or_default().to_ascii_lowercase();
+    let has = |name: &str| rel.split_ascii_whitespace().any(|token| token == name);
+    has("stylesheet") && !has("alternate") && element.attr("disabled").is_none()
+}
+
+/// A text in a string of CSS.
+fn css_string(text: &str) -> String {
+    text.replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\a ")
+        .replace('\r', "\\d ")
+        .replace('\x0c', "\\c ")
+}
+
+/// An imported style sheet under the conditions of its rule: a layer, what must be supported, media.
+fn under(conditions: &str, text: String) -> String {
+    let (mut rest, mut layer, mut supported) = (conditions, None, None);
+    if let Some(behind) = strip_name(rest, "layer") {
+        let (name, after) = parenthesised(behind).unwrap_or(("", behind));
+        (layer, rest) = (Some(name), after.trim_start());
+    }
+    if let Some((condition, after)) = strip_name(rest, "supports").and_then(parenthesised) {
+        (supported, rest) = (Some(condition), after.trim_start());
+    }
+    let mut text = if rest.is_empty() { text } else { format!("@media {rest} {{{text}\n}}") };
+    if let Some(condition) = supported {
+        text = format!("@supports ({condition}) {{{text}\n}}");
+    }
+    if let Some(name) = layer {
+        text = format!("@layer {name} {{{text}\n}}");
+    }
+    text
+}
+
+/// The text behind a word, which ends there.
+fn strip_name<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    let start = text.get(..name.len()).filter(|start| start.eq_ignore_ascii_case(name))?;
+    let rest = &text[start.len()..];
+    let ends = rest.chars().next().is_none_or(|next| next.is_ascii_whitespace() || next == '(');
+    ends.then_some(rest)
+}
+
+/// The text in the parentheses that it begins with, and what stands behind them.
+fn parenthesised(text: &str) -> Option<(&str, &str)> {
+    let inner = text.strip_prefix('(')?;
+    let mut depth = 1;
+    for (at, byte) in inner.bytes().enumerate() {
+        match byte {
+            b'(' => depth += 1,
+            b')' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some((&inner[..at], &inner[at + 1..]));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests;

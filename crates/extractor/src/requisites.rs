@@ -1,0 +1,243 @@
+//! Requisites of a page: what a browser loads to show it. Style sheets and what they name, scripts, fonts, images, frames,
+//! media.
+//!
+//! They are no links: nobody is led there. All that a browser might choose is found, such as each candidate of a `srcset`,
+//! since an archive does not know the screen of its readers.
+
+mod css;
+mod srcset;
+
+pub(crate) use css::{CssTarget, rewrite};
+pub(crate) use srcset::candidates;
+
+use crate::Fields;
+use crate::base::Resolver;
+use crate::charset::{self, Decoded, Syntax};
+use crate::html::{self, Attributes};
+use crate::media::{BodyKind, MediaType};
+use crate::xhtml;
+use html5ever::ns;
+use recrawl_types::url::MAX_URL_BYTES;
+use recrawl_types::{CanonicalUrl, MediaTypes, UrlRules};
+use scraper::Html;
+use scraper::node::{Element, Node};
+use std::collections::HashSet;
+
+/// The part that a requisite plays. Where a limit leaves some out, the first ones of this list matter most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RequisiteKind {
+    /// A style sheet.
+    Style,
+    /// A script or a module.
+    Script,
+    /// A font.
+    Font,
+    /// An image or an icon.
+    Image,
+    /// A document in a frame.
+    Frame,
+    /// Sound, video, subtitles.
+    Media,
+}
+
+/// A requisite of a page.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Requisite {
+    /// Its URL, with all parameters.
+    pub url: CanonicalUrl,
+    /// Its part.
+    pub kind: RequisiteKind,
+}
+
+/// The distinct requisites of an HTML document, the most important first; none of other bodies.
+///
+/// ```
+/// use recrawl_extractor::{Fields, requisites};
+/// use recrawl_types::{MediaTypes, UrlRules};
+///
+/// let url = UrlRules::default().canonicalize("https://example.com/a/")?;
+/// let body = b"<img src=b.png><link rel=stylesheet href=/c.css><a href=d>A link</a>";
+/// let fields = Fields { content_type: Some("text/html"), ..Fields::default() };
+/// let found: Vec<String> =
+///     requisites(body, &fields, &url, &MediaTypes::default()).iter().map(|r| r.url.to_string()).collect();
+/// assert_eq!(found, ["https://example.com/c.css", "https://example.com/a/b.png"]);
+/// # Ok::<(), recrawl_types::UrlError>(())
+/// ```
+pub fn requisites(
+    body: &[u8],
+    fields: &Fields<'_>,
+    url: &CanonicalUrl,
+    types: &MediaTypes,
+) -> Vec<Requisite> {
+    let media = MediaType::of(fields, body, types);
+    let Decoded { text, encoding } =
+        charset::decode(body, media.charset.as_deref(), media.syntax(), &url.host());
+    let text = match media.kind {
+        BodyKind::Html => text,
+        BodyKind::Xhtml => xhtml::to_html(&text).into(),
+        BodyKind::Plain | BodyKind::Opaque => return Vec::new(),
+    };
+    let (html, _) = html::parse(&text, Attributes::All);
+    let rules = UrlRules::keep_all();
+    let encoding = fields.queries.unwrap_or(encoding);
+    let resolver = Resolver::of_page(url, html::base(&html), &rules, encoding);
+    let mut found = FoundRequisites::new(&resolver, url);
+    found.document(&html);
+    found.finish()
+}
+
+/// The same of a style sheet that this URL served.
+pub fn style_requisites(body: &[u8], content_type: Option<&str>, url: &CanonicalUrl) -> Vec<Requisite> {
+    let rules = UrlRules::keep_all();
+    let resolver = Resolver::new(url, None, &rules);
+    let mut found = FoundRequisites::new(&resolver, url);
+    found.style(&style_text(body, content_type, url));
+    found.finish()
+}
+
+/// A style sheet as text.
+pub(crate) fn style_text(body: &[u8], content_type: Option<&str>, url: &CanonicalUrl) -> String {
+    let label = content_type.and_then(|kind| {
+        kind.to_ascii_lowercase().split_once("charset=").map(|(_, label)| {
+            label.trim_matches(['"', '\'', ' ']).split(';').next().unwrap_or_default().to_owned()
+        })
+    });
+    charset::decode(body, label.as_deref(), Syntax::Plain, &url.host()).text.into_owned()
+}
+
+/// The canonical URL of a reference to a requisite. What is in the reference itself needs no request.
+pub(crate) fn resolved(resolver: &Resolver<'_>, reference: &str) -> Option<CanonicalUrl> {
+    let reference = reference.trim();
+    let is_local = reference.is_empty() || reference.starts_with('#');
+    if is_local || reference.len() > MAX_URL_BYTES || resolver.is_spent() {
+        return None;
+    }
+    resolver.resolve(reference).ok()
+}
+
+struct FoundRequisites<'r> {
+    resolver: &'r Resolver<'r>,
+    own: &'r CanonicalUrl,
+    seen: HashSet<CanonicalUrl>,
+    all: Vec<Requisite>,
+}
+
+impl<'r> FoundRequisites<'r> {
+    fn new(resolver: &'r Resolver<'r>, own: &'r CanonicalUrl) -> FoundRequisites<'r> {
+        FoundRequisites { resolver, own, seen: HashSet::new(), all: Vec::new() }
+    }
+
+    fn finish(mut self) -> Vec<Requisite> {
+        // Those of a kind stay in the order of the page.
+        self.all.sort_by_key(|requisite| requisite.kind);
+        self.all
+    }
+
+    fn add(&mut self, kind: RequisiteKind, reference: &str) {
+        let Some(url) = resolved(self.resolver, reference).filter(|url| url != self.own) else { return };
+        if self.seen.insert(url.clone()) {
+            self.all.push(Requisite { url, kind });
+        }
+    }
+
+    fn document(&mut self, html: &Html) {
+        for node in html.tree.root().descendants() {
+            let Node::Element(element) = node.value() else { continue };
+            match element.name() {
+                "style" => {
+                    let text = node.children().filter_map(|child| child.value().as_text());
+                    self.style(&text.map(|text| &**text).collect::<String>());
+                }
+                name => self.element(name, element),
+            }
+            if let Some(style) = element.attr("style") {
+                self.style(style);
+            }
+        }
+    }
+
+    fn element(&mut self, name: &str, element: &Element) {
+        match name {
+            "link" => {
+                if let Some(kind) = kind_of_link(element) {
+                    self.attribute(kind, element, "href");
+                    self.srcset(element.attr("imagesrcset"));
+                }
+            }
+            "script" => self.attribute(RequisiteKind::Script, element, "src"),
+            "img" => {
+                self.attribute(RequisiteKind::Image, element, "src");
+                self.srcset(element.attr("srcset"));
+            }
+            // Of a picture, or of sound or video.
+            "source" => {
+                self.srcset(element.attr("srcset"));
+                self.attribute(RequisiteKind::Media, element, "src");
+            }
+            "input" if element.attr("type").is_some_and(|kind| kind.eq_ignore_ascii_case("image")) => {
+                self.attribute(RequisiteKind::Image, element, "src");
+            }
+            "video" => {
+                self.attribute(RequisiteKind::Image, element, "poster");
+                self.attribute(RequisiteKind::Media, element, "src");
+            }
+            "audio" | "track" => self.attribute(RequisiteKind::Media, element, "src"),
+            "iframe" | "frame" => self.attribute(RequisiteKind::Frame, element, "src"),
+            "embed" => self.attribute(RequisiteKind::Media, element, "src"),
+            "object" => self.attribute(RequisiteKind::Media, element, "data"),
+            "body" | "table" | "tbody" | "thead" | "tfoot" | "tr" | "td" | "th" => {
+                self.attribute(RequisiteKind::Image, element, "background");
+            }
+            "image" | "feImage" | "use" if element.name.ns == ns!(svg) => {
+                let targets = element.attrs.iter().filter(|(name, _)| &*name.local == "href");
+                targets.for_each(|(_, reference)| self.add(RequisiteKind::Image, reference));
+            }
+            _ => {}
+        }
+    }
+
+    fn attribute(&mut self, kind: RequisiteKind, element: &Element, name: &str) {
+        if let Some(reference) = element.attr(name) {
+            self.add(kind, reference);
+        }
+    }
+
+    fn srcset(&mut self, list: Option<&str>) {
+        for reference in candidates(list.unwrap_or_default()) {
+            self.add(RequisiteKind::Image, reference);
+        }
+    }
+
+    fn style(&mut self, text: &str) {
+        css::scan(text, &mut |reference| match reference.target {
+            CssTarget::Import { reference, .. } => self.add(RequisiteKind::Style, &reference),
+            CssTarget::Font(reference) => self.add(RequisiteKind::Font, &reference),
+            CssTarget::Image(reference) => self.add(RequisiteKind::Image, &reference),
+            CssTarget::Nothing => {}
+        });
+    }
+}
+
+/// The kind of requisite that a link element loads; none if it only leads somewhere.
+fn kind_of_link(element: &Element) -> Option<RequisiteKind> {
+    let rel = element.attr("rel")?.to_ascii_lowercase();
+    let has = |wanted: &[&str]| rel.split_ascii_whitespace().any(|token| wanted.contains(&token));
+    match () {
+        () if has(&["stylesheet"]) => Some(RequisiteKind::Style),
+        () if has(&["icon", "apple-touch-icon", "apple-touch-icon-precomposed", "mask-icon"]) => {
+            Some(RequisiteKind::Image)
+        }
+        () if has(&["modulepreload"]) => Some(RequisiteKind::Script),
+        () if has(&["preload"]) => match element.attr("as")?.to_ascii_lowercase().as_str() {
+            "style" => Some(RequisiteKind::Style),
+            "script" => Some(RequisiteKind::Script),
+            "font" => Some(RequisiteKind::Font),
+            "image" => Some(RequisiteKind::Image),
+            _ => None,
+        },
+        () => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,198 @@
+//! URLs in a style sheet or in the declarations of a `style` attribute.
+//!
+//! The tokens are those of the standard (cssparser), so an escape or a comment hides nothing (`u\72l(`). Nesting is bounded:
+//! what lies deeper than [`MAX_NESTING`] is one reference to nothing, which a rewriting leaves out.
+
+use cssparser::{ParseError, Parser, Token};
+use std::ops::Range;
+
+/// Blocks and functions in each other. Real style sheets have fewer than ten.
+const MAX_NESTING: usize = 32;
+
+/// A place in a style sheet that names something to load.
+#[derive(Debug)]
+pub(crate) struct CssReference<'c> {
+    /// Its bytes in the text.
+    pub(crate) range: Range<usize>,
+    pub(crate) target: CssTarget<'c>,
+}
+
+/// The target of a reference.
+#[derive(Debug)]
+pub(crate) enum CssTarget<'c> {
+    /// `@import`, the whole rule, with its conditions as written.
+    Import { reference: String, conditions: &'c str },
+    /// The source of a font.
+    Font(String),
+    /// Anything else.
+    Image(String),
+    /// It cannot be read, or stands where it means nothing.
+    Nothing,
+}
+
+/// Passes each reference of a text on, in its order.
+pub(crate) fn scan<'c>(css: &'c str, found: &mut dyn FnMut(CssReference<'c>)) {
+    let mut parser = Parser::new(css);
+    // MAX_NESTING bounds the nesting.
+    parser.set_nested_block_limit(0);
+    CssScan { css, found, may_import: true }.block(&mut parser, 0, CssContext::default());
+}
+
+/// The text with another one in place of each reference. `</` is written so that no text ends an element around it.
+pub(crate) fn rewrite(css: &str, replace: &mut dyn FnMut(CssTarget<'_>) -> String) -> String {
+    let (mut out, mut at) = (String::with_capacity(css.len()), 0);
+    scan(css, &mut |CssReference { range, target }| {
+        out.push_str(&css[at..range.start]);
+        out.push_str(&replace(target));
+        at = range.end;
+    });
+    out.push_str(&css[at..]);
+    out.replace("</", "<\\/")
+}
+
+/// The surroundings of a token.
+#[derive(Clone, Copy, Default)]
+struct CssContext {
+    is_font_face: bool,
+    /// Is a string a URL, as in `image-set()`?
+    has_bare_urls: bool,
+}
+
+struct CssScan<'c, 'f> {
+    css: &'c str,
+    found: &'f mut dyn FnMut(CssReference<'c>),
+    /// Imports stand before all other rules.
+    may_import: bool,
+}
+
+impl<'c> CssScan<'c, '_> {
+    fn push(&mut self, range: Range<usize>, target: CssTarget<'c>) {
+        (self.found)(CssReference { range, target });
+    }
+
+    fn load(&mut self, range: Range<usize>, reference: &str, context: CssContext) {
+        let reference = reference.to_owned();
+        self.push(
+            range,
+            if context.is_font_face { CssTarget::Font(reference) } else { CssTarget::Image(reference) },
+        );
+    }
+
+    fn block(&mut self, parser: &mut Parser<'c>, depth: usize, context: CssContext) {
+        let mut is_font_face = false;
+        loop {
+            let start = parser.position().byte_index();
+            let Ok(token) = parser.next_including_whitespace_and_comments() else { return };
+            match token.clone() {
+                Token::UnquotedUrl(reference) => {
+                    self.load(start..parser.position().byte_index(), &reference, context);
+                }
+                Token::QuotedString(reference) if context.has_bare_urls => {
+                    self.load(start..parser.position().byte_index(), &reference, context);
+                }
+                Token::BadUrl(_) | Token::BadString(_) => {
+                    self.push(start..parser.position().byte_index(), CssTarget::Nothing);
+                }
+                Token::Function(name) if is_url(&name) => {
+                    let reference = nested_string(parser);
+                    let range = start..parser.position().byte_index();
+                    match reference {
+                        Some(reference) => self.load(range, &reference, context),
+                        None => self.push(range, CssTarget::Nothing),
+                    }
+                }
+                Token::Function(name) => {
+                    let name = name.to_ascii_lowercase();
+                    let has_bare_urls = matches!(&*name, "image-set" | "-webkit-image-set");
+                    self.nested(parser, start, depth, CssContext { has_bare_urls, ..context });
+                }
+                Token::ParenthesisBlock | Token::SquareBracketBlock => {
+                    self.nested(parser, start, depth, CssContext { has_bare_urls: false, ..context });
+                }
+                Token::CurlyBracketBlock => {
+                    self.may_import &= depth > 0;
+                    let inner =
+                        CssContext { is_font_face: std::mem::take(&mut is_font_face), has_bare_urls: false };
+                    self.nested(parser, start, depth, inner);
+                }
+                Token::AtKeyword(name) => match name.to_ascii_lowercase().as_str() {
+                    "import" => self.import(parser, start, depth),
+                    "namespace" => to_semicolon(parser),
+                    name => is_font_face = name == "font-face",
+                },
+                _ => {}
+            }
+        }
+    }
+
+    fn nested(&mut self, parser: &mut Parser<'c>, start: usize, depth: usize, context: CssContext) {
+        let is_too_deep = depth == MAX_NESTING;
+        let _ = parser.parse_nested_block(|inner| {
+            if !is_too_deep {
+                self.block(inner, depth + 1, context);
+            }
+            Ok::<_, ParseError<()>>(())
+        });
+        if is_too_deep {
+            self.push(start..parser.position().byte_index(), CssTarget::Nothing);
+        }
+    }
+
+    fn import(&mut self, parser: &mut Parser<'c>, start: usize, depth: usize) {
+        let reference = match parser.next().cloned() {
+            Ok(Token::QuotedString(text) | Token::UnquotedUrl(text)) => Some(text.to_string()),
+            Ok(Token::Function(name)) if is_url(&name) => nested_string(parser),
+            Ok(Token::Semicolon) => {
+                return self.push(start..parser.position().byte_index(), CssTarget::Nothing);
+            }
+            _ => None,
+        };
+        let behind = parser.position().byte_index();
+        to_semicolon(parser);
+        let end = parser.position().byte_index();
+        let conditions = self.css[behind..end].trim_end_matches(';').trim();
+        // A rule in a rule has no meaning, and many of them would be read again and again.
+        let mut loads = conditions.contains('@');
+        if !loads {
+            scan(conditions, &mut |_| loads = true);
+        }
+        let target = match reference {
+            Some(reference) if depth == 0 && self.may_import && !loads => {
+                CssTarget::Import { reference, conditions }
+            }
+            _ => CssTarget::Nothing,
+        };
+        self.push(start..end, target);
+    }
+}
+
+fn is_url(function: &str) -> bool {
+    function.eq_ignore_ascii_case("url") || function.eq_ignore_ascii_case("src")
+}
+
+/// The string in the function whose name was just read.
+fn nested_string(parser: &mut Parser<'_>) -> Option<String> {
+    let mut found = None;
+    let _ = parser.parse_nested_block(|inner| {
+        found = inner.expect_string().ok().map(|text| text.to_string());
+        Ok::<_, ParseError<()>>(())
+    });
+    found
+}
+
+/// Behind the next semicolon, or behind the block that ends a rule without one.
+fn to_semicolon(parser: &mut Parser<'_>) {
+    while let Ok(token) = parser.next() {
+        match token {
+            Token::Semicolon => return,
+            Token::CurlyBracketBlock => {
+                let _ = parser.parse_nested_block(|_| Ok::<_, ParseError<()>>(()));
+                return;
+            }
+            Token::Function(_) | Token::ParenthesisBlock | Token::SquareBracketBlock => {
+                let _ = parser.parse_nested_block(|_| Ok::<_, ParseError<()>>(()));
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Checks that each row of a requisite leads to a record of it.
+
+use recrawl_archive::ArchiveReader;
+use recrawl_archive::answer::Answer;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::open_read::Tables;
+use recrawl_repository::Damage;
+use recrawl_repository::storage::Storage;
+use std::io::ErrorKind;
+use std::sync::Arc;
+
+/// Maximum number of requisites that are listed.
+const NAMED: usize = 10;
+
+/// The rows that lead to no record. Those that cannot be read are told with the tables.
+///
+/// # Errors
+/// When the archive cannot be listed.
+pub fn damage(tables: &Tables, archive: Arc<dyn Storage>) -> Result<Vec<Damage>, Failure> {
+    let Ok(tables) = tables else { return Ok(Vec::new()) };
+    let archive = ArchiveReader::open(archive)?;
+    let lost = tables.requisites().filter_map(Result::ok).filter_map(|(url, row)| {
+        let what = match Answer::read_head(&archive, row.archive) {
+            // With its file, by the limit of the archive.
+            Err(error) if error.kind() == ErrorKind::NotFound => return None,
+            Err(error) => format!("requisite {url}: {error}"),
+            Ok(head) => match (head.field("WARC-Type"), head.field("WARC-Target-URI")) {
+                (Some("response"), Some(of)) if of == url.as_text() => return None,
+                _ => format!("requisite {url}: another record"),
+            },
+        };
+        let name = archive.files.name(row.archive.file).unwrap_or_default();
+        Some(Damage { file: archive.storage().locate(name), offset: row.archive.offset, what })
+    });
+    Ok(lost.take(NAMED).collect())
+}

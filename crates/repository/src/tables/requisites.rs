@@ -1,0 +1,138 @@
+//! Requisites of archived pages: the last capture of each, and when it was asked for.
+//!
+//! A row names a record that was durable before the row was written. The record leads to the capture before it, as that of
+//! a page does.
+
+use super::pings::url_of_key;
+use super::{SledTables, failed, opened};
+use crate::file::bytes::{Malformed, Put, Take};
+use recrawl_types::{ArchivePosition, CanonicalUrl, Round, Validators};
+use std::io;
+
+/// The state of a requisite.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RequisiteRow {
+    /// The record of the last body, or of the last redirect.
+    pub archive: ArchivePosition,
+    /// When that was fetched, in milliseconds since 1970.
+    pub archived_at: u64,
+    /// Hash of the body.
+    pub payload: u64,
+    /// For the next request.
+    pub validators: Validators,
+    /// The last round that asked for it.
+    pub round: Round,
+    /// Until when a browser would not ask again, in milliseconds since 1970.
+    pub fresh_until: u64,
+}
+
+impl SledTables {
+    /// The row of a requisite, if one was archived.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn requisite(&self, url: &CanonicalUrl) -> io::Result<Option<RequisiteRow>> {
+        let value = self.load(&self.requisites, url.as_text().as_bytes())?;
+        value.map(|value| take_row(&value).map_err(|m| self.damaged(m))).transpose()
+    }
+
+    /// Stores the row of a requisite. Its record must be durable.
+    ///
+    /// # Errors
+    /// When the table cannot be written.
+    pub fn keep_requisite(&self, url: &CanonicalUrl, row: &RequisiteRow) -> io::Result<()> {
+        self.store(&self.requisites, url.as_text().as_bytes(), &put_row(row))
+    }
+
+    /// Removes the rows of the requisites that are meant, or only counts them.
+    ///
+    /// # Errors
+    /// When the table cannot be read or written.
+    pub fn forget_requisites(
+        &self,
+        is_meant: &dyn Fn(&CanonicalUrl) -> bool,
+        only_count: bool,
+    ) -> io::Result<u64> {
+        let of_url = |key: &[u8]| url_of_key(key).map(|url| is_meant(&url)).map_err(|m| self.damaged(m));
+        self.forget_in(&self.requisites, &of_url, only_count)
+    }
+
+    /// Each requisite with its row, in the order of their URLs.
+    ///
+    /// # Errors
+    /// Where a row cannot be read.
+    pub fn requisites(&self) -> impl Iterator<Item = io::Result<(CanonicalUrl, RequisiteRow)>> {
+        self.requisites.iter().map(|row| {
+            let (key, value) = row.map_err(|e| failed(&self.path, e))?;
+            let row = opened(&value).and_then(|value| take_row(&value));
+            url_of_key(&key).and_then(|url| Ok((url, row?))).map_err(|m| self.damaged(m))
+        })
+    }
+}
+
+fn put_row(row: &RequisiteRow) -> Vec<u8> {
+    let RequisiteRow { archive, archived_at, payload, validators, round, fresh_until } = row;
+    let mut out = Vec::new();
+    out.put_varint(archive.file.into());
+    out.put_varint(archive.offset);
+    out.put_varint(*archived_at);
+    out.put_u64(*payload);
+    for validator in [&validators.etag, &validators.last_modified] {
+        out.put_bytes(validator.as_deref().unwrap_or_default().as_bytes());
+    }
+    out.put_varint(round.0.into());
+    out.put_varint(*fresh_until);
+    out
+}
+
+pub(super) fn take_row(bytes: &[u8]) -> Result<RequisiteRow, Malformed> {
+    let mut take = Take(bytes);
+    let number = |take: &mut Take<'_>| {
+        u32::try_from(take.varint()?).map_err(|_| Malformed("a number of a requisite is too large"))
+    };
+    let archive = ArchivePosition { file: number(&mut take)?, offset: take.varint()? };
+    let (archived_at, payload) = (take.varint()?, take.u64()?);
+    let mut validator = || {
+        let text = std::str::from_utf8(take.bytes()?).map_err(|_| Malformed("a validator is not text"))?;
+        Ok((!text.is_empty()).then(|| text.into()))
+    };
+    let validators = Validators { etag: validator()?, last_modified: validator()? };
+    let round = Round(number(&mut take)?);
+    let row = RequisiteRow { archive, archived_at, payload, validators, round, fresh_until: take.varint()? };
+    take.end()?;
+    Ok(row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_types::UrlRules;
+
+    #[test]
+    fn rows_come_back_and_those_that_are_meant_go() {
+        let tables = SledTables::temporary().unwrap();
+        let url = |text: &str| UrlRules::keep_all().canonicalize(text).unwrap();
+        let (style, image) = (url("http://a.test/x.css?v=1"), url("http://b.test/y.png"));
+        let row = RequisiteRow {
+            archive: ArchivePosition { file: 7, offset: 1 << 40 },
+            archived_at: 1_700_000_000_000,
+            payload: u64::MAX,
+            validators: Validators::new(Some("\"x\""), None),
+            round: Round(9),
+            fresh_until: 5,
+        };
+        assert_eq!(tables.requisite(&style).unwrap(), None);
+        tables.keep_requisite(&style, &row).unwrap();
+        tables.keep_requisite(&image, &RequisiteRow::default()).unwrap();
+        assert_eq!(tables.requisite(&style).unwrap(), Some(row.clone()));
+        assert_eq!(tables.requisite(&image).unwrap(), Some(RequisiteRow::default()));
+        let is_meant = |url: &CanonicalUrl| &*url.host() == "a.test";
+        for (only_count, left) in [(true, 2), (false, 1)] {
+            assert_eq!(tables.forget_requisites(&is_meant, only_count).unwrap(), 1);
+            assert_eq!(tables.requisites().count(), left);
+        }
+        assert_eq!(tables.requisite(&style).unwrap(), None);
+        let whole = put_row(&row);
+        assert!((0..whole.len()).all(|end| take_row(&whole[..end]).is_err()), "a cut row is damage");
+    }
+}
