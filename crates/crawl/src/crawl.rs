@@ -24,6 +24,7 @@ use crate::vault::{self, Followed, OpenVault};
 use recrawl_archive::opener;
 use recrawl_archive::{self as archive, Archive, ArchiveEnd, ArchiveMark, Provenance, Recovery};
 use recrawl_fetcher::{Fetcher, FirstLook as _, HttpNetwork, RunControl, WallClock};
+use recrawl_fleet::Partition;
 use recrawl_notifications::store;
 use recrawl_renderer::Renderer;
 use recrawl_repository::storage::{FileStorage, Storage};
@@ -60,6 +61,8 @@ pub struct Crawl {
     pub warc: Arc<dyn Storage>,
     /// The vault. It is closed before the repository, which holds the lock.
     pub vault: OpenVault,
+    /// The partition of a fleet that it is; none of a crawl that is alone.
+    pub partition: Option<Arc<Partition>>,
     /// The generations.
     pub repository: Repository,
     /// Free space on the disk.
@@ -246,6 +249,7 @@ impl Crawl {
             storage,
             warc,
             vault: OpenVault::default(),
+            partition: None,
             repository,
             space,
             tables,

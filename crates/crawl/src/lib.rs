@@ -19,6 +19,7 @@ pub mod cycle_cache;
 pub mod data_dir;
 pub mod failure;
 pub mod first_look;
+pub mod fleet;
 pub mod forbidding;
 pub mod labels;
 pub mod lesson;

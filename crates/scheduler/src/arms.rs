@@ -118,7 +118,7 @@ impl<'p, H: HostList> ArmsPlanner<'p, H> {
     /// # Errors
     /// As [`Planner::finish`](crate::Planner::finish).
     pub fn finish(self) -> Result<Vec<Plan>, PlanError> {
-        self.arms.into_iter().map(|(_, plan)| plan.finish()).collect()
+        self.arms.into_iter().map(|(_, plan)| plan.finish(None)).collect()
     }
 }
 

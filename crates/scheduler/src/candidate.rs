@@ -16,8 +16,8 @@ pub struct Candidate {
 /// Breaks ties by ordinals, or by their images under a permutation that can be inverted.
 #[derive(Clone, Copy, Debug)]
 pub enum TieBreak {
-    /// The lower ordinal first.
-    Index,
+    /// The lower ordinal first. Ordinals are counted behind so many others.
+    Index(u64),
     /// The lower image first.
     Hash(Shuffle),
 }
@@ -26,8 +26,16 @@ impl TieBreak {
     /// The tie break of a cycle.
     pub fn new(ties: Ties, seed: u64, cycle: Cycle) -> TieBreak {
         match ties {
-            Ties::Index => TieBreak::Index,
+            Ties::Index => TieBreak::Index(0),
             Ties::Hash => TieBreak::Hash(Shuffle::new(seed, cycle, Purpose::Ties)),
+        }
+    }
+
+    /// The same order of a part of the pages, which comes behind so many others.
+    pub(crate) fn behind(self, before: u64) -> TieBreak {
+        match self {
+            TieBreak::Index(_) => TieBreak::Index(before),
+            TieBreak::Hash(shuffle) => TieBreak::Hash(shuffle.behind(before)),
         }
     }
 
@@ -38,7 +46,7 @@ impl TieBreak {
 
     pub(crate) fn candidate(&self, key: u64, ordinal: u64) -> Candidate {
         let tie = match self {
-            TieBreak::Index => ordinal,
+            TieBreak::Index(before) => before + ordinal,
             TieBreak::Hash(shuffle) => shuffle.apply(ordinal),
         };
         Candidate { key, tie }
@@ -47,7 +55,7 @@ impl TieBreak {
     /// The ordinal of the candidate's page.
     pub fn ordinal(&self, candidate: Candidate) -> u64 {
         match self {
-            TieBreak::Index => candidate.tie,
+            TieBreak::Index(before) => candidate.tie - before,
             TieBreak::Hash(shuffle) => shuffle.invert(candidate.tie),
         }
     }

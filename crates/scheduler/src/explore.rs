@@ -12,6 +12,8 @@ pub struct Explore {
     /// Differs between the rounds of a cycle.
     salt: u64,
     probability: f64,
+    /// Added to each ordinal.
+    before: u64,
 }
 
 impl Explore {
@@ -19,7 +21,17 @@ impl Explore {
     pub fn of(request: &PlanRequest) -> Option<Explore> {
         let shuffle = Shuffle::new(request.seed, request.cycle, Purpose::Explore);
         let salt = u64::from(request.round).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (request.explore > 0.0).then(|| Explore { shuffle, salt, probability: request.explore.min(1.0) })
+        (request.explore > 0.0).then(|| Explore {
+            shuffle,
+            salt,
+            probability: request.explore.min(1.0),
+            before: 0,
+        })
+    }
+
+    /// The same draw of a part of the pages, which comes behind so many others.
+    pub(crate) fn behind(self, before: u64) -> Explore {
+        Explore { before, ..self }
     }
 
     /// The probability with which a URL is drawn.
@@ -29,7 +41,7 @@ impl Explore {
 
     /// Is the URL with this ordinal drawn?
     pub fn draws(&self, ordinal: u64) -> bool {
-        (self.shuffle.apply(ordinal ^ self.salt) as f64) < self.probability * 2f64.powi(64)
+        (self.shuffle.apply((self.before + ordinal) ^ self.salt) as f64) < self.probability * 2f64.powi(64)
     }
 }
 

@@ -45,6 +45,11 @@ impl<T: Item> Merge<T> {
         Ok(merge)
     }
 
+    /// The next item.
+    pub fn peek(&self) -> Option<T> {
+        self.heads.peek().map(|Reverse((item, _))| *item)
+    }
+
     pub fn pop(&mut self) -> io::Result<Option<T>> {
         let Some(mut head) = self.heads.peek_mut() else { return Ok(None) };
         let Reverse((item, number)) = *head;
@@ -53,6 +58,11 @@ impl<T: Item> Merge<T> {
             None => drop(PeekMut::pop(head)),
         }
         Ok(Some(item))
+    }
+
+    /// Are all items in memory?
+    pub fn is_in_memory(&self) -> bool {
+        self.sources.iter().all(|source| matches!(source, Source::Memory(_)))
     }
 
     /// Adds the rest of another merge.

@@ -2,7 +2,7 @@
 
 use crate::expected::Expectation;
 use crate::selection::{Block, Selection};
-use crate::{ArmRuns, DueFirst, HostList, Plan, PlanError, PlanMemory, PlanRequest, Policy};
+use crate::{ArmRuns, DueFirst, Gather, HostList, Plan, PlanError, PlanMemory, PlanRequest, Policy};
 use recrawl_types::{Cycle, StateColumns};
 
 /// Makes the plan of one cycle in one pass over all pages.
@@ -48,6 +48,8 @@ pub struct Planner<'p, H> {
     selection: Selection<H>,
     scores: Scores,
     scanned: u64,
+    /// Pages of other planners that come before.
+    before: u64,
 }
 
 /// The scores of a block, and the changes expected in it.
@@ -88,7 +90,13 @@ impl<'p, H: HostList> Planner<'p, H> {
     ) -> Result<Planner<'p, H>, PlanError> {
         policy.prepare(request.cycle, request.seed);
         let scores = Scores::new(&request);
-        Ok(Planner { policy, selection: Selection::new(request, hosts, memory)?, scores, scanned: 0 })
+        Ok(Planner {
+            policy,
+            selection: Selection::new(request, hosts, memory)?,
+            scores,
+            scanned: 0,
+            before: 0,
+        })
     }
 
     /// Visits these pages whatever their score, as far as they are due for a revisit and their hosts have free
@@ -96,6 +104,13 @@ impl<'p, H: HostList> Planner<'p, H> {
     #[must_use]
     pub fn due_first(self, pages: Vec<DueFirst>) -> Planner<'p, H> {
         Planner { selection: self.selection.due_first(pages), ..self }
+    }
+
+    /// Plans a part of the pages, which comes behind so many pages of other planners; end with
+    /// [`Planner::finish_with`].
+    #[must_use]
+    pub fn behind(self, before: u64) -> Planner<'p, H> {
+        Planner { selection: self.selection.behind(before), before, ..self }
     }
 
     /// Counts the population of each arm ([`Plan::arms`](crate::Plan::arms)), and plans as without. A run is one host,
@@ -114,7 +129,7 @@ impl<'p, H: HostList> Planner<'p, H> {
     /// # Panics
     /// The policy does not score each row.
     pub fn scan(&mut self, columns: &StateColumns) -> Result<(), PlanError> {
-        self.scores.score(self.policy, columns, self.scanned);
+        self.scores.score(self.policy, columns, self.before + self.scanned);
         let Scores { scores, expected, .. } = &self.scores;
         self.selection.scan(&Block { columns, scores, expected, first: self.scanned }, 0..columns.len())?;
         self.scanned += columns.len() as u64;
@@ -126,7 +141,16 @@ impl<'p, H: HostList> Planner<'p, H> {
     /// # Errors
     /// With `max_per_host`, the hosts have more pages than were scanned; or a run cannot be read.
     pub fn finish(self) -> Result<Plan, PlanError> {
-        self.selection.finish()
+        self.selection.finish(None)
+    }
+
+    /// Returns the plan of a part of the pages, after its last block: all parts together choose the pages that one plan
+    /// of all pages chooses. See [`others`](crate::others) for limits on pages per host.
+    ///
+    /// # Errors
+    /// As [`Planner::finish`], and those of `gather`.
+    pub fn finish_with(self, gather: &mut Gather<'_>) -> Result<Plan, PlanError> {
+        self.selection.finish(Some(gather))
     }
 }
 

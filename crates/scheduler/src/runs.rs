@@ -48,7 +48,7 @@ impl Item for Candidate {
 }
 
 /// A sorted run.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Run {
     number: u32,
     /// Number of items.

@@ -11,7 +11,7 @@ use crate::runs::Runs;
 use crate::shares::ShareRules;
 use crate::shuffle::{Purpose, Shuffle};
 use crate::spilling_top_k::SpillingTopK;
-use crate::{Counts, DueFirst, Gate, Plan, PlanError, PlanMemory, PlanRequest};
+use crate::{Counts, DueFirst, Gate, Gather, Plan, PlanError, PlanMemory, PlanRequest};
 use recrawl_types::{Cycle, StateColumns};
 use std::io;
 use std::ops::Range;
@@ -118,6 +118,15 @@ impl<H: HostList> Selection<H> {
         self
     }
 
+    /// Counts ordinals behind so many others, in all that is drawn or ordered by them.
+    pub fn behind(self, before: u64) -> Selection<H> {
+        let Selection { collector, rules, .. } = self;
+        let (ties, audit) = (rules.ties.behind(before), rules.audit.behind(before));
+        let explore = rules.explore.map(|explore| explore.behind(before));
+        let collector = Collector { ties, audit, explore, ..collector };
+        Selection { collector, rules: ShareRules { ties, audit, explore, ..rules }, ..self }
+    }
+
     /// Visits these pages whatever their score.
     pub fn due_first(mut self, pages: Vec<DueFirst>) -> Selection<H> {
         self.collector.first = FirstInOrder::new(pages);
@@ -165,8 +174,9 @@ impl<H: HostList> Selection<H> {
     /// Returns the plan, after the last block.
     ///
     /// # Errors
-    /// With `max_per_host`, the hosts have more pages than were scanned; or a run cannot be read.
-    pub fn finish(self) -> Result<Plan, PlanError> {
+    /// With `max_per_host`, the hosts have more pages than were scanned; a run cannot be read; or the others cannot be
+    /// heard.
+    pub fn finish(self, others: Option<&mut Gather<'_>>) -> Result<Plan, PlanError> {
         let host_slots = match self.hosts {
             None => HostSlots::default(),
             Some(hosts) => hosts.finish(self.scanned)?,
@@ -175,7 +185,13 @@ impl<H: HostList> Selection<H> {
             [ChosenBy::Warmup, ChosenBy::Panel, ChosenBy::Promised].map(|by| self.choice.of_share(by));
         let counts = Counts { warmup, panel, promised, ..self.collector.counts };
         let arms = self.arms.map(ArmCounter::finish).unwrap_or_default();
-        Ok(Plan { arms, ..self.rules.fill(self.all, self.choice, host_slots, counts, self.disk)? })
+        let plan = match others {
+            None => self.rules.fill(self.all, self.choice, host_slots, counts, self.disk)?,
+            Some(gather) => {
+                self.rules.fill_with(gather, self.all, self.choice, host_slots, counts, self.disk)?
+            }
+        };
+        Ok(Plan { arms, ..plan })
     }
 }
 

@@ -15,6 +15,8 @@
 //! pages have their own order. When their share is filled, the rest is merged into the order by
 //! score.
 
+mod with_others;
+
 use crate::Counts;
 use crate::Plan;
 use crate::candidate::{Candidate, TieBreak, key_score};
@@ -64,7 +66,7 @@ impl ShareRules {
 
         let images = audit.into_merge(&mut allocation.disk)?;
         let drawn;
-        (drawn, counts.audit) = allocation.draw(images)?;
+        (drawn, counts.audit) = allocation.draw(self.targets.audit, images)?;
         counts.audit_eligible = eligible;
         let first = counts.panel + counts.promised;
 
@@ -73,13 +75,13 @@ impl ShareRules {
             ChosenBy::Announced,
             self.targets.announced,
         );
-        while announced.taken < announced.target && allocation.choose_next(&mut announced)? {}
-        counts.announced = announced.taken;
+        while announced.filling.taken < announced.filling.target && allocation.choose_next(&mut announced)? {}
+        counts.announced = announced.filling.taken;
 
         let mut score = ShareQueue::new(
             score.into_merge(&mut allocation.disk)?,
             ChosenBy::Score,
-            (self.targets.score + announced.target - announced.taken).saturating_sub(first),
+            (self.targets.score + self.targets.announced - counts.announced).saturating_sub(first),
         );
         // Announced pages that their own share has no place for may still be chosen by score.
         score.candidates.absorb(announced.candidates);
@@ -90,8 +92,8 @@ impl ShareRules {
         );
         for _ in first + counts.audit + counts.announced..self.pages {
             // What a sample leaves of k is for the rounds that learn from it.
-            let discovers = !self.samples_siblings || discovery.taken < discovery.target;
-            let (first, second) = if !discovers || score.is_further_from_target(&discovery) {
+            let discovers = !self.samples_siblings || discovery.filling.taken < discovery.filling.target;
+            let (first, second) = if !discovers || score.filling.is_further_from_target(&discovery.filling) {
                 (&mut score, &mut discovery)
             } else {
                 (&mut discovery, &mut score)
@@ -101,8 +103,8 @@ impl ShareRules {
             }
         }
         // Beyond k if needed: a young repository grows without taking pages from the score.
-        while discovery.taken < self.discovery_min && allocation.choose_next(&mut discovery)? {}
-        (counts.score, counts.discovery) = (score.taken, discovery.taken);
+        while discovery.filling.taken < self.discovery_min && allocation.choose_next(&mut discovery)? {}
+        (counts.score, counts.discovery) = (score.filling.taken, discovery.filling.taken);
         counts.explored = allocation.choice.of_share(ChosenBy::Explored);
         let explored = self.explore.map_or(0.0, |explore| explore.probability());
 
@@ -121,9 +123,9 @@ impl Allocation<'_> {
     /// their probability is multiplied by slots / drawn of the host. Weighting each page by the
     /// inverse of its probability gives unbiased sums over all eligible pages (Särndal et al. 1992,
     /// ch. 9: two-phase sampling).
-    fn draw(&mut self, mut images: Merge<Candidate>) -> io::Result<(u64, u64)> {
+    fn draw(&mut self, most: u64, mut images: Merge<Candidate>) -> io::Result<(u64, u64)> {
         let (mut drawn, mut admitted) = (0, 0);
-        while drawn < self.rules.targets.audit
+        while drawn < most
             && let Some(Candidate { key: image, tie }) = images.pop()?
         {
             let page = self.rules.audit.invert(image);
@@ -141,49 +143,70 @@ impl Allocation<'_> {
 
     /// Was this page drawn for the sample? If it was drawn and has no slot, its host is full.
     fn is_drawn(&self, ordinal: u64) -> bool {
-        self.last_drawn.is_some_and(|last| self.rules.audit.apply(ordinal) <= last)
-            && self.host_slots.is_audited(ordinal)
+        let Allocation { rules, host_slots, last_drawn, .. } = self;
+        rules.is_drawn(host_slots, *last_drawn, ordinal)
     }
 
     /// Chooses the best candidate whose host has a free slot; false if there is none. A full host
     /// stays full, so rejected candidates need not be kept.
     fn choose_next(&mut self, queue: &mut ShareQueue) -> io::Result<bool> {
         while let Some(candidate) = queue.candidates.pop()? {
-            let ordinal = self.rules.ties.ordinal(candidate);
-            let is_taken = queue.by != ChosenBy::Discovery && self.is_drawn(ordinal);
-            if !is_taken && self.host_slots.admit(ordinal) {
-                queue.taken += 1;
-                queue.last_key = Some(candidate.key);
-                let score =
-                    if queue.by == ChosenBy::Discovery { f32::NAN } else { key_score(candidate.key) as f32 };
-                let is_explored = queue.by == ChosenBy::Discovery
-                    && self.rules.explore.is_some_and(|explore| explore.draws(ordinal));
-                let by = if is_explored { ChosenBy::Explored } else { queue.by };
-                self.choice.push(ordinal, by, queue.taken, score, &mut self.disk)?;
+            if self.choose(candidate, queue)? {
                 return Ok(true);
             }
         }
         Ok(false)
     }
+
+    /// Chooses a candidate if its host has a free slot.
+    fn choose(&mut self, candidate: Candidate, queue: &mut ShareQueue) -> io::Result<bool> {
+        let ordinal = self.rules.ties.ordinal(candidate);
+        let is_taken = queue.by != ChosenBy::Discovery && self.is_drawn(ordinal);
+        if is_taken || !self.host_slots.admit(ordinal) {
+            return Ok(false);
+        }
+        queue.filling.taken += 1;
+        queue.last_key = Some(candidate.key);
+        let score = if queue.by == ChosenBy::Discovery { f32::NAN } else { key_score(candidate.key) as f32 };
+        let is_explored = queue.by == ChosenBy::Discovery
+            && self.rules.explore.is_some_and(|explore| explore.draws(ordinal));
+        let by = if is_explored { ChosenBy::Explored } else { queue.by };
+        self.choice.push(ordinal, by, queue.filling.taken, score, &mut self.disk)?;
+        Ok(true)
+    }
+}
+
+impl ShareRules {
+    fn is_drawn(&self, host_slots: &HostSlots, last_drawn: Option<u64>, ordinal: u64) -> bool {
+        last_drawn.is_some_and(|last| self.audit.apply(ordinal) <= last) && host_slots.is_audited(ordinal)
+    }
+}
+
+/// The pages that a share shall have, and has.
+#[derive(Clone, Copy, Debug)]
+struct Filling {
+    target: u64,
+    taken: u64,
 }
 
 /// Candidates of one order, best first.
 struct ShareQueue {
     candidates: Merge<Candidate>,
     by: ChosenBy,
-    target: u64,
-    taken: u64,
+    filling: Filling,
     last_key: Option<u64>,
 }
 
 impl ShareQueue {
     fn new(candidates: Merge<Candidate>, by: ChosenBy, target: u64) -> ShareQueue {
-        ShareQueue { candidates, by, target, taken: 0, last_key: None }
+        ShareQueue { candidates, by, filling: Filling { target, taken: 0 }, last_key: None }
     }
+}
 
+impl Filling {
     /// Is this one further from its target than the other? False if it reached its target or both
     /// are equally far.
-    fn is_further_from_target(&self, other: &ShareQueue) -> bool {
+    fn is_further_from_target(&self, other: &Filling) -> bool {
         let part = |taken: u64, target: u64| u128::from(taken) * u128::from(target);
         self.taken < self.target
             && (other.taken >= other.target

@@ -14,6 +14,8 @@ use recrawl_types::Cycle;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shuffle {
     keys: [u64; 2],
+    /// Added to each number: see [`Shuffle::behind`].
+    before: u64,
 }
 
 /// The purpose of a shuffle. Draws for different purposes are independent.
@@ -41,17 +43,23 @@ impl Shuffle {
     pub fn new(seed: u64, cycle: Cycle, purpose: Purpose) -> Shuffle {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(8 * u64::from(cycle.0) + purpose as u64);
-        Shuffle { keys: [rng.next_u64(), rng.next_u64()] }
+        Shuffle { keys: [rng.next_u64(), rng.next_u64()], before: 0 }
+    }
+
+    /// The same permutation of numbers that are counted behind so many others: page 0 of a part of the pages has the
+    /// image that it has among all of them.
+    pub fn behind(self, before: u64) -> Shuffle {
+        Shuffle { before, ..self }
     }
 
     /// The image of a number.
     pub fn apply(&self, x: u64) -> u64 {
-        mix(mix(x ^ self.keys[0]) ^ self.keys[1])
+        mix(mix(x.wrapping_add(self.before) ^ self.keys[0]) ^ self.keys[1])
     }
 
     /// The number of an image.
     pub fn invert(&self, image: u64) -> u64 {
-        unmix(unmix(image) ^ self.keys[1]) ^ self.keys[0]
+        (unmix(unmix(image) ^ self.keys[1]) ^ self.keys[0]).wrapping_sub(self.before)
     }
 }
 
@@ -123,8 +131,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn inverting_undoes_applying(seed: u64, cycle: u32, x: u64) {
-            let shuffle = Shuffle::new(seed, Cycle(cycle), Purpose::Ties);
+        fn inverting_undoes_applying(seed: u64, cycle: u32, x: u64, before: u64) {
+            let all = Shuffle::new(seed, Cycle(cycle), Purpose::Ties);
+            let shuffle = all.behind(before);
+            prop_assert_eq!(shuffle.apply(x), all.apply(x.wrapping_add(before)));
             prop_assert_eq!(shuffle.invert(shuffle.apply(x)), x);
             prop_assert_eq!(shuffle.apply(shuffle.invert(x)), x);
         }

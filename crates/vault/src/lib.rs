@@ -32,7 +32,7 @@ mod verify;
 
 pub use contents::{Contents, Piece, StoredFile, contents};
 pub use error::VaultError;
-pub use object::{Key, Kind, is_of_vault};
+pub use object::{Key, Kind, create_or_find, framed, is_of_vault, read_framed};
 pub use restore::{Restored, restore};
 pub use shipper::{Clock, Figures, Known, Shipper, Upkeep};
 pub use store::{Store, StoreError};

@@ -170,7 +170,7 @@ pub(crate) const FIRST_LINE: usize = MAGIC.len() + 1 + 64 + 1 + 10 + 1;
 
 /// An object: a first line with the digest of its key and of all behind the line, then bytes of files, then a head as
 /// JSON, which names them. So it can name bytes of itself.
-pub(crate) fn framed(key: &str, head: &impl Serialize, bytes: &[u8]) -> Vec<u8> {
+pub fn framed(key: &str, head: &impl Serialize, bytes: &[u8]) -> Vec<u8> {
     let head = serde_json::to_vec(head).expect("numbers and texts are JSON");
     let mut object = vec![b' '; FIRST_LINE];
     object.reserve_exact(bytes.len() + head.len());
@@ -211,10 +211,7 @@ pub(crate) fn unframed<T: DeserializeOwned>(key: &str, object: &[u8]) -> Result<
 ///
 /// # Errors
 /// When it is damaged, or the store does not answer.
-pub(crate) fn read_framed<T: DeserializeOwned>(
-    store: &dyn Store,
-    key: &str,
-) -> Result<Option<T>, VaultError> {
+pub fn read_framed<T: DeserializeOwned>(store: &dyn Store, key: &str) -> Result<Option<T>, VaultError> {
     let object = match store.read(key, MAX_STEP) {
         Err(StoreError::Absent(_)) => return Ok(None),
         read => read?,
@@ -230,7 +227,7 @@ pub(crate) fn read_framed<T: DeserializeOwned>(
 ///
 /// # Errors
 /// [`StoreError::Exists`] if another object is there. After [`StoreError::Failed`] the same bytes must be tried again.
-pub(crate) fn create_or_find(store: &dyn Store, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+pub fn create_or_find(store: &dyn Store, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
     let error = match store.create(key, bytes) {
         Ok(()) => return Ok(()),
         Err(error @ (StoreError::Refused(_) | StoreError::Absent(_))) => return Err(error),

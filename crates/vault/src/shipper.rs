@@ -301,6 +301,12 @@ impl Store for UntilTheEnd {
     fn read(&self, key: &str, most: u64) -> Result<Vec<u8>, StoreError> {
         self.ask(|store| store.read(key, most))
     }
+    fn read_range(&self, key: &str, at: u64, bytes: u64) -> Result<Vec<u8>, StoreError> {
+        self.ask(|store| store.read_range(key, at, bytes))
+    }
+    fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        self.ask(|store| store.replace(key, bytes))
+    }
     fn list(&self, folder: &str) -> Result<Vec<Listed>, StoreError> {
         self.ask(|store| store.list(folder))
     }

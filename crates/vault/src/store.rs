@@ -36,6 +36,21 @@ pub trait Store: Send + Sync + Debug {
     /// [`StoreError::Absent`] if there is none, and [`StoreError::TooLong`] before it takes memory.
     fn read(&self, key: &str, most: u64) -> Result<Vec<u8>, StoreError>;
 
+    /// Reads so many bytes of an object from a place on: fewer where it ends, of which there is one at least.
+    ///
+    /// # Errors
+    /// [`StoreError::Absent`] if there is none.
+    fn read_range(&self, key: &str, at: u64, bytes: u64) -> Result<Vec<u8>, StoreError> {
+        let found = self.read(key, u64::MAX)?;
+        Ok(found.into_iter().skip(at as usize).take(bytes as usize).collect())
+    }
+
+    /// Writes an object, whole, in place of one of that key. For what carries no truth: the last of two writers stays.
+    ///
+    /// # Errors
+    /// When the store does not answer, or refuses.
+    fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError>;
+
     /// Lists the objects whose keys begin with this folder, in no promised order. Empty: all.
     ///
     /// # Errors

@@ -222,6 +222,9 @@ impl Store for Overwriting {
     fn read(&self, key: &str, most: u64) -> Result<Vec<u8>, StoreError> {
         self.0.read(key, most)
     }
+    fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        self.0.replace(key, bytes)
+    }
     fn list(&self, folder: &str) -> Result<Vec<crate::store::Listed>, StoreError> {
         self.0.list(folder)
     }
@@ -424,6 +427,9 @@ impl Store for Lying {
             true => Err(StoreError::Absent(key.to_owned())),
             false => self.0.read(key, most),
         }
+    }
+    fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        self.0.replace(key, bytes)
     }
     fn list(&self, folder: &str) -> Result<Vec<crate::store::Listed>, StoreError> {
         self.0.list(folder)

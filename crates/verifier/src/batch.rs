@@ -1,6 +1,7 @@
 //! Gathers a batch: sorted in memory, spilled to disk in sorted runs when it exceeds its limit.
 
 use crate::BatchError;
+use crate::found::FoundLinks;
 use crate::gathered::Gathered;
 use crate::runs::Runs;
 use crate::sorted::SortedBatch;
@@ -43,13 +44,23 @@ pub struct Batch {
 impl Batch {
     /// An empty batch of a round that spills to `storage`.
     pub fn new(storage: Arc<dyn Storage>, round: DatedRound, limits: BatchLimits) -> Batch {
+        Batch::with_runs_from(storage, round, limits, 0)
+    }
+
+    /// The same whose runs have numbers from `first` on.
+    pub(crate) fn with_runs_from(
+        storage: Arc<dyn Storage>,
+        round: DatedRound,
+        limits: BatchLimits,
+        first: u32,
+    ) -> Batch {
         let threads = thread::available_parallelism().map_or(1, |n| n.get());
         Batch {
             limits,
             cycle: round.cycle,
             gathered: Gathered::with_limit(limits.memory_bytes),
             main: HashSet::new(),
-            runs: Runs::new(storage, round),
+            runs: Runs::new(storage, round, first),
             threads,
         }
     }
@@ -105,6 +116,24 @@ impl Batch {
             LogRecord::Skipped(_) => panic!("skipped pages come with a log"),
         };
         self.add_apart(record, links.iter().map(LinkRef::from))
+    }
+
+    /// Adds links that another crawl found, as if this one had found them in its round.
+    ///
+    /// # Errors
+    /// If writing a run fails. Drop the batch then.
+    pub fn add_found(&mut self, key: &[u8], found: FoundLinks) -> Result<(), BatchError> {
+        for links in found.parts() {
+            self.gathered.add_links(key, &links);
+            self.spill_if_full()?;
+        }
+        Ok(())
+    }
+
+    /// Adds a link, not of a seed.
+    pub(crate) fn add_link(&mut self, link: &LinkRef<'_>) -> Result<(), BatchError> {
+        self.gathered.add_links(link.key, &Links::of(link, false, self.cycle));
+        self.spill_if_full()
     }
 
     /// Adds a record whose links are passed separately.

@@ -43,11 +43,13 @@ mod batch;
 mod edit;
 mod entry;
 mod error;
+mod found;
 mod gathered;
 mod host_cap;
 mod lastmod;
 mod matched;
 mod merge;
+mod outgoing;
 mod pass;
 mod report;
 mod runs;
@@ -60,9 +62,11 @@ mod workers;
 
 pub use crate::batch::{Batch, BatchLimits};
 pub use crate::error::{BatchError, MergeError};
+pub use crate::found::FoundLinks;
 pub use crate::merge::{
     Judge, MergeRules, OnComparison, OnFirstVisit, OnFound, OnProgress, OnTried, TrapSign, TrapSigns,
     TrapsOf, Tried, Waiting, merge,
 };
+pub use crate::outgoing::{OutgoingLinks, SortedLinks};
 pub use crate::report::MergeReport;
 pub use crate::sorted::SortedBatch;

@@ -26,8 +26,9 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
-    pub fn new(storage: Arc<dyn Storage>, round: DatedRound) -> Runs {
-        Runs { storage, round, parts: Vec::new(), next: 0 }
+    /// No runs; the first one will have this number.
+    pub fn new(storage: Arc<dyn Storage>, round: DatedRound, next: u32) -> Runs {
+        Runs { storage, round, parts: Vec::new(), next }
     }
 
     pub fn cycle(&self) -> Cycle {

@@ -144,20 +144,7 @@ pub(crate) fn take(record: &[u8], near: &[u8], key: &mut Vec<u8>) -> Result<Touc
     match kind & !(HAS_EXPECTATION | LISTED | NEAR) {
         LINKS | SEED => {
             let rest = &mut rest;
-            let links = Links {
-                seen: take_number(rest)?,
-                counted: take_number(rest)?,
-                depth: take_number(rest)?,
-                hops: take_number(rest)?,
-                lastmod: take_number(rest)?,
-                since: take_number(rest).map(Cycle)?,
-                listed: kind & LISTED > 0,
-                seed: kind & SEED > 0,
-                expectation: match kind & HAS_EXPECTATION {
-                    0 => None,
-                    _ => Some(take_expectation_of(rest)?),
-                },
-            };
+            let links = take_links(kind, rest)?;
             let shared: usize = if kind & NEAR == 0 { 0 } else { take_number(rest)? };
             let length: usize = take_number(rest)?;
             let shared =
@@ -178,6 +165,34 @@ pub(crate) fn take(record: &[u8], near: &[u8], key: &mut Vec<u8>) -> Result<Touc
         }
         _ => Err(Malformed("neither links nor a visit")),
     }
+}
+
+/// Takes the links of a record whose first byte is `kind`, up to its key.
+fn take_links(kind: u8, rest: &mut &[u8]) -> Result<Links, Malformed> {
+    Ok(Links {
+        seen: take_number(rest)?,
+        counted: take_number(rest)?,
+        depth: take_number(rest)?,
+        hops: take_number(rest)?,
+        lastmod: take_number(rest)?,
+        since: take_number(rest).map(Cycle)?,
+        listed: kind & LISTED > 0,
+        seed: kind & SEED > 0,
+        expectation: match kind & HAS_EXPECTATION {
+            0 => None,
+            _ => Some(take_expectation_of(rest)?),
+        },
+    })
+}
+
+/// Decodes a record of links whose key is empty: it stands elsewhere.
+pub(crate) fn take_links_alone(record: &[u8]) -> Result<Links, Malformed> {
+    let (&kind, mut rest) = record.split_first().ok_or(Malformed("it is empty"))?;
+    if kind & !(HAS_EXPECTATION | LISTED) > SEED {
+        return Err(Malformed("no links"));
+    }
+    let links = take_links(kind, &mut rest)?;
+    if rest == [0] { Ok(links) } else { Err(Malformed("more than links")) }
 }
 
 /// Whether `key` is a URL's; `before` is one or empty.

@@ -3,10 +3,12 @@
 use crate::crawl::Crawl;
 use crate::cycle::lessons::RoundLessons;
 use crate::failure::Failure;
+use crate::fleet::{self, Leaving};
 use crate::page_rules::RuleUse;
 use crate::parts::improve::found::FoundByShare;
 use crate::parts::traps::Traps;
 use crate::report::{Responses, Tally};
+use recrawl_fleet::Marks;
 use recrawl_repository::codec::LinkRef;
 use recrawl_repository::{Done, VisitLog};
 use recrawl_types::{DatedRound, Origin, ScheduleSource, Visit};
@@ -28,6 +30,8 @@ pub struct Gathered {
     pub done: Done,
     /// Bytes of pages, by origin; empty without a budget.
     pub bytes: BTreeMap<Origin, u64>,
+    /// How far it is in the links of other partitions; none of a crawl that is alone.
+    pub marks: Option<Marks>,
 }
 
 /// Reads the log once, from front to back, in bounded memory.
@@ -42,7 +46,11 @@ pub fn read_log(
     traps: &Traps,
     lessons: &mut RoundLessons<'_>,
 ) -> Result<Gathered, Failure> {
-    let limits = BatchLimits { memory_bytes: crawl.settings.config.storage.batch_memory.0 as usize };
+    let memory_bytes = crawl.settings.config.storage.batch_memory.0 as usize;
+    // What leaves is a batch of its own.
+    let batches = 1 + usize::from(crawl.partition.is_some());
+    let limits = BatchLimits { memory_bytes: memory_bytes / batches };
+    let mut leaving = Leaving::begin(crawl, round, limits);
     let mut batch = Batch::new(crawl.storage.clone(), round, limits);
     let (mut tally, mut responses) = (Tally::default(), Responses::default());
     let log = VisitLog::read(&*crawl.storage, round.round).map_err(Failure::work)?;
@@ -71,6 +79,9 @@ pub fn read_log(
     };
     let (mut late, mut left_out) = (traps.late(), 0);
     let admit = |link: &LinkRef<'_>| {
+        if leaving.as_mut().is_some_and(|leaving| leaving.take(link)) {
+            return false;
+        }
         let is_left_out = late.leave_out(link.key);
         if is_left_out {
             left_out += 1;
@@ -80,8 +91,13 @@ pub fn read_log(
     };
     batch.add_log(log, schedule, observe, admit).map_err(Failure::work)?;
     rule_use.warn(&crawl.settings.pages);
+    if let Some(leaving) = leaving {
+        leaving.send(round.round)?;
+    }
+    let mut dropped = |key: &[u8], is_linked| lessons.borrow_mut().dropped(key, is_linked);
+    let marks = fleet::take_in(crawl, round, &mut batch, (traps, &mut late), &mut dropped)?;
     tally.links_seen -= left_out;
     tally.links_trapped += left_out;
     let batch = batch.finish().map_err(Failure::work)?;
-    Ok(Gathered { batch, tally, responses, found, done, bytes })
+    Ok(Gathered { batch, tally, responses, found, done, bytes, marks })
 }

@@ -17,6 +17,7 @@ use crate::report::facts::Facts;
 use crate::report::{RoundReport, Sample, Tally};
 use crate::round::RoundKind;
 use recrawl_fetcher::StoppedBy;
+use recrawl_fleet::Marks;
 use recrawl_repository::{BLOCK_PAGES, Generation, GenerationWriter, ScheduleFile, VisitLog};
 use recrawl_types::{Origin, ScheduleSource};
 use recrawl_verifier::{MergeReport, MergeRules, SortedBatch, Waiting};
@@ -44,6 +45,8 @@ pub struct MergedRound<'g> {
     pub sample: Option<Sample>,
     /// Bytes that the cycle has spent, by origin.
     pub spent: BTreeMap<Origin, u64>,
+    /// See [`Gathered::marks`].
+    pub marks: Option<Marks>,
 }
 
 /// Merges what a round fetched. Nothing that it writes counts before the commit, but for evidence of traps, which names its
@@ -63,7 +66,7 @@ pub fn merge<'g>(
     let log_bytes = VisitLog::bytes(&*crawl.storage, round.round).map_err(Failure::work)?;
     crawl.space.check_merge(generation, log_bytes, fetched.skipped)?;
     let mut lessons = RoundLessons::begin(crawl, generation, facts)?;
-    let Gathered { batch, tally, responses, found, done, bytes } =
+    let Gathered { batch, tally, responses, found, done, bytes, marks } =
         gather::read_log(crawl, round, &**schedule, traps, &mut lessons)?;
     let requisites = fetched.requisites;
     let tally = Tally {
@@ -107,6 +110,7 @@ pub fn merge<'g>(
         division: with_carried.division(),
         sample: Some(sample).filter(|_| carried > 0 || revisits_left > 0),
         spent,
+        marks,
     })
 }
 

@@ -18,7 +18,9 @@ use crate::cycle::plan::choice::{Choice, SelectionInput};
 use crate::cycle::plan::schedule::Unranked;
 use crate::cycle::readmission::{self, Refusals, Since};
 use crate::failure::Failure;
+use crate::fleet::{Planning, SharedPlan};
 use crate::parts::focus::report::FocusFacts;
+use crate::parts::improve::steps::Comparison;
 use crate::parts::promises::Surveyed;
 use crate::parts::traps::Traps;
 use crate::report::Bursts;
@@ -178,6 +180,9 @@ fn new_seeds(
     let has_seeds = !seeds.is_empty();
     for url in seeds {
         crawl.live.moved();
+        if !crawl.owns(url) {
+            continue;
+        }
         if let Some(why) = crawl.settings.scope.refuse(url) {
             tracing::warn!(%url, "skipped a seed: {why}");
             let (so_far, first) = refused.unwrap_or_else(|| (0, format!("{url}: {why}")));
@@ -221,25 +226,10 @@ fn make(
         RoundKind::Fill | RoundKind::Urgent => None,
     };
     let formula = formula_file::in_force(&crawl.settings)?;
-    let asked = request::RoundRequest::for_round(crawl, generation, to_plan, news.len() as u64)?;
-    let k = asked.k(kind);
-    let request::RoundRequest { request, seeds, focus, of_cycle } = asked;
-    let promised = match begins_cycle {
-        true => promised::planned(crawl, generation, cycle, of_cycle.unwrap_or(k))?.within(request.pages),
-        false => Surveyed::default(),
-    };
     let last = Facts::last(&crawl.tables)?;
-    let mut bursts = Bursts::default();
-    let mut choice = match kind {
-        RoundKind::Urgent => Choice::nothing(),
-        RoundKind::Revisit | RoundKind::Fill => {
-            let last = (crawl.settings.is_measured && begins_cycle).then_some(last.as_ref());
-            let focus = focus.as_ref().map(|focus| (&*focus.survey, focus.facts.is_satisfied));
-            let promised = &promised.due[..];
-            let input = SelectionInput { round, formula: &formula, comparison, last, promised, focus };
-            choice::choose(crawl, generation, input, request, &mut bursts)?
-        }
-    };
+    let planned = RoundToAsk { crawl, generation, to_plan, news: news.len() as u64, last: last.as_ref() };
+    let AskedPages { k, seeds, focus, promised, mut choice, bursts } =
+        planned.choose(&formula, comparison)?;
     if choice.is_broken {
         improvement::fail(crawl, cycle)?;
     }
@@ -281,6 +271,80 @@ fn make(
     // Finish last: an existing schedule is complete, and its facts are durable.
     writer.finish().map_err(Failure::work)?;
     Ok(Some(facts))
+}
+
+/// A round that asks for its pages.
+struct RoundToAsk<'a> {
+    crawl: &'a Crawl,
+    generation: &'a Generation,
+    to_plan: &'a RoundToPlan,
+    /// New seeds.
+    news: u64,
+    last: Option<&'a Facts>,
+}
+
+/// The pages that it gets.
+struct AskedPages {
+    /// Of all partitions of a fleet.
+    k: u64,
+    /// New seeds that it visits.
+    seeds: u64,
+    focus: Option<focused::Focus>,
+    promised: Surveyed,
+    choice: Choice,
+    bursts: Bursts,
+}
+
+impl RoundToAsk<'_> {
+    /// Chooses with the other partitions of a fleet, if there are some and they answer.
+    fn choose(&self, formula: &Formula, mut comparison: Option<Comparison>) -> Result<AskedPages, Failure> {
+        let mut planning = SharedPlan::begin(self.crawl, self.to_plan, self.generation.pages(), self.news)?;
+        loop {
+            match self.choose_by(&mut planning, formula, comparison.take()) {
+                Err(failure) if planning.has_lost_others() => {
+                    tracing::warn!("this partition plans its last share alone: {failure}");
+                    planning = Planning::Alone;
+                }
+                chosen => return chosen,
+            }
+        }
+    }
+
+    fn choose_by(
+        &self,
+        planning: &mut Planning<'_>,
+        formula: &Formula,
+        comparison: Option<Comparison>,
+    ) -> Result<AskedPages, Failure> {
+        let RoundToAsk { crawl, generation, to_plan, news, last } = *self;
+        let RoundToPlan { round: DatedRound { round, cycle }, kind, .. } = *to_plan;
+        let (known, all_news) = match planning {
+            Planning::Shared(plan) => (plan.known, plan.news),
+            Planning::Own | Planning::Alone => (generation.pages() + news, news),
+        };
+        let asked = request::RoundRequest::for_round(crawl, generation, to_plan, known, all_news)?;
+        let asked = if matches!(planning, Planning::Alone) { asked.at_most(last) } else { asked };
+        let k = asked.k(kind);
+        let request::RoundRequest { request, seeds, focus, of_cycle } = asked;
+        let seeds = if let Planning::Shared(plan) = planning { plan.own_seeds(seeds) } else { seeds };
+        let begins_cycle = to_plan.begins_cycle() && kind == RoundKind::Revisit;
+        let promised = match begins_cycle {
+            true => promised::planned(crawl, generation, cycle, of_cycle.unwrap_or(k))?.within(request.pages),
+            false => Surveyed::default(),
+        };
+        let mut bursts = Bursts::default();
+        let choice = match kind {
+            RoundKind::Urgent => Choice::nothing(),
+            RoundKind::Revisit | RoundKind::Fill => {
+                let last = (crawl.settings.is_measured && begins_cycle).then_some(last);
+                let focus = focus.as_ref().map(|focus| (&*focus.survey, focus.facts.is_satisfied));
+                let promised = &promised.due[..];
+                let input = SelectionInput { round, formula, comparison, last, promised, focus };
+                choice::choose(crawl, generation, input, request, planning, &mut bursts)?
+            }
+        };
+        Ok(AskedPages { k, seeds, focus, promised, choice, bursts })
+    }
 }
 
 /// Has the round anything to visit besides new seeds and carried pages?

@@ -16,6 +16,7 @@ use crate::failure::Failure;
 use crate::operator::control::Control;
 use crate::parts::pings::Pings;
 use crate::parts::traps::Traps;
+use recrawl_fleet::Partition;
 use recrawl_repository::{Generation, OriginRun, OriginRuns, VisitLog};
 use recrawl_types::{
     CanonicalUrl, Cycle, HostState, HostTable, Link, LogRecord, Origin, Outcome, ScheduleEntry, Share, Skip,
@@ -36,6 +37,7 @@ pub struct Refusals {
     control: Arc<Control>,
     traps: Arc<Traps>,
     pings: Arc<Pings>,
+    partition: Option<Arc<Partition>>,
 }
 
 impl Refusals {
@@ -43,11 +45,15 @@ impl Refusals {
     pub fn of(crawl: &Crawl, traps: Arc<Traps>) -> Refusals {
         let (scope, control, pings) =
             (crawl.settings.scope.clone(), crawl.control.clone(), crawl.pings.clone());
-        Refusals { scope, control, traps, pings }
+        Refusals { scope, control, traps, pings, partition: crawl.partition.clone() }
     }
 
     /// Why the page is skipped, if it is. The fetcher knows the newest robots.txt and applies it.
     pub fn refuse(&self, entry: &ScheduleEntry) -> Option<Skip> {
+        // Where a redirect leaves the partition, its owner visits the target: the link tells of it.
+        if self.partition.as_ref().is_some_and(|partition| !partition.owns(entry.url.key())) {
+            return Some(Skip::OutOfScope);
+        }
         match self.first(entry, &OriginGates::default())?.outcome() {
             Outcome::Skipped(skip) => Some(skip),
             _ => None,

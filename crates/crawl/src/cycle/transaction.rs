@@ -4,6 +4,7 @@ use crate::crawl::Crawl;
 use crate::cycle::improvement;
 use crate::cycle::merge::MergedRound;
 use crate::failure::Failure;
+use crate::fleet;
 use crate::report::cycle_totals::CycleTotals;
 use crate::report::facts::Facts;
 use crate::report::{RoundReport, history};
@@ -22,7 +23,7 @@ use crate::report::{RoundReport, history};
 /// When the tables or the generation cannot be written, before the rename. Nothing is lost: the round is merged again.
 /// After the rename there are only warnings.
 pub fn commit(crawl: &mut Crawl, facts: &Facts, merged: MergedRound<'_>) -> Result<RoundReport, Failure> {
-    let MergedRound { next, mut lessons, report, division, sample, spent } = merged;
+    let MergedRound { next, mut lessons, report, division, sample, spent, marks } = merged;
     let round = facts.round();
 
     // Durable at once, before the rest. The loop of `improve` keeps it by cycle: noted again, it replaces itself.
@@ -30,6 +31,8 @@ pub fn commit(crawl: &mut Crawl, facts: &Facts, merged: MergedRound<'_>) -> Resu
     // Kept under two names in turn. A round merged again reads those of the round before, which this does not touch.
     let goes_on = crawl.settings.config.cycle.fill || crawl.settings.rounds.most() > 1;
     CycleTotals::leave(&crawl.tables, goes_on, round.round, sample, spent)?;
+    // Under two names in turn, too: the links behind the marks of a round are applied with its rename, or not at all.
+    fleet::keep_marks(&crawl.tables, round.round, marks)?;
     // Each names the round that it counts, or keeps what it began with.
     lessons.store(&crawl.tables, round)?;
     // Before the rename: a generation whose lessons are lost would never learn them, since its log is gone. The other

@@ -35,6 +35,9 @@ impl Store for Switched {
     fn read(&self, key: &str, most: u64) -> Result<Vec<u8>, StoreError> {
         self.answers(|| self.objects.read(key, most))
     }
+    fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        self.answers(|| self.objects.replace(key, bytes))
+    }
     fn list(&self, folder: &str) -> Result<Vec<Listed>, StoreError> {
         self.answers(|| self.objects.list(folder))
     }

@@ -107,6 +107,14 @@ impl Store for FaultyStore {
         self.fault().map_or_else(|| self.objects.read(key, most), |_| Err(failed(key)))
     }
 
+    fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        match self.fault() {
+            None => self.objects.replace(key, bytes),
+            Some(Fault::After) => self.objects.replace(key, bytes).and(Err(failed(key))),
+            Some(_) => Err(failed(key)),
+        }
+    }
+
     fn list(&self, folder: &str) -> Result<Vec<Listed>, StoreError> {
         self.fault().map_or_else(|| self.objects.list(folder), |_| Err(failed(folder)))
     }

@@ -4,7 +4,7 @@
 use super::{Listed, Store, StoreError, UNFINISHED, VAULT};
 use crate::error::VaultError;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -136,6 +136,29 @@ impl Store for FolderStore {
             bytes if bytes > most => Err(StoreError::TooLong { object: self.locate(key), bytes }),
             _ => Ok(bytes),
         }
+    }
+
+    fn read_range(&self, key: &str, at: u64, bytes: u64) -> Result<Vec<u8>, StoreError> {
+        let read = || {
+            let mut file = File::open(self.path(key))?;
+            file.seek(SeekFrom::Start(at))?;
+            let mut found = Vec::new();
+            file.take(bytes).read_to_end(&mut found)?;
+            Ok(found)
+        };
+        read().map_err(self.told(key))
+    }
+
+    fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let path = self.path(key);
+        let write = || {
+            self.make_folder(&path)?;
+            let unfinished = self.path(&unfinished());
+            self.make_folder(&unfinished)?;
+            fs::write(&unfinished, bytes)?;
+            fs::rename(&unfinished, &path)
+        };
+        write().map_err(self.told(key))
     }
 
     fn list(&self, folder: &str) -> Result<Vec<Listed>, StoreError> {

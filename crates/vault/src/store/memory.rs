@@ -64,6 +64,13 @@ impl Store for MemoryStore {
         }
     }
 
+    fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let mut objects = self.objects();
+        let now = objects.now;
+        objects.by_key.insert(key.to_owned(), (bytes.to_vec(), now));
+        Ok(())
+    }
+
     fn list(&self, folder: &str) -> Result<Vec<Listed>, StoreError> {
         let objects = self.objects();
         let listed = objects.by_key.iter().filter(|(key, _)| key.starts_with(folder));

@@ -145,6 +145,19 @@ impl Store for RemoteStore {
         }
     }
 
+    fn read_range(&self, key: &str, at: u64, bytes: u64) -> Result<Vec<u8>, StoreError> {
+        let path = self.path(key);
+        let get = self.store.get_range(&path, at..at.saturating_add(bytes));
+        self.runtime.block_on(get).map(Vec::from).map_err(self.told(key))
+    }
+
+    fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let payload = bytes::Bytes::copy_from_slice(bytes).into();
+        let path = self.path(key);
+        let put = self.store.put_opts(&path, payload, PutMode::Overwrite.into());
+        self.runtime.block_on(put).map(drop).map_err(self.told(key))
+    }
+
     fn list(&self, folder: &str) -> Result<Vec<Listed>, StoreError> {
         let prefix = self.path(folder);
         let list = self.store.list(Some(&prefix)).try_collect::<Vec<_>>();

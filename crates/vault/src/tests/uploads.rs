@@ -31,6 +31,9 @@ impl Store for Flaky {
     fn read(&self, key: &str, most: u64) -> Result<Vec<u8>, StoreError> {
         self.objects.read(key, most)
     }
+    fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        self.objects.replace(key, bytes)
+    }
     fn list(&self, folder: &str) -> Result<Vec<Listed>, StoreError> {
         self.objects.list(folder)
     }

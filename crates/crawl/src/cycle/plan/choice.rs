@@ -5,6 +5,7 @@ use crate::cycle::inputs::FormulaInputs;
 use crate::cycle::plan::hosts::{Divided, Hosts};
 use crate::cycle::plan::measure::{Measured, Measuring};
 use crate::failure::Failure;
+use crate::fleet::Planning;
 use crate::parts::dates::TrustedDates;
 use crate::parts::focus::survey::Survey;
 use crate::parts::improve::arms::{ArmsFacts, Division};
@@ -101,6 +102,7 @@ pub(super) fn choose(
     generation: &Generation,
     input: SelectionInput<'_>,
     request: PlanRequest,
+    planning: &mut Planning<'_>,
     bursts: &mut Bursts,
 ) -> Result<Choice, Failure> {
     let SelectionInput { round, formula, comparison, last, promised, focus } = input;
@@ -152,7 +154,7 @@ pub(super) fn choose(
         spill: &|plan| Box::new(SpillRuns::of_plan(crawl.storage.clone(), round, plan as u32)),
     };
     let made = match &comparison {
-        None | Some(Comparison::NextArms(_)) => to_plan.one(policies.remove(0), &mut scan)?,
+        None | Some(Comparison::NextArms(_)) => to_plan.one(policies.remove(0), planning, &mut scan)?,
         Some(comparison) => to_plan.compared(comparison, generation, policies, &mut scan)?,
     };
     let is_broken = other.is_some() && made.plans.iter().any(|plan| plan.cutoff.is_some_and(f64::is_nan));
@@ -223,15 +225,27 @@ struct ToPlan<'h> {
 
 impl ToPlan<'_> {
     /// One plan of all pages.
-    fn one(self, policy: &mut dyn Policy, scan: &mut Scan<'_>) -> Result<MadePlans, Failure> {
+    fn one(
+        self,
+        policy: &mut dyn Policy,
+        planning: &mut Planning<'_>,
+        scan: &mut Scan<'_>,
+    ) -> Result<MadePlans, Failure> {
         let memory = PlanMemory::new(self.memory, (self.spill)(0));
         let planner = Planner::new(self.request, policy, (self.hosts)(), memory).map_err(Failure::work)?;
         let mut planner = planner.due_first(self.first);
         if let Some(counted) = self.counted {
             planner = planner.count_arms(counted);
         }
+        if let Planning::Shared(shared) = planning {
+            planner = planner.behind(shared.before);
+        }
         scan(&mut |columns| planner.scan(columns))?;
-        let plans = vec![planner.finish().map_err(Failure::work)?];
+        let plan = match planning {
+            Planning::Shared(shared) => planner.finish_with(&mut |told| shared.gather(told)),
+            Planning::Own | Planning::Alone => planner.finish(),
+        };
+        let plans = vec![plan.map_err(Failure::work)?];
         Ok(MadePlans { plans, divided: None, parts: vec![1.0] })
     }
 

@@ -4,6 +4,7 @@ use crate::clock::{RoundToPlan, SoFar};
 use crate::crawl::Crawl;
 use crate::cycle::plan::focused;
 use crate::failure::Failure;
+use crate::report::facts::Facts;
 use crate::round::RoundKind;
 use crate::settings::Settings;
 use recrawl_repository::Generation;
@@ -53,13 +54,14 @@ pub(super) struct RoundRequest {
 }
 
 impl RoundRequest {
+    /// Of `known` pages, `news` are new seeds: in a fleet, of all partitions.
     pub fn for_round(
         crawl: &Crawl,
         generation: &Generation,
         to_plan: &RoundToPlan,
+        known: u64,
         news: u64,
     ) -> Result<RoundRequest, Failure> {
-        let known = generation.pages() + news;
         let whole = request(&crawl.settings, to_plan.round.cycle, known, crawl.random_seed);
         let of_cycle = (crawl.settings.rounds.of_cycle(generation).count() > 1).then_some(whole.pages);
         let (seeds, request) = match to_plan.kind {
@@ -82,6 +84,16 @@ impl RoundRequest {
         }
         let (focus, request) = focused::request(crawl, generation, to_plan, &whole, request)?;
         Ok(RoundRequest { request, seeds, focus: Some(focus), of_cycle })
+    }
+
+    /// At most as much as the last plan had of k: for a partition that does not hear the others, so that all together spend
+    /// no more than k.
+    pub fn at_most(self, last: Option<&Facts>) -> RoundRequest {
+        let most = last.map_or(0, |last| last.of_k);
+        let seeds = self.seeds.min(most);
+        let pages = self.request.pages.min(most - seeds);
+        let discovery_min = self.request.discovery_min.min(pages);
+        RoundRequest { request: PlanRequest { pages, discovery_min, ..self.request }, seeds, ..self }
     }
 
     /// The part of k that the round has, with its seeds.

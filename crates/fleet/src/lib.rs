@@ -1,0 +1,37 @@
+//! A fleet: one crawl on many machines, which talk to nobody but an object store.
+//!
+//! The rules, and nothing else: who owns which URLs, what of a dead owner counts, how links reach their owner once, and how
+//! all make one plan. A partition is a range of the URL order and a complete crawl; this crate knows nothing of crawling.
+//! Objects are created and never overwritten, but for beats; who creates number N has written it.
+//!
+//! ```text
+//! map/N                       the ranges
+//! p/ID/epoch/E                each owner takes the next epoch; the highest one owns
+//! p/ID/E/beat                 overwritten: the owner is alive
+//! p/ID/E/manifest/N, log/N    steps of the partition's vault
+//! p/ID/E/links/N              a run of links that leave the partition, in parts links/N-P
+//! p/ID/seal/E                 what of epoch E counts, by the owner of a later one
+//! bars/M/C/S/ID, close        what each partition tells of its part of a plan
+//! ```
+//!
+//! No threads and no clock: time is a number that the caller gives, and waiting is the caller's ([`Patience`]).
+
+mod epoch;
+mod exchange;
+mod key;
+mod lease;
+mod map;
+mod marks;
+mod partition;
+mod run;
+
+pub use epoch::{Seal, begin, newest, sealed};
+pub use exchange::{ExchangeError, Patience, PlanExchange};
+pub use lease::{Lease, Watch, beat, counter};
+pub use map::{FleetMap, MapError, PartitionRange, read_map, write_map};
+pub use marks::{Marks, Next, RunMark, next_run};
+pub use partition::{FleetWaits, Partition, ReceivedLinks};
+pub use run::{EachLink, NextLink, Refused, Run, RunWriter};
+
+#[cfg(test)]
+mod tests;
