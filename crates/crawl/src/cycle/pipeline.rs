@@ -604,8 +604,13 @@ impl Recorder<'_> {
         if let Some(archive) = self.archive.as_deref_mut() {
             archive.sync()?;
         }
-        for (url, row) in self.rows.drain(..) {
-            self.crawl.tables.keep_requisite(&url, &row)?;
+        for (url, row) in &self.rows {
+            self.crawl.tables.keep_requisite(url, row)?;
+        }
+        if !self.rows.is_empty() {
+            // Before the visits of their pages are durable: those are not asked for again.
+            self.crawl.tables.flush()?;
+            self.rows.clear();
         }
         if let Some(requests) = &self.requests {
             requests.sync().map_err(Failure::work)?;

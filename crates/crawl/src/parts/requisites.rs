@@ -31,10 +31,13 @@ use recrawl_repository::{RequisiteRow, SledTables};
 use recrawl_types::{CanonicalUrl, Failure as FetchFailure, Origin, Outcome, Round, Skip, UrlRules};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tokio::sync::OnceCell;
-use xxhash_rust::xxh3::xxh3_64;
+use tokio::time::{Instant, timeout_at};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// Requests of a page at a time. Their hosts keep their delays; this bounds the bodies in memory.
 const AT_A_TIME: usize = 4;
@@ -44,6 +47,10 @@ const MAX_WAITING: usize = 64;
 const MAX_WAITING_PER_HOST: usize = 4;
 /// Requisites of a round at most, whatever the configuration says: each takes some 200 bytes during a round.
 const MAX_PER_ROUND: u32 = 10_000_000;
+/// Bytes of the URLs that style sheets and frames of a round name. Further ones name none.
+const MAX_NAMED: usize = 64 << 20;
+/// Time that a page waits for its requisites: a slow host must not take all places.
+const MAX_WAIT: Duration = Duration::from_secs(300);
 
 /// Checks `[requisites]`.
 ///
@@ -139,8 +146,10 @@ pub struct Requisites<'c> {
     reader: Arc<RequisiteReader>,
     /// The bodies that were archived before.
     bodies: Bodies,
-    /// By hash of the URL.
+    /// By hash of the URL, and of whether it may be at an inside address: pages differ in that.
     known: Mutex<HashMap<u64, NamedRequisites>>,
+    /// Bytes of the URLs in `known`.
+    named: AtomicUsize,
     counts: Arc<RequisiteCounts>,
     sink: RecordSink,
 }
@@ -190,10 +199,19 @@ impl<'c> Requisites<'c> {
         }
         let bodies = Bodies::in_storage(&*archive)?;
         let archive = ArchiveReader::open(archive)?;
-        let max_fresh = table.max_fresh.0;
+        let (max_fresh, max_named) = (table.max_fresh.0, table.max_per_page as usize);
         let (max_body, max_document) = (table.max_body.0, max_document as u64);
-        let reader =
-            RequisiteReader { archive, consent, reading, urls, max_body, max_document, max_fresh, round };
+        let reader = RequisiteReader {
+            archive,
+            consent,
+            reading,
+            urls,
+            max_body,
+            max_document,
+            max_fresh,
+            max_named,
+            round,
+        };
         Ok(Some(Requisites {
             scope,
             control,
@@ -205,6 +223,7 @@ impl<'c> Requisites<'c> {
             reader: Arc::new(reader),
             bodies,
             known: Mutex::default(),
+            named: AtomicUsize::new(0),
             counts: Arc::default(),
             sink,
         }))
@@ -242,8 +261,10 @@ impl<'c> Requisites<'c> {
         let (reader, own, sent, at) = (self.reader.clone(), url.clone(), response.clone(), page.at);
         // A server that confirms a page sends no body: the archived one names its requisites.
         let is_same = matches!(page.result, FetchResult::NotModified(_));
-        let last = page.entry.record.visited.as_ref().and_then(|visited| visited.content.archive);
-        let last = last.filter(|position| self.bodies.has(*position));
+        let last = page.entry.record.visited.as_ref().map(|visited| &visited.content);
+        // The header of a 304 may forbid the archive from now on.
+        let last = last.filter(|last| self.reader.admits(response, &last.consent, url, page.at));
+        let last = last.and_then(|last| last.archive).filter(|position| self.bodies.has(*position));
         let found = tokio::task::spawn_blocking(move || match is_same {
             true => last.map(|position| reader.of_archived(&own, position)).unwrap_or_default(),
             false => reader.of_page(&own, &sent, at),
@@ -251,15 +272,16 @@ impl<'c> Requisites<'c> {
         let found = found.await;
         let found = found.inspect_err(|e| tracing::error!(%url, "its requisites were not read: {e}"));
         let found = found.unwrap_or_default();
+        let rules = LoadRules::new(url, response, self.scope);
         if found.is_archived {
             for (url, result) in loaded {
-                self.keep(url, result).await;
+                self.keep(url, result, &rules).await;
             }
         }
-        let rules = LoadRules::new(url, response, self.scope);
         let blocks = self.control.blocks();
         let mut wanted = VecDeque::from(found.requisites);
         let (mut seen, mut asked) = (HashSet::new(), FuturesUnordered::new());
+        let until = Instant::now() + MAX_WAIT;
         loop {
             while asked.len() < AT_A_TIME
                 && let Some(next) = wanted.pop_front()
@@ -274,9 +296,13 @@ impl<'c> Requisites<'c> {
                 seen.insert(next.url.clone());
                 asked.push(self.one(next, url, &rules, &blocks, &load));
             }
-            match asked.next().await {
-                Some(children) => wanted.extend(children.iter().cloned()),
-                None => break,
+            match timeout_at(until, asked.next()).await {
+                Ok(Some(children)) => wanted.extend(children.iter().cloned()),
+                Ok(None) => break,
+                Err(_) => {
+                    self.counts.left_out.fetch_add((asked.len() + wanted.len()) as u64, Relaxed);
+                    break;
+                }
             }
         }
         drop((asked, waiting));
@@ -284,10 +310,10 @@ impl<'c> Requisites<'c> {
     }
 
     /// The place of a requisite in this round; none beyond its limit.
-    fn cell(&self, url: &CanonicalUrl) -> Option<NamedRequisites> {
+    fn cell(&self, url: &CanonicalUrl, is_public_only: bool) -> Option<NamedRequisites> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let is_full = known.len() >= self.table.max_per_round as usize;
-        match known.entry(xxh3_64(url.key())) {
+        match known.entry(xxh3_64_with_seed(url.key(), is_public_only.into())) {
             Entry::Vacant(_) if is_full => {
                 self.counts.left_out.fetch_add(1, Relaxed);
                 None
@@ -312,15 +338,15 @@ impl<'c> Requisites<'c> {
     }
 
     /// Archives what a browser loaded, unless this round has.
-    async fn keep(&self, url: CanonicalUrl, result: FetchResult) {
+    async fn keep(&self, url: CanonicalUrl, result: FetchResult, rules: &LoadRules<'_>) {
         let requisite = Requisite { kind: kind_of_loaded(&result), url };
-        let Some(cell) = self.cell(&requisite.url) else { return };
-        cell.get_or_init(|| {
+        let Some(cell) = self.cell(&requisite.url, rules.is_public_only(&requisite.url)) else { return };
+        let recorded = || async {
             self.counts.count(&result);
             let row = self.row(&requisite.url);
-            self.record(requisite, row, result)
-        })
-        .await;
+            self.bounded(self.record(requisite, row, result).await)
+        };
+        cell.get_or_init(recorded).await;
     }
 
     /// Archives a requisite unless that was done; returns what it names in turn.
@@ -342,14 +368,27 @@ impl<'c> Requisites<'c> {
         if !names_more && row.as_ref().is_some_and(|row| self.is_fresh(row)) {
             return Arc::default();
         }
-        let Some(cell) = self.cell(&requisite.url) else { return Arc::default() };
+        let is_public_only = rules.is_public_only(&requisite.url);
+        let Some(cell) = self.cell(&requisite.url, is_public_only) else { return Arc::default() };
         let manner = RequestOptions {
             is_anonymous: Origin::of(&requisite.url) != Origin::of(page),
-            is_public_only: rules.is_public_only(&requisite.url),
+            is_public_only,
             max_body: Some(self.table.max_body.0 as usize),
             ..RequestOptions::default()
         };
-        cell.get_or_init(|| self.ask(requisite, row, manner, load)).await.clone()
+        let asked = || async { self.bounded(self.ask(requisite, row, manner, load).await) };
+        cell.get_or_init(asked).await.clone()
+    }
+
+    /// These, while there is room for their URLs until the round ends.
+    fn bounded(&self, named: Arc<[Requisite]>) -> Arc<[Requisite]> {
+        let bytes: usize = named.iter().map(|requisite| requisite.url.key().len() + 64).sum();
+        if self.named.fetch_add(bytes, Relaxed) + bytes <= MAX_NAMED {
+            return named;
+        }
+        self.named.fetch_sub(bytes, Relaxed);
+        self.counts.left_out.fetch_add(named.len() as u64, Relaxed);
+        Arc::default()
     }
 
     async fn ask(
@@ -377,6 +416,9 @@ impl<'c> Requisites<'c> {
         if let FetchResult::NotModified(response) = &result
             && let Some(row) = &row
         {
+            if !self.reader.admits(response, &Default::default(), url, (self.clock)()) {
+                return self.withdraw(url);
+            }
             (self.sink)(self.reader.renewed(url, row.clone(), response, (self.clock)()));
             return self.named_by(requisite, row.clone()).await;
         }
@@ -392,23 +434,37 @@ impl<'c> Requisites<'c> {
     ) -> Arc<[Requisite]> {
         let (reader, sink, at, counts) =
             (self.reader.clone(), self.sink.clone(), (self.clock)(), self.counts.clone());
+        let url = requisite.url.clone();
         let recorded =
             tokio::task::spawn_blocking(move || match reader.answered(&requisite, row, result, at) {
-                AnswerRecord::Nothing => Arc::default(),
+                AnswerRecord::Nothing => Some(Arc::default()),
                 AnswerRecord::Refused => {
                     counts.refused.fetch_add(1, Relaxed);
-                    Arc::default()
+                    Some(Arc::default())
+                }
+                AnswerRecord::Withdrawn => {
+                    counts.refused.fetch_add(1, Relaxed);
+                    None
                 }
                 AnswerRecord::Record(record, named) => {
                     counts.recorded(&record);
                     sink(*record);
-                    named
+                    Some(named)
                 }
             });
-        recorded.await.unwrap_or_else(|e| {
+        let recorded = recorded.await.unwrap_or_else(|e| {
             tracing::error!("a requisite was not archived: {e}");
-            Arc::default()
-        })
+            Some(Arc::default())
+        });
+        recorded.unwrap_or_else(|| self.withdraw(&url))
+    }
+
+    /// Forgets the row of a requisite that must not be archived any more: without it nothing shows its captures.
+    fn withdraw(&self, url: &CanonicalUrl) -> Arc<[Requisite]> {
+        if let Err(e) = self.tables.forget_requisite(url) {
+            tracing::error!(%url, "its archived copies are still shown: {e}");
+        }
+        Arc::default()
     }
 
     /// The requisites that an archived one names.

@@ -151,7 +151,8 @@ impl LookWriter<'_> {
                 }
                 _ => None,
             };
-            if let Some(text) = text {
+            // Imported text may end within a string or a comment, so that what stood in one loads something.
+            if let Some(text) = text.map(|text| rewrite(&text, &mut only_inline)) {
                 let media = element.attr("media").map(|media| format!(" media=\"{}\"", escaped(media)));
                 let _ = writeln!(out, "<style{}>{text}</style>", media.unwrap_or_default());
             }
@@ -261,6 +262,19 @@ impl LookWriter<'_> {
             debug_assert_eq!(name.ns, ns!());
             *value = self.rewritten(value, resolver, MAX_IMPORTS).into();
         }
+    }
+}
+
+/// A reference of a finished style sheet: to its own data, or a part of the document.
+fn only_inline(target: CssTarget<'_>) -> String {
+    match target {
+        CssTarget::Font(reference) | CssTarget::Image(reference)
+            if reference.starts_with("data:") || reference.starts_with('#') =>
+        {
+            format!("url(\"{}\")", css_string(&reference))
+        }
+        CssTarget::Font(_) | CssTarget::Image(_) => NOWHERE.into(),
+        CssTarget::Import { .. } | CssTarget::Nothing => String::new(),
     }
 }
 

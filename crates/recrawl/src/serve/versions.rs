@@ -13,6 +13,9 @@ use recrawl_crawl::labels::counted;
 use recrawl_extractor::Looked;
 use recrawl_types::{ArchivePosition, CanonicalUrl, UrlRules};
 
+/// So that no style sheet of a page hides what this document is.
+const SHOWN: &str = "display: block !important; visibility: visible !important; opacity: 1 !important; \
+                     position: static !important";
 /// Maximum bytes of a body that becomes a document. The rest is left out.
 const MAX_SHOWN_BODY: usize = 1 << 20;
 
@@ -143,7 +146,7 @@ fn head_and_notice(page: &ArchivedPage, answer: &Answer, left_out: &str) -> (Str
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Archived: {url}</title>\n"
     );
     let time = timestamp(answer.time() * 1000);
-    (head, format!("<p><small>Archived copy of {url}, {time}. {left_out}</small></p>\n"))
+    (head, format!("<p style=\"{SHOWN}\"><small>Archived copy of {url}, {time}. {left_out}</small></p>\n"))
 }
 
 /// A line behind the body of a page of which only the beginning is shown.

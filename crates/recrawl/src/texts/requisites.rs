@@ -17,6 +17,8 @@ use std::io;
 const LATER: u64 = 3600;
 /// Captures of a requisite that are passed at most.
 const MAX_PASSED: usize = 1000;
+/// Bytes of bodies that are read for the look of a page, also of those that are of no use.
+const MAX_READ: usize = 64 << 20;
 /// Redirects that are followed for one.
 const MAX_REDIRECTS: usize = 5;
 
@@ -41,13 +43,17 @@ impl ArchivedRequisites<'_> {
     pub fn place(&self, url: &CanonicalUrl, time: u64) -> Option<Place> {
         is_given_out(url, self.settings).ok()?;
         let row = self.tables.requisite(url).inspect_err(|e| tracing::warn!(%url, "{e}")).ok()??;
-        let places = Places::of(self.archive, url, Some(row.archive)).take(MAX_PASSED);
+        let places = Places::of(self.archive, url, Some(row.archive));
         let mut first = None;
-        for place in places.map_while(Result::ok) {
+        for (passed, place) in places.map_while(Result::ok).enumerate() {
             let is_it = place.time <= time.saturating_add(LATER);
             first = Some(place);
             if is_it {
                 break;
+            }
+            // Nobody knows how far the right one is.
+            if passed == MAX_PASSED {
+                return None;
             }
         }
         first
@@ -79,9 +85,15 @@ impl ArchivedRequisites<'_> {
         let content_type = answer.content_type();
         let fields = content_fields(answer, content_type.as_deref(), url, self.settings);
         let mut known: HashMap<CanonicalUrl, Option<ArchivedRequisite>> = HashMap::new();
+        let mut room = MAX_READ;
         let mut get = |url: &CanonicalUrl, _: RequisiteKind| {
-            let found = known.entry(url.clone()).or_insert_with(|| self.get(url, answer.time()));
-            found.clone()
+            if let Some(found) = known.get(url) {
+                return found.clone();
+            }
+            let found = if room == 0 { None } else { self.get(url, answer.time()) };
+            room = room.saturating_sub(found.as_ref().map_or(0, |found| found.body.len()));
+            known.insert(url.clone(), found.clone());
+            found
         };
         inert_look(answer.document(), &fields, url, &self.settings.reading.types, &mut get)
     }

@@ -44,6 +44,14 @@ impl SledTables {
         self.store(&self.requisites, url.as_text().as_bytes(), &put_row(row))
     }
 
+    /// Removes the row of a requisite.
+    ///
+    /// # Errors
+    /// When the table cannot be written.
+    pub fn forget_requisite(&self, url: &CanonicalUrl) -> io::Result<()> {
+        self.requisites.remove(url.as_text().as_bytes()).map(drop).map_err(|e| failed(&self.path, e))
+    }
+
     /// Removes the rows of the requisites that are meant, or only counts them.
     ///
     /// # Errors

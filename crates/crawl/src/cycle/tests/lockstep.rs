@@ -261,7 +261,7 @@ fn visit_all(
     }
     log.sync().unwrap();
     let stopped_by = if is_interrupted { StoppedBy::Stop } else { StoppedBy::End };
-    Ok(Fetched { stopped_by, skipped: 0, asked_again: 0, archive: None })
+    Ok(Fetched { stopped_by, skipped: 0, asked_again: 0, requisites: Default::default(), archive: None })
 }
 
 fn fetched(web: &Web, entry: ScheduleEntry, index: u64, cycle: u64) -> FetchedPage {

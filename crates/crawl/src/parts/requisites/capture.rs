@@ -34,8 +34,10 @@ pub type RecordSink = Arc<dyn Fn(RequisiteRecord) + Send + Sync>;
 pub enum AnswerRecord {
     /// There is nothing to keep.
     Nothing,
-    /// It is too large, of another type, or asks not to be archived.
+    /// It is too large, or of another type.
     Refused,
+    /// It asks not to be archived.
+    Withdrawn,
     /// A record, and the requisites that it names.
     Record(Box<RequisiteRecord>, Arc<[Requisite]>),
 }
@@ -65,10 +67,24 @@ pub struct RequisiteReader {
     pub max_body: u64,
     pub max_document: u64,
     pub max_fresh: Duration,
+    /// Requisites that a document or style sheet names at most.
+    pub max_named: usize,
     pub round: Round,
 }
 
 impl RequisiteReader {
+    /// May what was archived stay so, by the header of an answer and by what was asked for before?
+    pub fn admits(
+        &self,
+        response: &Response,
+        before: &recrawl_types::Consent,
+        url: &CanonicalUrl,
+        at: u64,
+    ) -> bool {
+        let asks = consent_of_header(&consent::fields(response), url, &self.urls, &self.reading);
+        self.consent.admits_archive(&before.and(&asks), at)
+    }
+
     /// The requisites of a page; none of one that asks not to be archived.
     pub fn of_page(&self, url: &CanonicalUrl, response: &Response, at: u64) -> OfPage {
         let mut fields = consent::fields(response);
@@ -88,6 +104,7 @@ impl RequisiteReader {
             found.extend(requisites(sent, &consent::fields(response), url, types));
             found.sort_by_key(|requisite| requisite.kind);
         }
+        found.truncate(self.max_named + 1);
         OfPage { is_archived: true, requisites: found }
     }
 
@@ -104,6 +121,7 @@ impl RequisiteReader {
             found.extend(requisites(document, &sent.rendered(&answer.body, url, types), url, types));
             found.sort_by_key(|requisite| requisite.kind);
         }
+        found.truncate(self.max_named + 1);
         OfPage { is_archived: true, requisites: found }
     }
 
@@ -124,9 +142,16 @@ impl RequisiteReader {
             }
         };
         let url = &requisite.url;
-        let asks = consent_of_header(&consent::fields(&response), url, &self.urls, &self.reading);
-        let is_kept = target.is_some() || !response.is_cut() && has_kind(requisite.kind, &response);
-        if !is_kept || !self.consent.admits_archive(&asks, at) {
+        let fields = consent::fields(&response);
+        let asks = match target.is_none() && is_document(&response) {
+            true => extract(&response.body, &fields, url, &self.urls, &self.reading).consent().clone(),
+            false => consent_of_header(&fields, url, &self.urls, &self.reading),
+        };
+        if !self.consent.admits_archive(&asks, at) {
+            return AnswerRecord::Withdrawn;
+        }
+        let is_large = response.body.len() as u64 > self.max_body;
+        if target.is_none() && (response.is_cut() || is_large || !has_kind(requisite.kind, &response)) {
             return AnswerRecord::Refused;
         }
         // The body of a redirect is of no use.
@@ -204,13 +229,15 @@ impl RequisiteReader {
     }
 
     fn named_in(&self, requisite: &Requisite, body: &[u8], fields: &Fields<'_>) -> Arc<[Requisite]> {
-        match requisite.kind {
-            RequisiteKind::Style => style_requisites(body, fields.content_type, &requisite.url).into(),
-            RequisiteKind::Frame => requisites(body, fields, &requisite.url, &self.reading.types).into(),
+        let mut named = match requisite.kind {
+            RequisiteKind::Style => style_requisites(body, fields.content_type, &requisite.url),
+            RequisiteKind::Frame => requisites(body, fields, &requisite.url, &self.reading.types),
             RequisiteKind::Script | RequisiteKind::Font | RequisiteKind::Image | RequisiteKind::Media => {
-                Arc::default()
+                Vec::new()
             }
-        }
+        };
+        named.truncate(self.max_named);
+        named.into()
     }
 }
 

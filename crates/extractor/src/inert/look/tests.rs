@@ -25,6 +25,7 @@ fn archive(url: &CanonicalUrl, _kind: RequisiteKind) -> Option<ArchivedRequisite
             archived(url, "text/css", b"i { background: url(../one.png) } @import '/main.css';")
         }
         "/self.css" => archived(url, "text/css", b"@import url(self.css); u { color: red } </style><script>"),
+        "/open.css" => archived(url, "text/css", b"x { content: \""),
         "/one.png" | "/two.png" => archived(url, "image/png", PNG),
         "/page.png" => archived(url, "text/html", b"<script>alert(1)</script>"),
         "/odd.png" => archived(url, "image/png\" onload=\"x", PNG),
@@ -37,6 +38,12 @@ fn look(html: &str) -> Looked {
     let url = UrlRules::keep_all().canonicalize("http://a.test/page").unwrap();
     let fields = Fields { content_type: Some("text/html; charset=utf-8"), ..Fields::default() };
     inert_look(html.as_bytes(), &fields, &url, &MediaTypes::default(), &mut archive).unwrap()
+}
+
+#[test]
+fn what_stood_in_a_comment_behind_an_open_string_loads_nothing() {
+    let page = "<style>@import 'open.css'; /* \";} y { background: url(http://evil.test/x) } */</style>";
+    assert!(!look(page).styles.contains("evil.test"));
 }
 
 #[test]
