@@ -259,9 +259,13 @@ class Client:
         """Status of the crawl."""
         return self._ask("GET", "/api/v1/status", {}, None)
 
-    def version(self, url: str, warc_file: int, warc_offset: int) -> "VersionContent":
+    def version(self, url: str, *, warc_file: Optional[int] = None, warc_offset: Optional[int] = None, at: Optional[int] = None) -> "VersionContent":
         """One archived version: text, headers, and the difference to the one before."""
-        return self._ask("GET", "/api/v1/version", {"url": url, "warc_file": warc_file, "warc_offset": warc_offset}, None)
+        return self._ask("GET", "/api/v1/version", {"url": url, "warc_file": warc_file, "warc_offset": warc_offset, "at": at}, None)
+
+    def times(self, url: str) -> "MementoList":
+        """The times of the archived versions of a page, newest first: the last 1000. No body is read."""
+        return self._ask("GET", "/api/v1/version-times", {"url": url}, None)
 
     def versions(self, url: str, *, cursor: Optional[str] = None, limit: Optional[int] = None) -> "VersionList":
         """List the archived versions of a page, newest first."""
@@ -548,6 +552,13 @@ class LoopTerms(TypedDict):
     settling: int
     shadow: int
     trial: int
+
+
+class MementoList(TypedDict):
+    """The times of a page's archived versions."""
+
+    times: List[int]
+    url: str
 
 
 class PageChange(TypedDict, total=False):

@@ -18,7 +18,8 @@ const ZEROS: [u32; 6] = [0x0660, 0x06f0, 0x0966, 0x09e6, 0x0e50, 0xff10];
 pub fn numbers(text: &str) -> Vec<f64> {
     let mut found = Vec::new();
     if text.trim_start().starts_with(['{', '[']) {
-        match InJson(&mut found).deserialize(&mut serde_json::Deserializer::from_str(text)) {
+        let mut json = serde_json::Deserializer::from_str(text);
+        match InJson(&mut found).deserialize(&mut json).and_then(|()| json.end()) {
             // Long texts are cut: what was read stays.
             Err(e) if !e.is_eof() => found.clear(),
             _ => {

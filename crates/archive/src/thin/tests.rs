@@ -129,8 +129,11 @@ fn check(storage: Arc<dyn Storage>, crawled: &Crawled, until: u64) {
         let stays = |at: usize| {
             let is_last =
                 versions.get(at + 1).is_none_or(|next| month(next.time) != month(versions[at].time));
+            // A page's record names its last version; what it shows may be the one before it.
+            let is_before_last = at + 2 == versions.len() && is_due(versions[at + 1].at.file);
             // What is found again in a file that is not due stays with its revisit.
             is_last
+                || is_before_last
                 || !is_due(versions[at].at.file)
                 || versions[at].revisits.iter().any(|file| !is_due(*file))
         };

@@ -273,7 +273,7 @@ pub const PANELS: &[Panel] = &[
         "Vault",
         "Time that the oldest change has waited for the vault.",
         Unit::Seconds,
-        &[("recrawl_vault_age_seconds{}", "waiting")],
+        &[("recrawl_vault_age_seconds{}", "waiting"), ("recrawl_vault_late_seconds{}", "late")],
     ),
     curves(
         "Failed tries to ship",

@@ -272,6 +272,7 @@ impl<'c> Requisites<'c> {
         let found = found.await;
         let found = found.inspect_err(|e| tracing::error!(%url, "its requisites were not read: {e}"));
         let found = found.unwrap_or_default();
+        self.counts.left_out.fetch_add(found.left_out as u64, Relaxed);
         let rules = LoadRules::new(url, response, self.scope);
         if found.is_archived {
             for (url, result) in loaded {

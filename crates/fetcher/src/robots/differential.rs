@@ -3,8 +3,8 @@
 //! Every disagreement needs a reason in code. A *quirk* rewrites file and path so that ours, on the
 //! result, does what the other parser does on the original. The smallest set of quirks under which
 //! ours agrees explains a disagreement. With all quirks of a parser at once, ours must agree on
-//! every case, so that no quirk explains too much. docs/internals/robots-disagreements.md lists the
-//! reasons with their counts, which are compared here.
+//! every case, so that no quirk explains too much. disagreements.tsv lists the reasons with their
+//! counts, which are compared here.
 
 mod quirks;
 
@@ -14,7 +14,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 const CORPUS: &str = include_str!("differential/corpus.jsonl");
-const EXPLAINED: &str = include_str!("../../../../docs/internals/robots-disagreements.md");
+const EXPLAINED: &str = include_str!("differential/disagreements.tsv");
 
 /// One file, with the results of the other parsers.
 struct Case {
@@ -69,12 +69,12 @@ fn explain(quirks: &[Quirk], holds: impl Fn(&[&Quirk]) -> bool) -> Option<String
     None
 }
 
-/// The rows `| parser | reason | count |` of the documentation.
+/// The rows of the list: parser, reason, count.
 fn documented() -> BTreeMap<(String, String), usize> {
     let row = |line: &str| {
-        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-        let count = cells.get(3)?.parse().ok()?;
-        Some(((cells[1].to_owned(), cells[2].to_owned()), count))
+        let cells: Vec<&str> = line.split('\t').collect();
+        let count = cells.get(2)?.parse().ok()?;
+        Some(((cells[0].to_owned(), cells[1].to_owned()), count))
     };
     EXPLAINED.lines().filter_map(row).collect()
 }
@@ -108,7 +108,7 @@ fn rfc_9309_section_2_2_every_disagreement_with_protego_and_robotstxt_is_explain
     assert!(verdicts > 7_000, "{verdicts}");
     let documented: BTreeMap<_, _> =
         documented().into_iter().filter(|((parser, _), _)| parser != "Crawl-delay").collect();
-    assert_eq!(counts, documented, "docs/internals/robots-disagreements.md");
+    assert_eq!(counts, documented, "disagreements.tsv");
 }
 
 #[test]
@@ -123,5 +123,5 @@ fn every_disagreement_with_protego_on_crawl_delay_is_explained() {
     }
     let documented: BTreeMap<_, _> =
         documented().into_iter().filter(|((parser, _), _)| parser == "Crawl-delay").collect();
-    assert_eq!(counts, documented, "docs/internals/robots-disagreements.md");
+    assert_eq!(counts, documented, "disagreements.tsv");
 }

@@ -100,10 +100,7 @@ fn check(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     damage.extend(ranking::damage(&settings.data_dir));
     damage.extend(damage_of_notices(&settings.data_dir)?);
     damage.extend(damage_of_copies(&settings.data_dir)?);
-    damage.extend(requisites::damage(
-        &open_read::tables(&settings.data_dir),
-        opener::open(&settings.data_dir)?,
-    )?);
+    damage.extend(requisites::damage(&settings.data_dir)?);
     let rows = match tables(settings)? {
         Some(found) => {
             damage.extend(found.damage);

@@ -48,6 +48,8 @@ pub struct OfPage {
     /// Is the page archived itself?
     pub is_archived: bool,
     pub requisites: Vec<Requisite>,
+    /// Further ones, beyond the limit.
+    pub left_out: usize,
 }
 
 /// The kind of what a browser loaded: documents name requisites of their own.
@@ -104,8 +106,9 @@ impl RequisiteReader {
             found.extend(requisites(sent, &consent::fields(response), url, types));
             found.sort_by_key(|requisite| requisite.kind);
         }
-        found.truncate(self.max_named + 1);
-        OfPage { is_archived: true, requisites: found }
+        let left_out = found.len().saturating_sub(self.max_named);
+        found.truncate(self.max_named);
+        OfPage { is_archived: true, requisites: found, left_out }
     }
 
     /// The same of an archived body.
@@ -121,8 +124,9 @@ impl RequisiteReader {
             found.extend(requisites(document, &sent.rendered(&answer.body, url, types), url, types));
             found.sort_by_key(|requisite| requisite.kind);
         }
-        found.truncate(self.max_named + 1);
-        OfPage { is_archived: true, requisites: found }
+        let left_out = found.len().saturating_sub(self.max_named);
+        found.truncate(self.max_named);
+        OfPage { is_archived: true, requisites: found, left_out }
     }
 
     /// The record of an answer that came at `at`. `before` has the last capture.

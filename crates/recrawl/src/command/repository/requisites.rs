@@ -1,13 +1,12 @@
 //! Checks that each row of a requisite leads to a record of it.
 
-use recrawl_archive::ArchiveReader;
 use recrawl_archive::answer::Answer;
+use recrawl_archive::{ArchiveReader, opener};
+use recrawl_crawl::data_dir::TABLES;
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::open_read::Tables;
-use recrawl_repository::Damage;
-use recrawl_repository::storage::Storage;
+use recrawl_repository::{Damage, SledTables};
 use std::io::ErrorKind;
-use std::sync::Arc;
+use std::path::Path;
 
 /// Maximum number of requisites that are listed.
 const NAMED: usize = 10;
@@ -16,9 +15,16 @@ const NAMED: usize = 10;
 ///
 /// # Errors
 /// When the archive cannot be listed.
-pub fn damage(tables: &Tables, archive: Arc<dyn Storage>) -> Result<Vec<Damage>, Failure> {
-    let Ok(tables) = tables else { return Ok(Vec::new()) };
-    let archive = ArchiveReader::open(archive)?;
+pub fn damage(data_dir: &Path) -> Result<Vec<Damage>, Failure> {
+    let folder = data_dir.join(TABLES);
+    // To open the tables themselves would write to them.
+    let scratch = tempfile::tempdir()?;
+    let copy = scratch.path().join(TABLES);
+    if !folder.is_dir() || !SledTables::back_up(&folder, &copy)? {
+        return Ok(Vec::new());
+    }
+    let Ok(tables) = SledTables::open(&copy) else { return Ok(Vec::new()) };
+    let archive = ArchiveReader::open(opener::open(data_dir)?)?;
     let lost = tables.requisites().filter_map(Result::ok).filter_map(|(url, row)| {
         let what = match Answer::read_head(&archive, row.archive) {
             // With its file, by the limit of the archive.
