@@ -189,6 +189,8 @@ fn a_time_leads_to_the_same_version_everywhere() {
             && said.contains(&format!("the oldest that is archived is of {oldest}")),
         "{said}"
     );
+    let newest = ask(&daemon.address, "GET", &format!("/api/v1/version?{}", query(&url)), false, "");
+    assert_eq!(newest.status, 200, "{}", newest.body);
     let both = format!("/api/v1/version?{}&at=1&warc_file=1&warc_offset=7", query(&url));
     assert_eq!(ask(&daemon.address, "GET", &both, false, "").status, 422);
     daemon.stop();

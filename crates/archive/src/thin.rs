@@ -6,7 +6,7 @@
 //!
 //! Whole months become due: a revisit in a file that is not due keeps its version for good. Files are read in order, from
 //! the oldest that is due to the end of its last month. Memory: some 64 bytes for each page and
-//! month in the files that are due, which are taken up to [`MAX_KEYS`] or one file at a time.
+//! month in the files that are due, which are taken up to `MAX_KEYS` or one file at a time.
 
 use super::answer::body_before;
 use super::files::{WarcFiles, is_thinned, number_in, thinned_name};

@@ -11,7 +11,7 @@ const MAX_SEEN: u64 = u32::MAX as u64;
 pub struct FoundLinks(Links);
 
 impl FoundLinks {
-    /// Reads a record of [`SortedLinks`], which may come from anybody.
+    /// Reads a record of [`SortedLinks`](crate::SortedLinks), which may come from anybody.
     ///
     /// # Errors
     /// What is wrong with it.

@@ -82,20 +82,23 @@ pub struct VersionParams {
     warc_file: Option<u32>,
     /// `warc_offset` of the version.
     warc_offset: Option<u64>,
-    /// The newest version that is not after this time, in seconds since 1970.
+    /// The newest version that is not after this time, in seconds since 1970; without it, the newest.
     #[param(maximum = 9007199254740991u64)]
     at: Option<u64>,
 }
+
+/// A time after all versions, which JSON can hold.
+const NO_TIME: u64 = (1 << 53) - 1;
 
 impl VersionParams {
     fn checked(self) -> Result<OneVersion, Problem> {
         let VersionParams { url, warc_file, warc_offset, at } = self;
         let which = match (warc_file, warc_offset, at) {
             (Some(warc_file), Some(warc_offset), None) => Which::Place { warc_file, warc_offset },
-            (None, None, Some(time)) => Which::At(time),
+            (None, None, time) => Which::At(time.unwrap_or(NO_TIME)),
             _ => {
                 let todo = "pass warc_file and warc_offset, or at";
-                return Err(Problem::invalid("query", "no version is named, or two are", todo));
+                return Err(Problem::invalid("query", "half a version is named, or two are", todo));
             }
         };
         Ok(OneVersion { url: name_of_something("url", url)?, which })

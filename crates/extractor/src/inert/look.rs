@@ -13,6 +13,7 @@ use crate::requisites::{CssTarget, candidates, resolved, rewrite, style_text};
 use crate::{Fields, RequisiteKind, xhtml};
 use data_encoding::BASE64;
 use html5ever::tendril::StrTendril;
+use html5ever::tree_builder::QuirksMode;
 use html5ever::{LocalName, QualName, ns};
 use recrawl_types::{CanonicalUrl, MediaTypes, UrlRules};
 use scraper::node::{Element, Node, Text};
@@ -55,6 +56,8 @@ pub struct Looked {
     pub body: String,
     /// Requisites that the page names, and the archive or the room did not have.
     pub missing: usize,
+    /// Does a browser lay it out with the quirks of old browsers, for want of a document type?
+    pub has_quirks: bool,
 }
 
 /// The same as [`inert`](crate::inert()), with the look of a page; none if it is not HTML.
@@ -99,6 +102,7 @@ pub fn inert_look(
         body_attributes: body_attributes.unwrap_or_default(),
         body: cleaned(&content, true),
         missing: look.missing,
+        has_quirks: html.quirks_mode == QuirksMode::Quirks,
     })
 }
 

@@ -265,7 +265,11 @@ impl OriginQueue {
             queued.condition = queued.condition.without_validators();
         } else if queued.condition != Condition::Checked {
             queued.condition = match &queued.ticket {
-                Some(ticket) => self.condition_of(!ticket.manner.validators.is_empty(), &queued.entry, run),
+                // Only pages put validators to the test.
+                Some(ticket) if !ticket.manner.validators.is_empty() && self.is_believed() => {
+                    Condition::Conditional
+                }
+                Some(_) => Condition::Unconditional,
                 None => self.condition(&queued.entry, run),
             };
         }
@@ -290,17 +294,16 @@ impl OriginQueue {
         let last = entry.record.visited.as_ref().map(|visited| visited.history.last);
         let may_have_other_type = run.types.as_ref().is_some_and(|types| last <= Some(types.since));
         let is_whole = is_rendered || may_have_other_type || (run.reads_anew)(entry);
-        self.condition_of(!is_whole && !validators_to_send(entry).is_empty(), entry, run)
+        let has_validators = !is_whole && !validators_to_send(entry).is_empty();
+        match has_validators && (self.is_believed() || run.is_tested(&entry.url)) {
+            true => Condition::Conditional,
+            false => Condition::Unconditional,
+        }
     }
 
-    /// The same, if there are validators that may be sent.
-    fn condition_of(&self, has_validators: bool, entry: &ScheduleEntry, run: &Run) -> Condition {
-        let believed = self.state.trust.belief == Belief::Believed;
-        if has_validators && (believed || run.is_tested(&entry.url)) {
-            Condition::Conditional
-        } else {
-            Condition::Unconditional
-        }
+    /// Are the validators of this origin trusted?
+    fn is_believed(&self) -> bool {
+        self.state.trust.belief == Belief::Believed
     }
 
     /// Puts back a request that no server processed.

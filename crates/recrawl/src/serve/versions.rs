@@ -121,7 +121,8 @@ pub fn raw(shared: &SharedState, asked: &OneVersion) -> Result<RawVersion, Refus
 
 /// The same of a page whose style sheets and images are archived. Without a style sheet of its own it has ours.
 fn with_look(page: &ArchivedPage, answer: &Answer, looked: &Looked) -> String {
-    let Looked { styles, html_attributes, body_attributes, body, missing } = looked;
+    let Looked { styles, html_attributes, body_attributes, body, missing, has_quirks } = looked;
+    let document_type = if *has_quirks { "" } else { "<!doctype html>\n" };
     let left_out = match missing {
         0 => "Scripts, forms and links are left out.".to_owned(),
         missing => format!(
@@ -132,7 +133,7 @@ fn with_look(page: &ArchivedPage, answer: &Answer, looked: &Looked) -> String {
     let (head, notice) = head_and_notice(page, answer, &left_out);
     let own = if styles.is_empty() { format!("<style>{STYLE}</style>\n") } else { String::new() };
     format!(
-        "<!doctype html>\n<html{html_attributes}>\n{head}{own}{styles}</head>\n<body tabindex=\"0\"{body_attributes}>\n\
+        "{document_type}<html{html_attributes}>\n{head}{own}{styles}</head>\n<body tabindex=\"0\"{body_attributes}>\n\
          {body}\n<hr>\n{notice}{}</body>\n</html>\n",
         rest_of(answer)
     )

@@ -41,6 +41,11 @@ fn look(html: &str) -> Looked {
 }
 
 #[test]
+fn a_page_without_a_document_type_keeps_its_quirks() {
+    assert!(look("<p>x").has_quirks && !look("<!doctype html><p>x").has_quirks);
+}
+
+#[test]
 fn what_stood_in_a_comment_behind_an_open_string_loads_nothing() {
     let page = "<style>@import 'open.css'; /* \";} y { background: url(http://evil.test/x) } */</style>";
     assert!(!look(page).styles.contains("evil.test"));
