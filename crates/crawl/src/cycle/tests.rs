@@ -296,3 +296,16 @@ fn live_figures_after_a_restart_have_the_pages_that_an_earlier_run_skipped() {
     let kinds = |pages| vec![(Outcome::Skipped(why), pages)];
     assert_eq!(found, [(5, 0, 0, Vec::new()), (5, 3, 3, kinds(3)), (5, 4, 4, kinds(4))]);
 }
+
+/// All pages that a crawl knows, without the digests of their links.
+fn known_without_digests(crawl: &Crawl) -> BTreeMap<String, recrawl_types::PageRecord> {
+    let generation = crawl.repository.current();
+    let (mut known, mut records) = (BTreeMap::new(), generation.records());
+    while let Some((_, key, mut record)) = records.next_record().unwrap() {
+        if let Some(visited) = &mut record.visited {
+            visited.content.merged_links = Box::default();
+        }
+        known.insert(CanonicalUrl::from_key(key).unwrap().to_string(), record);
+    }
+    known
+}

@@ -223,7 +223,7 @@ fn run_all(web: &Web, cycles: u64, member: Option<&Member>) -> Vec<Told> {
             (crawl, cut) = open();
             assert!(attempt < 2);
         }
-        of_cycle.known = known(&crawl);
+        of_cycle.known = known_without_digests(&crawl);
         told.push(of_cycle);
     }
     told
@@ -281,18 +281,6 @@ fn fetched(web: &Web, entry: ScheduleEntry, index: u64, cycle: u64) -> FetchedPa
 /// A visit, but for its place in the schedule.
 fn shown(visit: &Visit) -> String {
     format!("{} {:?} {:?} {:?}", visit.url, visit.outcome, visit.share, visit.at)
-}
-
-fn known(crawl: &Crawl) -> BTreeMap<String, PageRecord> {
-    let generation = crawl.repository.current();
-    let (mut known, mut records) = (BTreeMap::new(), generation.records());
-    while let Some((_, key, mut record)) = records.next_record().unwrap() {
-        if let Some(visited) = &mut record.visited {
-            visited.content.merged_links = Box::default();
-        }
-        known.insert(CanonicalUrl::from_key(key).unwrap().to_string(), record);
-    }
-    known
 }
 
 /// The cycles of a fleet, put together.
@@ -387,7 +375,13 @@ fn out_of_lockstep_the_pages_agree_at_rest_and_no_link_counts_twice() {
     assert!(one.len() > 250 && one.values().any(|(_, in_links, _)| *in_links > 4), "{} pages", one.len());
     for partitions in [3, 7] {
         let fleet = told(run_fleet(&web, AT_REST, partitions, false));
-        let differing = one.iter().zip(&fleet).find(|(one, fleet)| one != fleet);
+        // A longer way may be known first. What a page links to was told its depth then, so depths may stay larger.
+        let agree = |(one, fleet): &((&String, &(bool, u32, u16)), (&String, &(bool, u32, u16)))| {
+            let ((page, (is_visited, in_links, depth)), (fleet_page, (visited, links, reached))) =
+                (one, fleet);
+            (page, is_visited, in_links) == (fleet_page, visited, links) && depth <= reached
+        };
+        let differing = one.iter().zip(&fleet).find(|pair| !agree(pair));
         assert_eq!(differing, None, "{partitions} partitions");
         assert_eq!(one.len(), fleet.len(), "{partitions} partitions");
     }

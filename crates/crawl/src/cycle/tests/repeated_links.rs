@@ -142,15 +142,7 @@ impl<'w> Watched<'w> {
 
     /// All that is known, but for digests.
     fn known(&self) -> BTreeMap<String, PageRecord> {
-        let generation = self.crawl.as_ref().unwrap().repository.current();
-        let (mut known, mut records) = (BTreeMap::new(), generation.records());
-        while let Some((_, key, mut record)) = records.next_record().unwrap() {
-            if let Some(visited) = &mut record.visited {
-                visited.content.merged_links = Box::default();
-            }
-            known.insert(CanonicalUrl::from_key(key).unwrap().to_string(), record);
-        }
-        known
+        known_without_digests(self.crawl.as_ref().unwrap())
     }
 }
 
