@@ -8,7 +8,7 @@ use super::records::{MAX_HEAD, Records, Stored, cut_head, field, http_fields, ht
 use super::spelling::seconds_of;
 use flate2::bufread::GzDecoder;
 use recrawl_repository::storage::Storage;
-use recrawl_types::ArchivePosition;
+use recrawl_types::{ArchivePosition, CanonicalUrl, UrlRules};
 use std::borrow::Cow;
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -111,6 +111,12 @@ impl Answer {
         let is_cut = kept.len() < body.len() || length > block.len();
         let (head, http, body) = (head.to_vec(), http.to_vec(), kept.to_vec());
         Ok(Answer { head, http, body, rendered: None, body_bytes, is_cut, before: None })
+    }
+
+    /// Where a redirect of this URL leads, read as the fetcher reads it; none if this is no redirect.
+    pub fn target(&self, url: &CanonicalUrl) -> Option<CanonicalUrl> {
+        let location = self.http_field("Location").filter(|_| (300..400).contains(&self.status()))?;
+        UrlRules::keep_all().join(&url.to_url(), &location).ok()
     }
 
     /// The document in a `conversion` record of the response, and whether it is longer. What follows the response is

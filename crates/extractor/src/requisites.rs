@@ -16,6 +16,7 @@ use crate::charset::{self, Decoded, Syntax};
 use crate::html::{self, Attributes};
 use crate::media::{BodyKind, MediaType};
 use crate::xhtml;
+use encoding_rs::Encoding;
 use html5ever::ns;
 use recrawl_types::url::MAX_URL_BYTES;
 use recrawl_types::{CanonicalUrl, MediaTypes, UrlRules};
@@ -69,21 +70,31 @@ pub fn requisites(
     url: &CanonicalUrl,
     types: &MediaTypes,
 ) -> Vec<Requisite> {
+    let Some((html, encoding)) = document(body, fields, url, types) else { return Vec::new() };
+    let rules = UrlRules::keep_all();
+    let resolver = Resolver::of_page(url, html::base(&html), &rules, encoding);
+    let mut found = FoundRequisites::new(&resolver, url);
+    found.document(&html);
+    found.finish()
+}
+
+/// The tree of an HTML document, and the encoding of the queries in it; none of any other body.
+pub(crate) fn document(
+    body: &[u8],
+    fields: &Fields<'_>,
+    url: &CanonicalUrl,
+    types: &MediaTypes,
+) -> Option<(Html, &'static Encoding)> {
     let media = MediaType::of(fields, body, types);
     let Decoded { text, encoding } =
         charset::decode(body, media.charset.as_deref(), media.syntax(), &url.host());
     let text = match media.kind {
         BodyKind::Html => text,
         BodyKind::Xhtml => xhtml::to_html(&text).into(),
-        BodyKind::Plain | BodyKind::Opaque => return Vec::new(),
+        BodyKind::Plain | BodyKind::Opaque => return None,
     };
     let (html, _) = html::parse(&text, Attributes::All);
-    let rules = UrlRules::keep_all();
-    let encoding = fields.queries.unwrap_or(encoding);
-    let resolver = Resolver::of_page(url, html::base(&html), &rules, encoding);
-    let mut found = FoundRequisites::new(&resolver, url);
-    found.document(&html);
-    found.finish()
+    Some((html, fields.queries.unwrap_or(encoding)))
 }
 
 /// The same of a style sheet that this URL served.

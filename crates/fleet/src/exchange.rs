@@ -14,7 +14,8 @@ const MAX_TOLD: u64 = 1 << 20;
 
 /// How long somebody waits.
 pub trait Patience: Send + Sync {
-    /// Something is not there yet. FleetWaits a moment; false to give up. Told how often it was asked before for the same thing.
+    /// Something is not there yet: waits a moment, or returns false to give up. `times`: how often it was called before for
+    /// the same thing.
     fn wait(&self, times: u64) -> bool;
 }
 

@@ -154,7 +154,7 @@ pub struct Requisites<'c> {
     sink: RecordSink,
 }
 
-/// RequisiteCounts a page as waiting.
+/// A page that waits, and counts as such.
 pub struct WaitingPage(Arc<WaitingPages>, u64);
 
 impl Drop for WaitingPage {
@@ -239,7 +239,7 @@ impl<'c> Requisites<'c> {
         self.counts.clone()
     }
 
-    /// RequisiteCounts a page as waiting, if requisites of it are archived.
+    /// Counts a page as waiting, if requisites of it are archived.
     pub fn begin(&self, page: &FetchedPage) -> Option<WaitingPage> {
         let rule = self.waiting.pages.of(&page.entry.url);
         rule.filter(|rule| rule.requisites && response_of(page).is_some())?;

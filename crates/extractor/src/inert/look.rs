@@ -5,12 +5,11 @@
 //! is put in is bounded by [`MAX_LOOK`] for the document, in the order in which it stands there.
 
 use crate::base::Resolver;
-use crate::charset::{self, Decoded};
-use crate::html::{self, Attributes};
+use crate::html;
 use crate::inert::{alternative, cleaned, rename, show_target};
-use crate::media::{BodyKind, MediaType, media_type};
-use crate::requisites::{CssTarget, candidates, resolved, rewrite, style_text};
-use crate::{Fields, RequisiteKind, xhtml};
+use crate::media::media_type;
+use crate::requisites::{CssTarget, candidates, document, resolved, rewrite, style_text};
+use crate::{Fields, RequisiteKind};
 use data_encoding::BASE64;
 use html5ever::tendril::StrTendril;
 use html5ever::tree_builder::QuirksMode;
@@ -68,18 +67,10 @@ pub fn inert_look(
     types: &MediaTypes,
     archive: &mut dyn FnMut(&CanonicalUrl, RequisiteKind) -> Option<ArchivedRequisite>,
 ) -> Option<Looked> {
-    let media = MediaType::of(fields, body, types);
-    let Decoded { text, encoding } =
-        charset::decode(body, media.charset.as_deref(), media.syntax(), &url.host());
-    let text = match media.kind {
-        BodyKind::Html => text,
-        BodyKind::Xhtml => xhtml::to_html(&text).into(),
-        BodyKind::Plain | BodyKind::Opaque => return None,
-    };
-    let (mut html, _) = html::parse(&text, Attributes::All);
+    let (mut html, encoding) = document(body, fields, url, types)?;
     let rules = UrlRules::keep_all();
     let base = html::base(&html).map(str::to_owned);
-    let resolver = Resolver::of_page(url, base.as_deref(), &rules, fields.queries.unwrap_or(encoding));
+    let resolver = Resolver::of_page(url, base.as_deref(), &rules, encoding);
     let mut look = LookWriter { archive, rules: &rules, room: MAX_LOOK, without_room: 0, missing: 0 };
     let styles = look.styles(&html, &resolver);
     let of_root = |html: &Html, name: &str| find(html, name).map(|element| attributes(element.value()));

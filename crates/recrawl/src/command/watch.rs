@@ -231,7 +231,8 @@ fn see(settings: &Settings, page: &ArchivedPage, args: &WatchArgs) -> Result<Val
     }
     let is_sent = settings.pages.of(url).is_none_or(|rule| rule.render == Render::Never);
     let hint = if is_sent { RENDER } else { "" };
-    let consent = (&page.visited.content.consent, version.answer.time() * 1000);
+    let (consent, at) = (&page.visited.content.consent, version.answer.time() * 1000);
+    let is_archived = settings.config.consent.admits_archive(consent, at);
     match &args.select {
         Some(_) if !has_elements(&version, url, settings) => Err(Failure::Work(format!(
             "{url}: --select chooses elements of HTML, which this is not, so nothing was written; leave it out"
@@ -239,12 +240,10 @@ fn see(settings: &Settings, page: &ArchivedPage, args: &WatchArgs) -> Result<Val
         Some(select) if text.trim().is_empty() => Err(Failure::Work(format!(
             "{url}: --select {select:?} finds no text, so nothing was written{hint}"
         ))),
-        _ if args.below.is_some() && !settings.config.consent.admits_archive(consent.0, consent.1) => {
-            Err(Failure::Work(format!(
-                "{url}: the page asks not to be archived (noindex or noarchive), so --below would never see a number of it, \
+        _ if args.below.is_some() && !is_archived => Err(Failure::Work(format!(
+            "{url}: the page asks not to be archived (noindex or noarchive), so --below would never see a number of it, \
                  and nothing was written"
-            )))
-        }
+        ))),
         _ if args.below.is_some() && found.is_empty() => Err(Failure::Work(format!(
             "{url}: there is no number in the text, so nothing was written; use --select"
         ))),

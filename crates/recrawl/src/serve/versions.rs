@@ -11,7 +11,7 @@ use recrawl_console::view::{
 };
 use recrawl_crawl::labels::counted;
 use recrawl_extractor::Looked;
-use recrawl_types::{ArchivePosition, CanonicalUrl, UrlRules};
+use recrawl_types::{ArchivePosition, CanonicalUrl};
 
 /// So that no style sheet of a page hides what this document is.
 const SHOWN: &str = "display: block !important; visibility: visible !important; opacity: 1 !important; \
@@ -106,9 +106,7 @@ pub fn raw(shared: &SharedState, asked: &OneVersion) -> Result<RawVersion, Refus
             format!("{url}: the archived body has {} bytes, more than fetch.max_body", answer.body_bytes);
         return Err(Refusal::conflict(what, "raise fetch.max_body and run `recrawl reload`"));
     }
-    let is_redirect = (300..400).contains(&answer.status());
-    let target = answer.http_field("Location").filter(|_| is_redirect);
-    let target = target.and_then(|target| UrlRules::keep_all().join(&url.to_url(), &target).ok());
+    let target = answer.target(&url);
     Ok(RawVersion {
         time: answer.time(),
         status: answer.status(),

@@ -1,4 +1,4 @@
-//! ArchivedRequisites in the archive: what a page at some time looked like.
+//! Requisites in the archive: the look of a page at some time.
 
 use super::versions::{Place, content_fields, read};
 use super::{Places, is_given_out};
@@ -9,7 +9,7 @@ use recrawl_extractor::{
     ArchivedRequisite, Fields, Looked, Requisite, RequisiteKind, inert_look, requisites, style_requisites,
 };
 use recrawl_repository::SledTables;
-use recrawl_types::{CanonicalUrl, UrlRules};
+use recrawl_types::CanonicalUrl;
 use std::collections::{HashMap, HashSet};
 use std::io;
 
@@ -69,7 +69,7 @@ impl ArchivedRequisites<'_> {
         for _ in 0..=MAX_REDIRECTS {
             let place = self.place(&url, time)?;
             let answer = self.answer(&url, &place)?;
-            match target(&answer, &url) {
+            match answer.target(&url) {
                 Some(target) => url = target,
                 None => {
                     let content_type = answer.content_type();
@@ -116,7 +116,7 @@ impl ArchivedRequisites<'_> {
             each(&url, &place);
             let Some(answer) = self.answer(&url, &place) else { continue };
             let content_type = answer.content_type();
-            let named = match target(&answer, &url) {
+            let named = match answer.target(&url) {
                 Some(url) => vec![Requisite { url, kind }],
                 None if kind == RequisiteKind::Style => {
                     style_requisites(&answer.body, content_type.as_deref(), &url)
@@ -130,11 +130,4 @@ impl ArchivedRequisites<'_> {
             wanted.extend(named.into_iter().filter(|requisite| seen.insert(requisite.url.clone())));
         }
     }
-}
-
-/// Where an archived redirect leads.
-fn target(answer: &Answer, url: &CanonicalUrl) -> Option<CanonicalUrl> {
-    let location = answer.http_field("Location").filter(|_| (300..400).contains(&answer.status()))?;
-    let target = url.to_url().join(&location).ok()?;
-    UrlRules::keep_all().canonicalize(target.as_str()).ok()
 }

@@ -221,10 +221,7 @@ impl RequisiteReader {
             return Arc::default();
         }
         if (300..400).contains(&answer.status()) {
-            let target = answer.http_field("Location");
-            let target = target.and_then(|target| requisite.url.to_url().join(&target).ok());
-            let target = target.and_then(|target| UrlRules::keep_all().canonicalize(target.as_str()).ok());
-            let named = target.map(|url| Requisite { url, kind: requisite.kind });
+            let named = answer.target(&requisite.url).map(|url| Requisite { url, kind: requisite.kind });
             return named.into_iter().collect();
         }
         let content_type = answer.content_type();

@@ -41,7 +41,7 @@ impl RequisiteCounts {
         RequisiteFigures { requested, archived, same, refused, failed, left_out }
     }
 
-    /// RequisiteCounts an answer.
+    /// Counts an answer.
     pub(super) fn count(&self, result: &FetchResult) {
         let outcome = match result {
             FetchResult::Nothing(outcome) => *outcome,
