@@ -56,13 +56,16 @@ cargo test --workspace --locked --tests --no-run --quiet
 RECRAWL_BUILT=$(cd "${CARGO_TARGET_DIR:-target}/debug" && pwd)
 export RECRAWL_BUILT
 
-# One at a time: they limit the time and the memory of browsers.
+# Both at once: they wait more than they compute. Within each, one test at a time: tests limit the time and the memory of
+# browsers, and one stops all browsers of its process.
 status=0
-timeout --kill-after=10 900 cargo test --workspace --locked --no-fail-fast --test pages --test scrolling --test memory --test rendered -- \
-    --test-threads 1 | tee target/rendering-test.log || status=$?
-
-timeout --kill-after=10 900 node --test --test-concurrency=1 --test-reporter=spec --test-reporter-destination=stdout \
+timeout --kill-after=10 1500 cargo test --workspace --locked --no-fail-fast --test pages --test scrolling --test memory \
+    --test rendered -- --test-threads 1 >target/rendering-test.log 2>&1 &
+rendering=$!
+timeout --kill-after=10 1500 node --test --test-concurrency=1 --test-reporter=spec --test-reporter-destination=stdout \
     --test-reporter=tap --test-reporter-destination=target/browser-test.tap tests/browser/*.test.js || status=$?
+wait "$rendering" || status=$?
+cat target/rendering-test.log
 awk '/^# pass / { passed += $3 } /^# fail / { failed += $3 } /^# cancelled / { failed += $3 } /^# skipped / { skipped = $3 }
      /^test result:/ { passed += $4; failed += $6 }
      END { printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped }' target/rendering-test.log target/browser-test.tap >"$totals"

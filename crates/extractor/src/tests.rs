@@ -74,10 +74,11 @@ ced ">w</a><div hidden><a href=/hidden>h</a></div>"##;
 fn feeds_are_named_by_alternate_links_of_their_types() {
     let html = r#"<link rel=alternate type="application/rss+xml" href="/rss"><link rel="ALTERNATE home" type="Application/Atom+XML; charset=utf-8" href="atom">
         <link rel=alternate type=application/rss+xml href=/rss#again><link rel=alternate type=application/json href=/j>
+        <link rel=alternate type=application/rdf+xml href=/rdf><link rel=alternate type=text/xml href=/xml>
         <link rel="alternate stylesheet" type=application/rss+xml href=/no><link type=application/rss+xml href=/neither>"#;
     let found = page(html);
     let feeds: Vec<_> = found.feeds.iter().map(|url| url.as_text()).collect();
-    assert_eq!(feeds, ["https://example.com/rss", "https://example.com/a/atom"]);
+    assert_eq!(feeds, ["rss", "a/atom", "rdf", "xml"].map(|path| format!("https://example.com/{path}")));
     assert_eq!(found.links, []);
     let many: String =
         (0..100).map(|n| format!("<link rel=alternate type=application/rss+xml href=/{n}>")).collect();
