@@ -22,6 +22,8 @@ mod cli;
 mod consent;
 /// Commands beside a daemon: through its control socket, as without it.
 mod control;
+/// Documents that a command converts.
+mod converting;
 /// kill -9 at any moment, and a clean stop: nothing lost, nothing twice.
 mod crash;
 /// Whole crawls: discovery, warm-up, budget, counters against the mock web's own count.

@@ -70,6 +70,8 @@ table! {
         deliver: Vec<DeliverTable> = Vec::new(),
         /// The browser of pages that are rendered.
         render: RenderTable = RenderTable::default(),
+        /// Documents that are converted.
+        convert: ConvertTable = ConvertTable::default(),
         /// Requisites of archived pages.
         requisites: RequisitesTable = RequisitesTable::default(),
         /// Promises to visit pages in time.
@@ -290,6 +292,37 @@ table! {
         restart_after: u32 = 500,
     }
 }
+
+table! {
+    /// `[convert]`
+    ConvertTable {
+        /// Media types of the documents.
+        types: Vec<String> = CONVERTED.map(String::from).into(),
+        /// Documents that are converted at a time.
+        at_once: u32 = 2,
+        /// Longest time of a document.
+        time: Span = Span::millis(60_000),
+        /// Maximum memory of a process of the command.
+        memory: Size = Size(1 << 30),
+        /// Maximum size of what is made of a document.
+        max_document: Size = Size(8 << 20),
+    }
+}
+
+/// PDF, and the files of office programs and books.
+const CONVERTED: [&str; 11] = [
+    "application/pdf",
+    "application/rtf",
+    "application/epub+zip",
+    "application/msword",
+    "application/vnd.ms-excel",
+    "application/vnd.ms-powerpoint",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+    "application/vnd.oasis.opendocument.text",
+    "application/vnd.oasis.opendocument.spreadsheet",
+];
 
 table! {
     /// `[requisites]`

@@ -13,8 +13,8 @@ use crate::parts::focus::round_survey::RoundSurvey;
 use crate::parts::focus::survey::Survey;
 use crate::parts::improve::store::LoopStore;
 use crate::parts::pings::Pings;
-use crate::parts::render;
-use crate::process::{Display, Process, Shutdown};
+use crate::parts::{convert, render};
+use crate::process::{Converter, Display, Process, Shutdown};
 use crate::progress::figures::RoundProgress;
 use crate::progress::storage::Watched;
 use crate::settings::{Settings, ranking};
@@ -73,6 +73,8 @@ pub struct Crawl {
     pub fetcher: Fetcher,
     /// Renders pages; none if no rule asks for it.
     pub renderer: Option<Arc<Renderer>>,
+    /// Converts documents, if a rule asks for it.
+    pub converter: Arc<dyn Converter>,
     /// Decisions of operators.
     pub control: Arc<Control>,
     /// Changes that site owners tell of.
@@ -228,6 +230,7 @@ impl Crawl {
         store::of_targets(&*storage, targets, repository.current().number()).map_err(Failure::work)?;
         let renderer = render::renderer(&settings.pages, &settings.config)?;
         renderer.iter().for_each(|renderer| live.watch_renderer(renderer.clone()));
+        convert::check_programs(&settings.pages)?;
         if let Some(proxy) = &settings.fetch.proxy {
             let what = "the address guard cannot check the connections of this proxy; \
                         configure the proxy to refuse private addresses";
@@ -255,6 +258,7 @@ impl Crawl {
             tables,
             fetcher,
             renderer,
+            converter: process.converter,
             control,
             pings: Arc::new(pings),
             improve,

@@ -48,6 +48,9 @@ pub struct Lists {
     /// Is the text that of the page after its scripts?
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_rendered: bool,
+    /// Is it that of what a command makes of the document?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_converted: bool,
 }
 
 impl Lists {
@@ -84,6 +87,8 @@ pub struct PageRule {
     pub part: Part,
     /// Are the pages rendered?
     pub render: Render,
+    /// The command that makes text of documents without; empty if there is none.
+    pub convert: Vec<String>,
     /// Are their requisites archived?
     pub requisites: bool,
     /// The one page of the rule and the interval of its visits, if it has one of its own.
@@ -94,6 +99,8 @@ pub struct PageRule {
     pub number: u32,
     /// The same of rendered pages.
     pub rendered_number: u32,
+    /// The same of documents that are converted, or would be if they had another media type.
+    pub converted_number: u32,
     pattern: Pattern,
 }
 
@@ -131,10 +138,18 @@ impl PageRules {
 
     /// Is a page read by another rule than at its last visit?
     pub fn read_anew(&self, url: &CanonicalUrl, visited: Option<&Visited>) -> bool {
-        let content = visited.map(|visited| &visited.content);
-        let read = content.filter(|content| matches!(content.kind, ContentKind::Text | ContentKind::Hints));
-        let numbers = self.of(url).map_or([0; 2], |rule| [rule.number, rule.rendered_number]);
-        read.is_some_and(|content| !numbers.contains(&content.rule))
+        let Some(Visited { content, .. }) = visited else { return false };
+        let rule = self.of(url);
+        let converts = rule.filter(|rule| !rule.convert.is_empty()).map(|rule| rule.converted_number);
+        match content.kind {
+            ContentKind::Text | ContentKind::Hints => {
+                let numbers = rule.map_or([0; 2], |rule| [rule.number, rule.rendered_number]);
+                !numbers.contains(&content.rule) && converts != Some(content.rule)
+            }
+            // Nobody has read it, or nobody may have.
+            ContentKind::Opaque => converts.is_some_and(|number| content.rule != number),
+            _ => false,
+        }
     }
 
     /// The pages with a rhythm of their own.
@@ -157,6 +172,17 @@ impl PageRules {
         self.0.iter().any(|rule| rule.requisites)
     }
 
+    /// Does a rule name a command that converts?
+    pub fn need_converter(&self) -> bool {
+        self.converters().next().is_some()
+    }
+
+    /// The patterns and commands of rules that name one.
+    pub fn converters(&self) -> impl Iterator<Item = (&str, &[String])> {
+        let rules = self.0.iter().filter(|rule| !rule.convert.is_empty());
+        rules.map(|rule| (&*rule.matches, &*rule.convert))
+    }
+
     /// Does a rule ask for a browser?
     pub fn need_browser(&self) -> bool {
         self.0.iter().any(|rule| rule.render != Render::Never)
@@ -165,13 +191,22 @@ impl PageRules {
 
 impl PageRule {
     fn new(table: &PagesTable, urls: &UrlRules) -> Result<PageRule, String> {
-        let PagesTable { matches, include, ignore, ignore_text, render, requisites, every, importance } =
-            table.clone();
+        let PagesTable {
+            matches,
+            include,
+            ignore,
+            ignore_text,
+            render,
+            convert,
+            requisites,
+            every,
+            importance,
+        } = table.clone();
         let pattern = Pattern::parse(&matches, urls).map_err(|e| format!("pages.match: {e}"))?;
-        let lists = Lists { include, ignore, ignore_text, is_rendered: false };
-        let has_more = requisites || every.is_some() || importance.is_some();
+        let lists = Lists { include, ignore, ignore_text, ..Lists::default() };
+        let has_more = requisites || !convert.is_empty() || every.is_some() || importance.is_some();
         if lists.are_empty() && render == Render::Never && !has_more {
-            let text = "needs include, ignore, ignore_text, render, requisites, every or importance; remove the rule to count the \
+            let text = "needs include, ignore, ignore_text, render, convert, requisites, every or importance; remove the rule to count the \
                         whole page";
             return Err(format!("[[pages]] with match {matches:?} {text}"));
         }
@@ -183,7 +218,9 @@ impl PageRule {
         Ok(PageRule {
             number: lists.number(),
             rendered_number,
+            converted_number: Lists { is_converted: true, ..lists.clone() }.number(),
             render,
+            convert,
             requisites,
             rhythm,
             importance: importance.unwrap_or_default(),
@@ -204,7 +241,9 @@ impl PageRule {
         let sent =
             Some(self.lists.clone()).filter(|lists| self.render != Render::Always && !lists.are_empty());
         let rendered = Lists { is_rendered: true, ..self.lists.clone() };
-        sent.into_iter().chain(Some(rendered).filter(|_| self.render != Render::Never))
+        let converted = Lists { is_converted: true, ..self.lists.clone() };
+        let rendered = Some(rendered).filter(|_| self.render != Render::Never);
+        sent.into_iter().chain(rendered).chain(Some(converted).filter(|_| !self.convert.is_empty()))
     }
 }
 
@@ -262,9 +301,9 @@ impl KnownRules {
         KnownRules { former: lists.into_iter().map(numbered).collect() }
     }
 
-    /// Was the content made from a rendered page?
-    pub fn is_rendered(&self, content: &Content) -> bool {
-        self.former.get(&content.rule).is_some_and(|(lists, _)| lists.is_rendered)
+    /// The lists under which the content was made, if they are known.
+    pub fn lists(&self, content: &Content) -> Option<&Lists> {
+        self.former.get(&content.rule).map(|(lists, _)| lists)
     }
 
     /// How the text of a content was selected; none if its rule is no longer known.
@@ -323,7 +362,8 @@ impl RuleUse {
     /// The rules in force that left no page of the round any text, with the number of pages.
     pub fn without_text<'r>(&self, rules: &'r PageRules) -> Vec<(&'r PageRule, u64)> {
         let of = |rule: &'r PageRule| {
-            let read = [rule.number, rule.rendered_number].map(|number| self.pages.get(&number));
+            let read = [rule.number, rule.rendered_number, rule.converted_number]
+                .map(|number| self.pages.get(&number));
             let (pages, empty) =
                 read.into_iter().flatten().fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
             (pages > 0 && pages == empty).then_some((rule, pages))

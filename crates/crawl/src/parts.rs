@@ -1,5 +1,6 @@
 //! The parts of a crawl: each capability has a folder or file here, and one line in [`PARTS`].
 
+pub mod convert;
 pub mod dates;
 pub mod deliver;
 pub mod focus;
@@ -20,6 +21,12 @@ use crate::part::{Forget, Part};
 
 /// All parts. A takedown asks them in this order, which does not matter: no two keep the same row.
 pub const PARTS: &[Part] = &[
+    Part {
+        name: "convert",
+        tables: &["convert"],
+        page: "rendering",
+        forget: Forget::Nothing("it keeps nothing: what it makes is archived with the page"),
+    },
     Part { name: "dates", tables: &[], page: "discovery", forget: Forget::Rows(dates::forget) },
     Part {
         name: "deliver",

@@ -1,7 +1,11 @@
 //! Services of the program around a crawl.
 
+use crate::config::ConvertTable;
+use bytes::Bytes;
 use recrawl_types::Cycle;
 use std::io::Write;
+use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
@@ -15,15 +19,18 @@ pub struct Process {
     /// Letters and digits in the names of WARC files that this process begins. No other crawl or machine
     /// should have the same.
     pub archive_tag: String,
+    /// Converts documents.
+    pub converter: Arc<dyn Converter>,
 }
 
 impl Process {
-    /// Without signals, display and a tag of its own.
+    /// Without signals, display, converter and a tag of its own.
     ///
     /// # Errors
     /// When the system gives no event queue.
     pub fn quiet() -> std::io::Result<Process> {
-        Ok(Process { shutdown: Shutdown::new()?, display: Box::new(Hidden), archive_tag: "0".into() })
+        let (shutdown, display) = (Shutdown::new()?, Box::new(Hidden));
+        Ok(Process { shutdown, display, archive_tag: "0".into(), converter: Arc::new(NoConverter) })
     }
 }
 
@@ -87,6 +94,38 @@ pub trait Display: Send + Sync {
 
     /// The cycle fetches no more.
     fn end(&self);
+}
+
+/// Makes text of documents that have none of their own, by commands.
+pub trait Converter: Send + Sync {
+    /// What the command makes of the document, as it writes it. The error says why there is nothing.
+    fn convert<'a>(
+        &'a self,
+        command: &'a [String],
+        document: Document,
+        limits: &'a ConvertTable,
+    ) -> ConvertFuture<'a>;
+}
+
+/// [`Converter::convert`].
+pub type ConvertFuture<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send + 'a>>;
+
+/// A document, as its server sent it.
+pub struct Document {
+    /// Where it was fetched.
+    pub url: String,
+    /// `type/subtype` in lower case.
+    pub media_type: String,
+    /// All of it.
+    pub body: Bytes,
+}
+
+struct NoConverter;
+
+impl Converter for NoConverter {
+    fn convert<'a>(&'a self, _: &'a [String], _: Document, _: &'a ConvertTable) -> ConvertFuture<'a> {
+        Box::pin(async { Err("this process converts nothing".into()) })
+    }
 }
 
 struct Hidden;

@@ -24,7 +24,7 @@ use crate::parts::notify::Target;
 use crate::parts::pings::websub;
 use crate::parts::promises::{Promise, SurveyRules};
 use crate::parts::traps::TrapRules;
-use crate::parts::{render, requisites};
+use crate::parts::{convert, render, requisites};
 use crate::settings::ranking::{CycleRounds, Objective, RankedBy};
 use crate::stored::seed_sites;
 use recrawl_archive::thin::MIN_AGE;
@@ -214,10 +214,11 @@ impl Settings {
         self.fetch.max_redirects.max(self.config.hints.max_nesting)
     }
 
-    /// Bytes of the longest body, or document made by a browser, that the crawl archives. Readers of the archive read
+    /// Bytes of the longest body, or document made of it, that the crawl archives. Readers of the archive read
     /// up to as many.
     pub fn max_archived_body(&self) -> usize {
-        self.fetch.max_body.max(self.config.render.max_document.0 as usize)
+        let (render, convert) = (&self.config.render, &self.config.convert);
+        self.fetch.max_body.max(render.max_document.0.max(convert.max_document.0) as usize)
     }
 
     /// Uses this contact, unless it is blank.
@@ -348,6 +349,7 @@ fn check_values(config: &Config) -> Result<(), String> {
         return Err(format!("hints.max_entries must be at most {MAX_ENTRIES}, the sitemap limit"));
     }
     render::check(&config.render)?;
+    convert::check(&config.convert)?;
     requisites::check(config)?;
     websub::base(&config.pings.websub).map_err(|e| format!("pings.websub: {e}"))?;
     let serve = &config.serve;

@@ -107,7 +107,8 @@ pub(crate) fn canonical<'d>(link: &Element<'d>) -> Option<Cow<'d, str>> {
 fn is_feed_type(media_type: &str) -> bool {
     let essence = media_type.split(';').next().unwrap_or_default().trim();
     // The types of RFC 4287 and of the RSS board first; then what sites name as well.
-    let types = ["application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/xml", "text/xml"];
+    let types =
+        ["application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/xml", "text/xml"];
     is_one_of(essence, &types)
 }
 

@@ -123,8 +123,11 @@ pub struct Response {
     pub peer: Option<SocketAddr>,
     /// The request as text, if requests are kept.
     pub sent: Option<Box<[u8]>>,
-    /// The document after its scripts, as HTML in UTF-8. The fetcher leaves it empty: a later stage renders.
+    /// The document after its scripts, or what a command made of it, as HTML in UTF-8. The fetcher leaves it empty: a
+    /// later stage makes it.
     pub rendered: Option<Bytes>,
+    /// Did a command make it?
+    pub is_converted: bool,
     /// URLs to which its scripts wanted to go.
     pub navigations: Vec<String>,
 }
@@ -162,6 +165,7 @@ impl From<Reply> for Response {
             peer: reply.peer,
             sent: reply.sent,
             rendered: None,
+            is_converted: false,
             navigations: Vec::new(),
         }
     }

@@ -7,6 +7,7 @@ mod audit;
 mod child;
 mod cli;
 mod command;
+mod converter;
 mod daemon;
 mod deliverer;
 mod exclusive_access;

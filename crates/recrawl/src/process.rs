@@ -6,12 +6,14 @@ pub mod signals;
 pub mod stdout;
 pub mod traces;
 
+use crate::converter::Commands;
 use cycle_bar::CycleBar;
 use recrawl_crawl::config::Log;
 use recrawl_crawl::process::{Printer, Process, Shutdown};
 use recrawl_crawl::{Crawl, Failure};
 use recrawl_terminal::logging;
 use ring::rand::{SecureRandom, SystemRandom};
+use std::sync::Arc;
 use stdout::Printed;
 use traces::Collector;
 
@@ -47,7 +49,8 @@ pub fn stopped_by_signals() -> Result<Shutdown, Failure> {
 /// When the system gives no random numbers.
 pub fn of_crawl(shutdown: Shutdown) -> Result<Process, Failure> {
     let archive_tag = random_tag()?;
-    Ok(Process { shutdown, display: Box::new(CycleBar::default()), archive_tag })
+    let (display, converter) = (Box::new(CycleBar::default()), Arc::new(Commands));
+    Ok(Process { shutdown, display, archive_tag, converter })
 }
 
 /// Letters and digits that no other process has.

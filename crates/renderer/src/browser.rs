@@ -116,7 +116,7 @@ pub fn installed() -> Option<PathBuf> {
 }
 
 /// The program with this path, or of this name in PATH, if it can be executed.
-fn program(name: &Path) -> Option<PathBuf> {
+pub fn program(name: &Path) -> Option<PathBuf> {
     let can_run = |path: &PathBuf| {
         path.is_file() && rustix::fs::access(path.as_path(), rustix::fs::Access::EXEC_OK).is_ok()
     };

@@ -26,7 +26,7 @@ mod resources;
 mod scroll;
 mod tab;
 
-pub use browser::{StartError, find, installed};
+pub use browser::{StartError, find, installed, program};
 pub use clock::Waiting;
 pub use pool::{Figures, Options, Renderer};
 pub use resources::{Answer, AnswerFuture, Ask, Kind, Resource, Source};

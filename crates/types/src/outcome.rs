@@ -177,7 +177,7 @@ reasons! {
         Encoding = 5, "encoding", "cannot decode the body";
         Redirect = 6, "redirect", "invalid redirect, or too many redirects";
         // In the place of the status 0, which no response has.
-        Render = 7, "render", "fetched, but the browser could not render it";
+        Render = 7, "render", "fetched, but it could not be rendered or converted";
         /// A status that is none of 2xx, 304, a redirect, 404 or 410.
         .. Status(status) = 7, "status", "HTTP status";
     }

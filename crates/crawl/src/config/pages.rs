@@ -18,6 +18,8 @@ table! {
         ignore_text: Vec<String> = Vec::new(),
         /// Are the pages read after their scripts have run?
         render: Render = Render::Never,
+        /// The command that makes text or HTML of documents that are neither, with its arguments; empty for none.
+        convert: Vec<String> = Vec::new(),
         /// Are style sheets, images, scripts, fonts and frames of the pages archived?
         requisites: bool = false,
         /// Interval of visits of one page, also within a cycle.

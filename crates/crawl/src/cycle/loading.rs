@@ -1,10 +1,12 @@
-//! The stage between fetcher and readers for pages that load more than their document: they are rendered, then their
-//! requisites are archived.
+//! The stage between fetcher and readers for pages whose document is made first, and for those that load more than it:
+//! they are rendered or converted, then their requisites are archived.
 //!
 //! A page that loads keeps the round going, since its requests are requests of the round. It gives back its connection at
 //! once, for it may need its own host. So pages that wait are bounded elsewhere: the fetcher requests no more like them.
+//! A page that is converted needs no host, and keeps its connection, which is the bound.
 
 use crate::failure::Failure;
+use crate::parts::convert::Converts;
 use crate::parts::render::{RenderChoice, Renders, Rules};
 use crate::parts::requisites::{Requisites, WaitingPage, WaitingPages};
 use futures_util::StreamExt;
@@ -17,6 +19,7 @@ use tokio::sync::mpsc::{Receiver, Sender};
 /// The stage of one round.
 pub struct Stage<'c> {
     renders: Option<Renders<'c>>,
+    converts: Option<Converts>,
     requisites: Option<Requisites<'c>>,
     resources: Arc<Resources>,
 }
@@ -39,20 +42,21 @@ impl LoadingPages for Loading {
 }
 
 impl<'c> Stage<'c> {
-    /// The stage of the next round; none if no page loads more.
+    /// The stage of the next round; none if no page needs it.
     pub fn of_round(
         fetcher: &Fetcher,
         renders: Option<Renders<'c>>,
+        converts: Option<Converts>,
         requisites: Option<Requisites<'c>>,
     ) -> Option<Stage<'c>> {
-        if renders.is_none() && requisites.is_none() {
+        if renders.is_none() && converts.is_none() && requisites.is_none() {
             return None;
         }
         let loading = Loading {
             rendered: renders.as_ref().map(Renders::rules),
             waiting: requisites.as_ref().map(Requisites::waiting_pages),
         };
-        Some(Stage { renders, requisites, resources: fetcher.resources(Box::new(loading)) })
+        Some(Stage { renders, converts, requisites, resources: fetcher.resources(Box::new(loading)) })
     }
 
     /// For the fetcher.
@@ -70,6 +74,7 @@ impl<'c> Stage<'c> {
         out: Sender<FetchedPage>,
     ) -> Result<(), Failure> {
         let (mut rendering, mut loading) = (FuturesUnordered::new(), FuturesUnordered::new());
+        let mut converting = FuturesUnordered::new();
         let mut is_open = true;
         loop {
             let page = tokio::select! {
@@ -78,7 +83,13 @@ impl<'c> Stage<'c> {
                         let turn = self.renders.as_ref().map_or(RenderChoice::AsSent, |all| all.turn(&page));
                         let renders = self.renders.as_ref().filter(|_| turn != RenderChoice::AsSent);
                         match renders {
-                            None => self.begin(page, None, Vec::new()),
+                            None => match self.converts.as_ref().and_then(|converts| converts.begin(&page)) {
+                                None => self.begin(page, None, Vec::new()),
+                                Some(conversion) => {
+                                    converting.push(conversion.run(page));
+                                    continue;
+                                }
+                            },
                             Some(renders) => {
                                 let (load, waiting) = (self.resources.begin(), renders.begin());
                                 page.hold = Hold::default();
@@ -96,6 +107,9 @@ impl<'c> Stage<'c> {
                         if !matches!(self.resources.ended(), Some(StoppedBy::Deadline | StoppedBy::ByteBudget)) {
                             rendering.clear();
                         }
+                        if self.resources.ended() == Some(StoppedBy::Stop) {
+                            converting.clear();
+                        }
                         continue;
                     }
                 },
@@ -103,6 +117,7 @@ impl<'c> Stage<'c> {
                     Some((page, loaded, load)) => self.begin(page, Some(load), loaded),
                     None => continue,
                 },
+                Some(page) = converting.next(), if !converting.is_empty() => self.begin(page, None, Vec::new()),
                 Some(page) = loading.next(), if !loading.is_empty() => Begun::Done(Box::new(page)),
                 else => break,
             };
@@ -118,7 +133,7 @@ impl<'c> Stage<'c> {
                 }
             }
         }
-        drop((rendering, loading));
+        drop((rendering, converting, loading));
         match &self.renders {
             Some(renders) => renders.finish().await,
             None => Ok(()),

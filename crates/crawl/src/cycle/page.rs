@@ -210,7 +210,18 @@ impl PageReader<'_> {
         response: &Response,
         content: &Content,
     ) -> Option<Content> {
+        // The first text that a command makes of a document: the document is compared as before.
+        if response.is_converted && before.kind == ContentKind::Opaque {
+            let fingerprint = Fingerprint::of_bytes(&response.body);
+            return Some(Content { kind: before.kind, fingerprint, rule: before.rule, ..content.clone() });
+        }
+        let lists = self.known_rules.lists(before);
         let is_text = matches!(content.kind, ContentKind::Text | ContentKind::Hints);
+        if content.kind == ContentKind::Opaque && lists.is_some_and(|lists| lists.is_converted) {
+            // The rule of the command is gone, and the text with it: nothing can be compared.
+            let (kind, fingerprint) = (before.kind, before.fingerprint);
+            return Some(Content { kind, fingerprint, rule: before.rule, ..content.clone() });
+        }
         if !is_text || before.kind != content.kind || before.rule == content.rule {
             return None;
         }
@@ -218,7 +229,8 @@ impl PageReader<'_> {
             true => before.fingerprint,
             false => {
                 let selection = self.known_rules.of_content(before)?;
-                let rendered = match self.known_rules.is_rendered(before) {
+                let is_made = lists.is_some_and(|lists| lists.is_rendered || lists.is_converted);
+                let rendered = match is_made {
                     true => Some(response.rendered.as_ref()?),
                     false => None,
                 };
@@ -263,20 +275,25 @@ impl PageReader<'_> {
         tools: &mut Tools,
     ) -> Result<Option<Vec<u8>>, Failure> {
         let (kind, fingerprint) = self.fingerprint(&extracted, response);
+        let number = rule.map_or(0, |rule| match (kind, &response.rendered) {
+            // So that a page of another type is asked whole only once under the rule of a command.
+            (ContentKind::Opaque, _) if !rule.convert.is_empty() => rule.converted_number,
+            (ContentKind::Opaque, _) => 0,
+            (_, Some(_)) if response.is_converted => rule.converted_number,
+            (_, Some(_)) => rule.rendered_number,
+            (_, None) => rule.number,
+        });
         let rule = rule.filter(|_| matches!(kind, ContentKind::Text | ContentKind::Hints));
         let mut content = Content {
             kind,
             fingerprint,
-            rule: rule.map_or(0, |rule| match response.rendered {
-                Some(_) => rule.rendered_number,
-                None => rule.number,
-            }),
+            rule: number,
             within_noise: 0,
             payload: payload(response),
             // Of the document that was sent: they say nothing of what its scripts load.
             validators: match response.rendered {
-                Some(_) => Validators::default(),
-                None => response.validators.clone(),
+                Some(_) if !response.is_converted => Validators::default(),
+                _ => response.validators.clone(),
             },
             archive: None,
             archived_at: 0,

@@ -18,6 +18,7 @@ use crate::cycle::requests;
 use crate::cycle::skipped;
 use crate::failure::Failure;
 use crate::page_rules::KnownRules;
+use crate::parts::convert::Converts;
 use crate::parts::focus::reading::FocusReader;
 use crate::parts::focus::state::FocusState;
 use crate::parts::noise::site::SiteNoise;
@@ -289,7 +290,7 @@ fn stages<'c>(
     let (read, reads) = crossbeam_channel::bounded::<Batch>(QUEUE / BATCH);
     let requisites = requisites_of(crawl, facts, read.clone())?;
     let counts = requisites.as_ref().map(Requisites::counts);
-    let stage = Stage::of_round(&crawl.fetcher, rendering(crawl)?, requisites);
+    let stage = Stage::of_round(&crawl.fetcher, rendering(crawl)?, converting(crawl), requisites);
     Ok((Stages { pages, stage, read, reads }, counts))
 }
 
@@ -453,6 +454,12 @@ fn rendering(crawl: &Crawl) -> Result<Option<Renders<'_>>, Failure> {
         tables: &crawl.tables,
     };
     Renders::of_round(inputs).map(Some)
+}
+
+/// Converts the round's documents; none if no rule asks for it.
+fn converting(crawl: &Crawl) -> Option<Converts> {
+    let settings = &crawl.settings;
+    Converts::new(settings.pages.clone(), settings.config.convert.clone(), crawl.converter.clone())
 }
 
 /// Archives the requisites of the round's pages; none if no rule asks for it. What it makes goes to the recorder.

@@ -120,7 +120,7 @@ impl Outcomes {
                     Failure::Encoding => &mut self.failed_encoding,
                     Failure::Redirect => &mut self.failed_redirect,
                     // A page is rendered after it was delivered.
-                    Failure::Render => unreachable!("the fetcher renders nothing"),
+                    Failure::Render => unreachable!("the fetcher renders and converts nothing"),
                     Failure::Status(_) => &mut self.failed_status,
                 },
                 Outcome::RobotsDenied => &mut self.robots_denied,

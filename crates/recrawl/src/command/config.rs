@@ -6,7 +6,7 @@ use crate::notifier;
 use crate::tokens::tokens_of;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::parts::notify::warning;
-use recrawl_crawl::parts::render;
+use recrawl_crawl::parts::{convert, render};
 use recrawl_crawl::settings::{Settings, formula_file};
 use recrawl_crawl::vault;
 use recrawl_formula::Formula;
@@ -28,6 +28,7 @@ pub fn run(command: &ConfigCommand) -> Result<(), Failure> {
             tokens_of(&settings)?;
             notifier::check(&settings)?;
             render::renderer(&settings.pages, &settings.config)?;
+            convert::check_programs(&settings.pages)?;
             promises::check(&settings)?;
             vault::check(&settings)?;
             let formula = formula_file::in_force(&settings)?;

@@ -179,7 +179,7 @@ fn at(text: &Text) -> String {
 fn head(url: &CanonicalUrl, tested: &Tested, whole: &str, left: &PageContent) -> Result<(), Failure> {
     print_labelled(format!("url         {url}"))?;
     print_labelled(format!("rule        {}", tested.words))?;
-    let Lists { include, ignore, ignore_text, is_rendered: _ } = &tested.lists;
+    let Lists { include, ignore, ignore_text, .. } = &tested.lists;
     for (name, list) in [("include", include), ("ignore", ignore), ("ignore_text", ignore_text)] {
         if !list.is_empty() {
             print_labelled(format!("{name:<10}  {}", list.join(" | ")))?;

@@ -1,6 +1,7 @@
 //! A look at pages that no crawl has fetched: one round of a crawl in a folder of its own, by all rules of a crawl.
 
 use crate::action::waiting;
+use crate::converter::Commands;
 use crate::texts::{ArchivedPage, extracted};
 use recrawl_archive::answer::Answer;
 use recrawl_crawl::admission::blocks::Blocks;
@@ -46,7 +47,8 @@ pub fn look(settings: &Settings, urls: &[CanonicalUrl]) -> Result<Seen, Failure>
         let count = absolute(settings.data_dir.join(first_look::FILE))?;
         symlink(count, there.data_dir.join(first_look::FILE))?;
     }
-    let mut crawl = Crawl::open(there, urls, 0, Process::quiet()?)?;
+    let process = Process { converter: Arc::new(Commands), ..Process::quiet()? };
+    let mut crawl = Crawl::open(there, urls, 0, process)?;
     // Delays and robots.txt go on where the crawl left them.
     for (url, state) in urls.iter().zip(hosts) {
         state.map_or(Ok(()), |state| crawl.tables.store(&Origin::of(url), &state))?;

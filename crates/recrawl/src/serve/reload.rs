@@ -8,6 +8,7 @@ use recrawl_console::Running;
 use recrawl_crawl::config::{Config, Log, Serve};
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::parts::convert;
 use recrawl_crawl::settings::Settings;
 use recrawl_terminal::logging;
 use std::sync::atomic::Ordering::Release;
@@ -65,6 +66,7 @@ fn put_in_force(
     settings.scope.read_opt_out().map_err(Failure::Usage)?;
     recrawl_crawl::contact_check::check_known(&settings, &crawl.repository.current())?;
     notifier::check(&settings)?;
+    convert::check_programs(&settings.pages)?;
     let tokens = tokens_of(&settings)?;
     crawl.pings.set_min_trust(settings.config.hints.min_trust.0);
     let has_other_requests = settings.fetch != old.fetch;

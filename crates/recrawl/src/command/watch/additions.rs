@@ -94,7 +94,8 @@ impl Additions<'_> {
 /// A rule as a table; what it leaves at its default is not written.
 fn rule(rule: &PagesTable) -> String {
     // All keys by name: a new one must be written here too.
-    let PagesTable { matches, include, ignore, ignore_text, render, requisites, every, importance } = rule;
+    let PagesTable { matches, include, ignore, ignore_text, render, convert, requisites, every, importance } =
+        rule;
     let mut text = format!("[[pages]]\nmatch = {}\n", quoted(matches));
     if let Some(every) = every {
         let _ = writeln!(text, "every = {}", quoted(&every.to_string()));
@@ -102,7 +103,9 @@ fn rule(rule: &PagesTable) -> String {
     if let Some(importance) = importance {
         let _ = writeln!(text, "importance = {importance}");
     }
-    for (key, list) in [("include", include), ("ignore", ignore), ("ignore_text", ignore_text)] {
+    let lists =
+        [("include", include), ("ignore", ignore), ("ignore_text", ignore_text), ("convert", convert)];
+    for (key, list) in lists {
         if !list.is_empty() {
             let _ = writeln!(text, "{key} = {}", toml::Value::from(list.clone()));
         }
