@@ -153,7 +153,8 @@ fn what_cannot_be_converted_has_failed_and_is_not_gone() {
 #[test]
 fn a_command_knows_its_page_and_has_its_limits() {
     let site = Site::new();
-    let script = "echo $RECRAWL_URL $RECRAWL_TYPE; ulimit -v; cat | wc -c; cat /dev/stdin | wc -c; printf '\\377'";
+    let script =
+        "echo $RECRAWL_URL $RECRAWL_TYPE; ulimit -v; cat | wc -c; cat /dev/stdin | wc -c; printf '\\377'";
     let command = serde_json::to_string(&["sh", "-c", script]).unwrap();
     site.convert(&command, "[convert]\nmemory = \"64 MiB\"\n");
     site.cycle();
