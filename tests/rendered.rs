@@ -104,6 +104,43 @@ fn pages_made_by_script_are_seen_their_links_followed_and_their_changes_found() 
     assert_eq!(found(&world), before);
 }
 
+/// Requests of the pages' scripts.
+fn of_scripts(world: &World) -> usize {
+    world.server.log(0).unwrap().iter().filter(|access| access.path.ends_with("as=data")).count()
+}
+
+#[test]
+fn what_a_browser_loads_is_archived_with_its_page_and_asked_for_no_second_time() {
+    let world = World::new(scripted(12, 1), &format!("{CYCLE}{ALWAYS}requisites = true\n{PATIENT}"));
+    let plain = World::new(scripted(12, 1), &format!("{CYCLE}{ALWAYS}{PATIENT}"));
+    for world in [&world, &plain] {
+        (0..3).for_each(|_| drop(world.next_cycle()));
+    }
+    assert_eq!(of_scripts(&world), of_scripts(&plain));
+    let counts = |world: &World| found(world).into_values().collect::<Vec<_>>();
+    assert_eq!(counts(&world), counts(&plain));
+    assert!(world.pages().keys().all(|url| !url.contains("as=data")), "requisites are no pages");
+    let captured = |world: &World| {
+        let index = succeeds(world.run(&["export", "cdxj", "--out", "-"]));
+        index.lines().filter(|line| line.contains("as=data")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let bodies = captured(&world).iter().filter(|line| !line.contains("warc/revisit")).count();
+    assert!(bodies > 10 && captured(&plain).is_empty(), "{bodies}");
+    // A package of all pages has what their scripts asked for.
+    let wacz = world.folder.path().join("all.wacz");
+    succeeds(world.run(&["export", "wacz", "--out", wacz.to_str().unwrap()]));
+    let mut package = zip::ZipArchive::new(fs::File::open(&wacz).unwrap()).unwrap();
+    let mut copied = String::new();
+    for index in 0..package.len() {
+        let entry = package.by_index(index).unwrap();
+        if entry.name().ends_with(".gz") {
+            flate2::read::MultiGzDecoder::new(entry).read_to_string(&mut copied).unwrap();
+        }
+    }
+    assert!(copied.matches("as=data\r\n").count() > 5);
+    world.is_sound();
+}
+
 #[test]
 fn a_watch_with_a_browser_sees_what_scripts_make_and_writes_such_a_rule() {
     let world = World::new(scripted(5, 1), PATIENT);

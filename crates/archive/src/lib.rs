@@ -11,20 +11,22 @@
 //! up.
 //!
 //! Page workers build and compress records ([`Record::compress`]); [`Archive`] only appends them in
-//! order. [`opener`] knows where the archive is. A position in a page's record stays valid. Old files are removed whole
-//! ([`cap`]) or thinned, with an index of what moved ([`thin`]), and a record that is taken down is overwritten in place ([`takedown`]).
+//! order. [`opener`] knows where the archive is. A position in a page's record stays valid. Old files are cut to
+//! newest versions (`newest`) or thinned ([`thin`]), with an index of what moved, or removed whole ([`cap`]), and a record that is taken down is overwritten in place ([`takedown`]).
 
 pub mod answer;
 pub mod cap;
 mod files;
 pub mod months;
 mod moved;
+mod newest;
 pub mod opener;
 mod overwrite;
 mod reader;
 mod record;
 pub mod records;
 pub mod recovery;
+mod rewrite;
 mod spelling;
 pub mod surt;
 pub mod takedown;
@@ -35,9 +37,11 @@ mod writer;
 
 pub use files::{WarcFiles, is_thinned, name_now};
 pub use moved::place;
+pub use newest::CutFiles;
 pub use reader::ArchiveReader;
 pub use record::{BODY_BEFORE, Capture, Compressor, Head, HttpVersion, ROUND, Record, Truncation, rendered};
 pub use recovery::{ArchiveMark, Recovery, recover};
+pub use rewrite::tidy;
 pub use spelling::{LAST_SECOND, timestamp};
 pub use warcinfo::Provenance;
 pub use writer::{Archive, ArchiveEnd};

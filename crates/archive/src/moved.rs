@@ -6,7 +6,7 @@
 
 use super::files::is_thinned;
 use super::overwrite::stored;
-use super::records::{cut_head, field};
+use super::records::{Stored, cut_head, field};
 use super::spelling::{in_file, record_id, timestamp};
 use recrawl_repository::storage::{ReadFile, Storage};
 use recrawl_types::ArchivePosition;
@@ -35,6 +35,16 @@ pub(crate) enum Entry {
     Kept(u64),
     /// It was dropped; the body before it.
     Dropped(Option<ArchivePosition>),
+}
+
+impl Entry {
+    fn new(at: u64, file: u64) -> Entry {
+        match u32::try_from(file) {
+            Ok(0) => Entry::Kept(at),
+            Ok(file) => Entry::Dropped(Some(ArchivePosition { file, offset: at })),
+            Err(_) => Entry::Dropped(None),
+        }
+    }
 }
 
 /// Bytes of the index of so many records.
@@ -105,15 +115,42 @@ impl MovedIndex {
                 std::cmp::Ordering::Less => low = middle + 1,
                 std::cmp::Ordering::Greater => high = middle,
                 std::cmp::Ordering::Equal => {
-                    return Ok(Some(match u32::try_from(file) {
-                        Ok(0) => Entry::Kept(at),
-                        Ok(file) => Entry::Dropped(Some(ArchivePosition { file, offset: at })),
-                        Err(_) => Entry::Dropped(None),
-                    }));
+                    return Ok(Some(Entry::new(at, file)));
                 }
             }
         }
         Ok(None)
+    }
+
+    /// All entries, by the offsets before.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn all(&self) -> io::Result<Vec<(u64, Entry)>> {
+        (0..self.entries)
+            .map(|index| self.entry(index).map(|[before, at, file]| (before, Entry::new(at, file))))
+            .collect()
+    }
+
+    /// The file from the record that began at this byte on. It is the one of this index, whatever has its name by now.
+    ///
+    /// # Errors
+    /// As [`place`].
+    pub fn opened_at(self, offset: u64) -> io::Result<Stored> {
+        let at = self.place(offset)?;
+        Stored::over(self.file, at)
+    }
+
+    /// The byte at which the record of a position begins now.
+    fn place(&self, offset: u64) -> io::Result<u64> {
+        match self.find(offset)? {
+            Some(Entry::Kept(at)) => Ok(at),
+            Some(Entry::Dropped(_)) => Err(io::Error::new(
+                ErrorKind::NotFound,
+                "the record was dropped, to make room in the archive",
+            )),
+            None => Err(io::Error::new(ErrorKind::InvalidData, "no record began there")),
+        }
     }
 
     fn entry(&self, index: u64) -> io::Result<[u64; 3]> {
@@ -134,13 +171,7 @@ pub fn place(storage: &dyn Storage, name: &str, offset: u64) -> io::Result<u64> 
     if !is_thinned(name) {
         return Ok(offset);
     }
-    match MovedIndex::open(storage, name)?.find(offset)? {
-        Some(Entry::Kept(at)) => Ok(at),
-        Some(Entry::Dropped(_)) => {
-            Err(io::Error::new(ErrorKind::NotFound, "the record was dropped (storage.keep_versions)"))
-        }
-        None => Err(io::Error::new(ErrorKind::InvalidData, "no record began there")),
-    }
+    MovedIndex::open(storage, name)?.place(offset)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! An archive to read from, in any storage.
 
 use super::files::{WarcFiles, is_thinned, thinned_name};
-use super::moved::{Entry, MovedIndex, place};
+use super::moved::{Entry, MovedIndex};
 use super::records::{Records, Stored};
 use recrawl_repository::storage::Storage;
 use recrawl_types::ArchivePosition;
@@ -37,7 +37,10 @@ impl ArchiveReader {
     /// As [`WarcFiles::name`]; when the file cannot be opened.
     pub(crate) fn from(&self, number: u32, offset: u64) -> io::Result<Stored> {
         let name = self.files.name(number)?;
-        let open = |name: &str| Stored::open(&*self.storage, name, place(&*self.storage, name, offset)?);
+        let open = |name: &str| match is_thinned(name) {
+            true => MovedIndex::open(&*self.storage, name)?.opened_at(offset),
+            false => Stored::open(&*self.storage, name, offset),
+        };
         match open(name) {
             // It may have been thinned since.
             Err(e) if e.kind() == io::ErrorKind::NotFound && !is_thinned(name) => open(&thinned_name(name)),

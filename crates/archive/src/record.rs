@@ -77,7 +77,7 @@ impl Capture {
 /// permits extension fields (§4), and forbids `WARC-Refers-To` in a `response` (§5.11).
 pub const BODY_BEFORE: &str = "X-Recrawl-Body-Before";
 
-/// Field with the number of the round that fetched a response, for crawls that notify of changes.
+/// Field with the number of the round that fetched a response, for crawls that notify of changes or archive requisites.
 pub const ROUND: &str = "X-Recrawl-Round";
 
 /// Bytes of an HTTP response's head that are written: readers find its end, with the fields of the record before it.

@@ -323,7 +323,10 @@ pub struct Stored {
 
 impl Stored {
     pub(crate) fn open(storage: &dyn Storage, name: &str, at: u64) -> io::Result<Stored> {
-        let file = storage.open(name)?;
+        Stored::over(storage.open(name)?, at)
+    }
+
+    pub(crate) fn over(file: Box<dyn ReadFile>, at: u64) -> io::Result<Stored> {
         Ok(Stored { length: file.length()?, file, at })
     }
 }

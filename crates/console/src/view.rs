@@ -42,7 +42,7 @@ pub use query::{
     HostList, HostQuery, HostRow, HostSort, MAX_CURSOR_BYTES, MAX_ROWS, MAX_VERSION_ROWS, OnePage, PageList,
     PageQuery,
 };
-pub use recent::{Answers, Meters, Recent, RecentPoint, Rendering};
+pub use recent::{Answers, Meters, Recent, RecentPoint, Rendering, RequisiteMeters};
 pub use refusal::Refusal;
 pub use search::{MAX_RESULTS, SearchList, SearchQuery, SearchResult, SearchSort, SnippetPart};
 pub use status::{

@@ -6,6 +6,7 @@
 use crate::admission::pattern::Pattern;
 use crate::failure::Failure;
 use recrawl_repository::{OriginTable, SledTables};
+use recrawl_types::UrlRules;
 use serde::Serialize;
 
 /// A part.
@@ -34,6 +35,8 @@ pub struct Takedown<'t> {
     pub tables: &'t SledTables,
     /// The pages.
     pub meant: &'t Pattern,
+    /// How URLs of pages are read.
+    pub rules: &'t UrlRules,
     /// Is nothing to be removed?
     pub only_count: bool,
 }

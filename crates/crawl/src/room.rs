@@ -6,17 +6,22 @@
 use crate::crawl::Crawl;
 use crate::failure::Failure;
 use crate::stored::{keep, kept};
-use recrawl_archive::cap;
 use recrawl_archive::months::{Month, months};
 use recrawl_archive::thin::{Dropped, Thinning, begin_of_month};
-use recrawl_repository::Generation;
+use recrawl_archive::{CutFiles, cap, tidy};
 use recrawl_repository::storage::Storage;
+use recrawl_repository::{Generation, SledTables};
 use recrawl_types::{ArchivePosition, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 /// Setting of the tables: the number of the last file that was thinned. Without it, all files are looked at again.
 const THINNED: &str = "archive_thinned";
+/// The same of the last file that was cut to its newest versions.
+const CUT: &str = "archive_cut";
+/// Where all newest versions together are too large, a part of the limit stays free, so that not each round looks at all
+/// files again.
+const SLACK: u64 = 16;
 
 /// The time before which a version is older than `age`, in milliseconds since 1970: the begin of a month, since whole months
 /// are thinned.
@@ -24,9 +29,10 @@ fn until(age: Span, now: u64) -> u64 {
     begin_of_month(now.saturating_sub(age.0.as_millis().try_into().unwrap_or(u64::MAX)))
 }
 
-/// The positions in some WARC files that pages' records name.
+/// The positions in some WARC files that pages' records name, and the rows of requisites.
 fn named(
     generation: &Generation,
+    tables: Option<&SledTables>,
     files: &BTreeSet<u32>,
     go_on: &dyn Fn() -> io::Result<()>,
 ) -> io::Result<BTreeSet<ArchivePosition>> {
@@ -35,6 +41,9 @@ fn named(
         go_on()?;
         let position = record.visited.and_then(|visited| visited.content.archive);
         named.extend(position.filter(|position| files.contains(&position.file)));
+    }
+    for row in tables.into_iter().flat_map(SledTables::requisites) {
+        named.extend(Some(row?.1.archive).filter(|position| files.contains(&position.file)));
     }
     Ok(named)
 }
@@ -71,6 +80,19 @@ impl Crawl {
     }
 
     fn thinned(&self, age: Span) -> Result<Dropped, Failure> {
+        let (now, after) = ((self.clock)(), kept(&self.tables, THINNED)?.unwrap_or(0));
+        self.thinning(|thinning| {
+            // The rest goes behind further rounds.
+            let Some(batch) = thinning.next(after, until(age, now))? else { return Ok(Dropped::default()) };
+            let dropped = thinning.drop_from(&batch, now, false)?;
+            // After the files: if this is lost, they are looked at again, and nothing is found.
+            keep(&self.tables, THINNED, &batch.end())?;
+            Ok(dropped)
+        })
+    }
+
+    /// Runs this on the archive, without what an interruption left there.
+    fn thinning<T>(&self, run: impl FnOnce(&Thinning<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
         let go_on = || {
             self.live.moved();
             let is_stopped = self.shutdown.requested();
@@ -81,34 +103,49 @@ impl Crawl {
             }
         };
         let generation = self.repository.current();
-        let named = |files: &BTreeSet<u32>| named(&generation, files, &go_on);
-        let thinning = Thinning { storage: &*self.warc, named: &named, go_on: &go_on };
-        let now = (self.clock)();
-        let (mut after, mut dropped) = (kept(&self.tables, THINNED)?.unwrap_or(0), Dropped::default());
-        thinning.tidy()?;
-        // The rest goes behind further rounds.
-        if let Some(batch) = thinning.next(after, until(age, now))? {
-            dropped.add(thinning.drop_from(&batch, now, false)?);
-            after = batch.end();
-            // After the files: if this is lost, they are looked at again, and nothing is found.
-            keep(&self.tables, THINNED, &after)?;
-        }
-        Ok(dropped)
+        let named = |files: &BTreeSet<u32>| named(&generation, Some(&self.tables), files, &go_on);
+        tidy(&*self.warc)?;
+        run(&Thinning { storage: &*self.warc, named: &named, go_on: &go_on })
     }
 
-    /// Removes the oldest WARC files beyond `storage.archive_max`.
+    /// Keeps the archive within `storage.archive_max`: old versions go first, then the oldest files.
     fn cap_archive(&self) {
         let max = self.settings.config.storage.archive_max.0;
-        if max == 0 {
-            return;
+        match self.capped(max) {
+            Ok(()) => {}
+            Err(_) if self.shutdown.requested() => {}
+            Err(error) => tracing::warn!("cannot keep the archive within storage.archive_max: {error}"),
         }
-        match cap::keep_within(&*self.warc, max) {
-            Ok(removed) if removed.files == 0 => {}
-            Ok(cap::Files { files, bytes }) => {
-                tracing::info!(files, bytes, "removed the oldest WARC files (storage.archive_max)");
+    }
+
+    fn capped(&self, max: u64) -> Result<(), Failure> {
+        if max == 0 || cap::taken(&*self.warc)?.bytes <= max {
+            return Ok(());
+        }
+        let (now, after) = ((self.clock)(), kept(&self.tables, CUT)?.unwrap_or(0));
+        let CutFiles { dropped, end } =
+            self.thinning(|thinning| Ok(thinning.cut_to_newest(max, after, now)?))?;
+        keep(&self.tables, CUT, &end)?;
+        if dropped.records > 0 {
+            let (versions, bytes) = (dropped.versions, dropped.freed());
+            tracing::info!(
+                versions,
+                bytes,
+                "removed versions that are not their page's newest (storage.archive_max)"
+            );
+        }
+        if cap::taken(&*self.warc)?.bytes > max {
+            let cap::Files { files, bytes } = cap::keep_within(&*self.warc, max - max / SLACK)?;
+            if files > 0 {
+                tracing::warn!(
+                    files,
+                    bytes,
+                    "removed the oldest WARC files, with newest versions of pages, which take more than \
+                     storage.archive_max"
+                );
             }
-            Err(error) => tracing::warn!("cannot remove WARC files beyond storage.archive_max: {error}"),
         }
+        Ok(())
     }
 }
 
@@ -128,7 +165,7 @@ impl Room {
     /// When it cannot be read.
     pub fn read(archive: &dyn Storage, generation: &Generation, age: Span, now: u64) -> io::Result<Room> {
         let go_on = || Ok(());
-        let named = |files: &BTreeSet<u32>| named(generation, files, &go_on);
+        let named = |files: &BTreeSet<u32>| named(generation, None, files, &go_on);
         let thinning = Thinning { storage: archive, named: &named, go_on: &go_on };
         let (mut after, mut would_go) = (0, Dropped::default());
         while let Some(batch) = thinning.next(after, until(age, now))? {

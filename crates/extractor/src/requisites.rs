@@ -24,6 +24,11 @@ use scraper::Html;
 use scraper::node::{Element, Node};
 use std::collections::HashSet;
 
+/// Where scripts that load images late look for their address: the `src` is a placeholder until then.
+pub(crate) const LAZY_SRC: &str = "data-src";
+/// The same of a list of candidates.
+pub(crate) const LAZY_SRCSET: &str = "data-srcset";
+
 /// The part that a requisite plays. Where a limit leaves some out, the first ones of this list matter most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RequisiteKind {
@@ -177,12 +182,14 @@ impl<'r> FoundRequisites<'r> {
             }
             "script" => self.attribute(RequisiteKind::Script, element, "src"),
             "img" => {
-                self.attribute(RequisiteKind::Image, element, "src");
-                self.srcset(element.attr("srcset"));
+                for name in ["src", LAZY_SRC] {
+                    self.attribute(RequisiteKind::Image, element, name);
+                }
+                self.srcsets(element);
             }
             // Of a picture, or of sound or video.
             "source" => {
-                self.srcset(element.attr("srcset"));
+                self.srcsets(element);
                 self.attribute(RequisiteKind::Media, element, "src");
             }
             "input" if element.attr("type").is_some_and(|kind| kind.eq_ignore_ascii_case("image")) => {
@@ -193,7 +200,11 @@ impl<'r> FoundRequisites<'r> {
                 self.attribute(RequisiteKind::Media, element, "src");
             }
             "audio" | "track" => self.attribute(RequisiteKind::Media, element, "src"),
-            "iframe" | "frame" => self.attribute(RequisiteKind::Frame, element, "src"),
+            "iframe" | "frame" => {
+                for name in ["src", LAZY_SRC] {
+                    self.attribute(RequisiteKind::Frame, element, name);
+                }
+            }
             "embed" => self.attribute(RequisiteKind::Media, element, "src"),
             "object" => self.attribute(RequisiteKind::Media, element, "data"),
             "body" | "table" | "tbody" | "thead" | "tfoot" | "tr" | "td" | "th" => {
@@ -210,6 +221,12 @@ impl<'r> FoundRequisites<'r> {
     fn attribute(&mut self, kind: RequisiteKind, element: &Element, name: &str) {
         if let Some(reference) = element.attr(name) {
             self.add(kind, reference);
+        }
+    }
+
+    fn srcsets(&mut self, element: &Element) {
+        for name in ["srcset", LAZY_SRCSET] {
+            self.srcset(element.attr(name));
         }
     }
 

@@ -19,7 +19,9 @@ pub use page::{
 };
 pub use requisites::ArchivedRequisites;
 pub use unified::unified;
-pub use versions::{Places, Version, Versions, extracted, inert_body, page_fields, read, text_of, written};
+pub use versions::{
+    Place, Places, Version, Versions, extracted, inert_body, page_fields, read, text_of, written,
+};
 
 use difference::Difference;
 use recrawl_archive::{ArchiveReader, opener};
@@ -58,7 +60,7 @@ fn missing(none: &'static str, why: impl Into<String>) -> Missing {
 
 /// Is the page not taken down? Its data may still wait to be removed.
 fn is_given_out(url: &CanonicalUrl, settings: &Settings) -> Result<(), Missing> {
-    match settings.scope.taken_down().iter().find(|pattern| pattern.matches(url)) {
+    match settings.scope.taken_down().iter().find(|pattern| pattern.matches_requisite(url, &settings.rules)) {
         None => Ok(()),
         Some(pattern) => Err(missing(
             "taken_down",

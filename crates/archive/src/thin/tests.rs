@@ -10,24 +10,24 @@ use recrawl_repository::storage::{Fault, FaultyStorage, MemoryStorage, Survivors
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-const DAY: u64 = 86_400_000;
+pub(crate) const DAY: u64 = 86_400_000;
 /// 2026-01-01.
-const START: u64 = 1_767_225_600_000;
+pub(crate) const START: u64 = 1_767_225_600_000;
 
 /// A version of a page.
 #[derive(Clone, Debug)]
-struct Version {
-    at: ArchivePosition,
+pub(crate) struct Version {
+    pub at: ArchivePosition,
     time: u64,
-    body: String,
+    pub body: String,
     /// The files of the visits that found it again.
     revisits: Vec<u32>,
 }
 
 /// A crawl of some pages, once a day, in files of some records each: their names have no times that matter.
-struct Crawled {
-    files: BTreeMap<String, Vec<u8>>,
-    pages: BTreeMap<String, Vec<Version>>,
+pub(crate) struct Crawled {
+    pub files: BTreeMap<String, Vec<u8>>,
+    pub pages: BTreeMap<String, Vec<Version>>,
 }
 
 /// Pseudo-random numbers below `end`.
@@ -40,7 +40,7 @@ fn url(page: u64) -> String {
     format!("http://a.example/{page}")
 }
 
-fn crawled(seed: u64, days: u64) -> Crawled {
+pub(crate) fn crawled(seed: u64, days: u64) -> Crawled {
     let (storage, mut state) = (Arc::new(MemoryStorage::new()), seed);
     let mut pages = BTreeMap::<String, Vec<Version>>::new();
     let mut compressor = Compressor::new();
@@ -104,7 +104,7 @@ fn thin(storage: &dyn Storage, crawled: &Crawled, until: u64, only_count: bool) 
     };
     let thinning = Thinning { storage, named: &named, go_on: &|| Ok(()) };
     if !only_count {
-        thinning.tidy()?;
+        crate::tidy(storage)?;
     }
     let (mut dropped, mut after) = (Dropped::default(), 0);
     while let Some(batch) = thinning.next(after, until)? {
@@ -251,6 +251,67 @@ fn a_damaged_file_stays_as_it_is() {
     let dropped = thin(&storage, &crawled, START + 90 * DAY, false).unwrap();
     assert!(dropped.versions > 0);
     assert_eq!(storage.image().get(&name), Some(&damaged));
+}
+
+/// It is as if it were not due: what its revisits refer to stays, and it holds up nothing.
+#[test]
+fn a_file_that_cannot_be_read_keeps_what_it_refers_to_and_the_rest_is_thinned() {
+    let crawled = crawled(11, 90);
+    let until = START + 90 * DAY;
+    let done = MemoryStorage::with_files(crawled.files.clone());
+    let all = thin(&done, &crawled, until, false).unwrap();
+    let (mut reads, mut left, mut errors) = (0, 0, 0);
+    for read in 1.. {
+        let folder = FaultyStorage::with_files(crawled.files.clone());
+        folder.set_fault(Fault::FailRead(read));
+        match thin(&folder, &crawled, until, false) {
+            Ok(dropped) if dropped == all && read > 200 => break,
+            Ok(dropped) => {
+                left += u32::from(dropped.versions < all.versions);
+                assert!(dropped.versions > 0, "read {read}");
+            }
+            // While it is written anew. It was read a moment before.
+            Err(_) => errors += 1,
+        }
+        reads += 1;
+        folder.set_fault(Fault::None);
+        let archive = ArchiveReader::open(Arc::new(folder.after_power_cut(Survivors::All))).unwrap();
+        for version in crawled.pages.values().filter_map(|versions| versions.last()) {
+            assert_eq!(Answer::read(&archive, version.at, 1 << 20).unwrap().body, version.body.as_bytes());
+        }
+    }
+    assert!(reads >= 200 && left > 10 && errors < reads / 2, "{left} and {errors} of {reads}");
+
+    // The same of a file that is damaged for good: each of its revisits has its body.
+    for damaged in crawled.files.keys() {
+        let mut files = crawled.files.clone();
+        let bytes = files.get_mut(damaged).unwrap();
+        let end = bytes.len();
+        bytes[end - 40..].fill(0xff);
+        let storage = Arc::new(MemoryStorage::with_files(files));
+        thin(&*storage, &crawled, until, false).unwrap();
+        let mut bodies = BTreeSet::new();
+        let mut revisits = BTreeSet::new();
+        for (_, name) in ArchiveReader::open(storage.clone()).unwrap().files.iter() {
+            let mut records = Records::of(&*storage, name, 0).unwrap();
+            while let Ok(Some(found)) = records.next_record() {
+                let of =
+                    |url, date| (found.field(url).map(str::to_owned), found.field(date).map(str::to_owned));
+                match found.kind() {
+                    Some("response") => drop(bodies.insert(of("WARC-Target-URI", "WARC-Date"))),
+                    Some("revisit") if name == damaged => {
+                        revisits.insert(of("WARC-Refers-To-Target-URI", "WARC-Refers-To-Date"));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        // Of a month before, its version may have gone.
+        let month = |of: &(Option<String>, Option<String>)| of.1.as_ref().unwrap()[..7].to_owned();
+        let newest = revisits.iter().map(month).max();
+        let lost: Vec<_> = revisits.difference(&bodies).filter(|of| Some(month(of)) == newest).collect();
+        assert!(lost.is_empty(), "{damaged}: {lost:?}");
+    }
 }
 
 #[test]

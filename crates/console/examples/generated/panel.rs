@@ -227,6 +227,18 @@ pub const PANELS: &[Panel] = &[
         ],
     ),
     curves(
+        "Requisites",
+        "Requisites of pages per second, by outcome. Only with a rule that asks for them.",
+        Unit::PerSecond,
+        &[("rate(recrawl_requisites_total{}[$__rate_interval])", "{{outcome}}")],
+    ),
+    curves(
+        "Requisite bytes",
+        "Bytes of the bodies of requisites per second. Only with a rule that asks for them.",
+        Unit::BytesPerSecond,
+        &[("rate(recrawl_requisite_bytes_total{}[$__rate_interval])", "bytes")],
+    ),
+    curves(
         "Nothing fetched",
         "Hosts of seeds of which no page can be fetched, and cycles in a row that fetched no page.",
         Unit::Number,

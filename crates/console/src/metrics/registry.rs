@@ -8,7 +8,7 @@
 use super::Reading;
 use crate::view::{
     CopyFigures, Counts, CycleDone, CycleNow, FocusFigures, Freshness, HealthLevel, Loop, LoopStep,
-    Rendering, State, TargetFigures, VaultFigures, Watch,
+    Rendering, RequisiteMeters, State, TargetFigures, VaultFigures, Watch,
 };
 
 /// A metric.
@@ -332,6 +332,31 @@ pub const METRICS: &[Metric] = &[
         help: "Browsers started: each round starts one, and so does a crash.",
         read: Read::One(|r| r.meters.rendering.as_ref().map(|of| count(of.starts))),
     },
+    each(
+        "recrawl_requisites_total",
+        MetricKind::Counter,
+        "Requisites of pages: requested, archived, as before, refused, failed, left out.",
+        "outcome",
+        |r| {
+            let counts = |of: &RequisiteMeters| {
+                vec![
+                    ("requested", of.requested),
+                    ("archived", of.archived),
+                    ("same", of.same),
+                    ("refused", of.refused),
+                    ("failed", of.failed),
+                    ("left_out", of.left_out),
+                ]
+            };
+            by_name(r.meters.requisites.as_ref().map(counts))
+        },
+    ),
+    Metric {
+        name: "recrawl_requisite_bytes_total",
+        kind: MetricKind::Counter,
+        help: "Bytes of the bodies of requisites that came.",
+        read: Read::One(|r| r.meters.requisites.as_ref().map(|of| count(of.bytes))),
+    },
     gauge("recrawl_learner_running", "1 while a formula is learned, else 0.", |r| {
         improve_loop(r).map(|stands| truth(stands.learner.running_since.is_some()))
     }),
@@ -582,6 +607,9 @@ fn fresh<'a>(reading: &Reading<'a>) -> Option<&'a Freshness> {
 
 /// Counts of pages that are rendered, by their names; empty if none is.
 fn of_rendering(r: &Reading<'_>, counts: fn(&Rendering) -> Vec<(&'static str, u64)>) -> Vec<(String, f64)> {
-    let named = r.meters.rendering.as_ref().map(counts).unwrap_or_default();
-    named.into_iter().map(|(name, n)| (name.to_owned(), count(n))).collect()
+    by_name(r.meters.rendering.as_ref().map(counts))
+}
+
+fn by_name(counts: Option<Vec<(&'static str, u64)>>) -> Vec<(String, f64)> {
+    counts.unwrap_or_default().into_iter().map(|(name, n)| (name.to_owned(), count(n))).collect()
 }

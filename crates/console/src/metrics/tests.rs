@@ -91,7 +91,8 @@ fn what_has_no_value_is_left_out() {
         pings: None,
         ..status()
     };
-    let meters = Meters { open_files: None, loop_events: Vec::new(), rendering: None, ..meters() };
+    let meters =
+        Meters { open_files: None, loop_events: Vec::new(), rendering: None, requisites: None, ..meters() };
     let improve =
         Improve { mode: ImproveMode::Off, todo: None, watch: None, cycles: Vec::new(), stands: None };
     let traffic = Traffic::default();
@@ -113,6 +114,7 @@ fn what_has_no_value_is_left_out() {
         "recrawl_learner_running",
         "recrawl_render",
         "recrawl_browser",
+        "recrawl_requisite",
     ] {
         assert!(!text.contains(name), "{text}");
     }

@@ -211,6 +211,12 @@ pub fn meters() -> Meters {
         max_files: Some(1024),
         loop_events: LoopEventKind::ALL.map(|kind| (kind, 2)).into(),
         rendering: Some(Rendering { rendered: 9, failed: 1, seconds: 4.5, ..Rendering::default() }),
+        requisites: Some(RequisiteMeters {
+            requested: 8,
+            archived: 5,
+            bytes: 4096,
+            ..RequisiteMeters::default()
+        }),
     }
 }
 

@@ -83,6 +83,27 @@ pub struct Meters {
     pub loop_events: Vec<(LoopEventKind, u64)>,
     /// Pages rendered since the process started; none if no rule asks for it.
     pub rendering: Option<Rendering>,
+    /// Requisites of pages since the process started; none if no rule asks for any.
+    pub requisites: Option<RequisiteMeters>,
+}
+
+/// Counts of requisites.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RequisiteMeters {
+    /// Requests.
+    pub requested: u64,
+    /// Bodies and redirects that were archived.
+    pub archived: u64,
+    /// Answers that were as before.
+    pub same: u64,
+    /// Refused by a rule, or by the answer.
+    pub refused: u64,
+    /// Answered with an error, or not at all.
+    pub failed: u64,
+    /// Beyond a limit, or of a host in back-off.
+    pub left_out: u64,
+    /// Bytes of bodies.
+    pub bytes: u64,
 }
 
 /// Counts of pages that are rendered.

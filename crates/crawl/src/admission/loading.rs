@@ -10,20 +10,31 @@ use recrawl_fetcher::Response;
 use recrawl_fetcher::guard::is_public;
 use recrawl_types::CanonicalUrl;
 use recrawl_types::host::literal;
+use std::net::IpAddr;
+
+/// Was this URL answered from an address that only `fetch.allow_addresses` admits? Behind a proxy the address of a name is
+/// unknown.
+pub fn is_inside(url: &CanonicalUrl, address: Option<IpAddr>) -> bool {
+    address.or_else(|| literal(&url.host())).is_some_and(|address| !is_public(address))
+}
 
 /// The rules for what one page loads.
 pub struct LoadRules<'p> {
     page: &'p CanonicalUrl,
-    /// Did the page come from an address that only `fetch.allow_addresses` admits?
+    /// Is the page inside?
     is_inside: bool,
     scope: &'p Scope,
 }
 
 impl<'p> LoadRules<'p> {
-    /// Of a page with this response. Behind a proxy the address of a name is unknown.
+    /// Of a page with this response.
     pub fn new(page: &'p CanonicalUrl, response: &Response, scope: &'p Scope) -> LoadRules<'p> {
-        let address = response.peer.map(|peer| peer.ip()).or_else(|| literal(&page.host()));
-        LoadRules { page, is_inside: address.is_some_and(|address| !is_public(address)), scope }
+        LoadRules::answered_by(page, response.peer.map(|peer| peer.ip()), scope)
+    }
+
+    /// Of a page that this address answered.
+    pub fn answered_by(page: &'p CanonicalUrl, address: Option<IpAddr>, scope: &'p Scope) -> LoadRules<'p> {
+        LoadRules { page, is_inside: is_inside(page, address), scope }
     }
 
     /// Does the operator refuse this URL?
@@ -35,5 +46,35 @@ impl<'p> LoadRules<'p> {
     pub fn is_public_only(&self, url: &CanonicalUrl) -> bool {
         let host = url.host();
         !(self.is_inside && (host == self.page.host() || self.scope.admits_host(&host)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_types::UrlRules;
+
+    #[test]
+    fn only_a_page_from_inside_may_ask_inside_its_own_host_or_one_in_scope() {
+        let url = |text: &str| UrlRules::keep_all().canonicalize(text).unwrap();
+        let scope =
+            crate::config::Scope { hosts: vec!["wiki.test".into()], ..crate::config::Scope::default() };
+        let scope = Scope::new(&scope, &UrlRules::default()).unwrap();
+        let (inside, outside) = ("10.1.2.3".parse().ok(), "8.8.8.8".parse().ok());
+        let own = url("http://page.test/x.png");
+        assert!(is_inside(&own, inside) && !is_inside(&own, outside) && !is_inside(&own, None));
+        assert!(is_inside(&url("http://192.168.1.9/x.png"), None));
+        let page = url("http://page.test/");
+        for (address, asked, is_public_only) in [
+            (inside, "http://page.test/x.png", false),
+            (inside, "http://wiki.test/x.png", false),
+            (inside, "http://other.test/x.png", true),
+            (outside, "http://page.test/x.png", true),
+            (outside, "http://wiki.test/x.png", true),
+            (None, "http://page.test/x.png", true),
+        ] {
+            let rules = LoadRules::answered_by(&page, address, &scope);
+            assert_eq!(rules.is_public_only(&url(asked)), is_public_only, "{address:?} {asked}");
+        }
     }
 }

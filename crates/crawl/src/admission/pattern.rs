@@ -145,6 +145,14 @@ impl Pattern {
         }
     }
 
+    /// Does the pattern match this URL of a requisite? It has all its parameters, a page only those that the rules keep.
+    pub fn matches_requisite(&self, url: &CanonicalUrl, rules: &UrlRules) -> bool {
+        let is_page = |page: &CanonicalUrl| {
+            page.host() == url.host() && rules.canonicalize(&url.as_text()).is_ok_and(|ruled| ruled == *page)
+        };
+        self.matches(url) || matches!(self, Pattern::Page(page) if is_page(page))
+    }
+
     /// Does the pattern name this path of one page or prefix? `url` has no query.
     pub fn names_path(&self, url: &CanonicalUrl) -> bool {
         let without_query = |named: &CanonicalUrl| {

@@ -31,6 +31,8 @@ pub struct Scope {
     taken_down: Arc<[Pattern]>,
     /// Limits on the shapes of URLs.
     filters: Filters,
+    /// How URLs of pages are read.
+    rules: UrlRules,
 }
 
 /// Why a URL is out of scope.
@@ -85,6 +87,7 @@ impl Scope {
             opt_out: Arc::new(OptOut::read(&config.opt_out)?),
             taken_down: Arc::default(),
             filters: Filters::new(config),
+            rules: rules.clone(),
         })
     }
 
@@ -192,7 +195,7 @@ impl Scope {
         let host = url.host();
         self.opt_out.line(&host).is_some()
             || self.refuse_hosts.iter().any(|pattern| pattern.matches(&host))
-            || self.taken_down.iter().any(|pattern| pattern.matches(url))
+            || self.taken_down.iter().any(|pattern| pattern.matches_requisite(url, &self.rules))
     }
 
     /// The same for what a page asks for while it is rendered: an excluded URL may be one that acts, such as a logout.

@@ -32,7 +32,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Everything needed to parse a page.
 pub struct PageReader<'c> {
     pub cycle: Cycle,
-    /// The round, if its responses are to be told apart by it: notifications find theirs so.
+    /// The round, if its responses are to be told apart by it: notifications and requisites find theirs so.
     pub round: Option<Round>,
     /// URL normalization.
     pub rules: &'c UrlRules,

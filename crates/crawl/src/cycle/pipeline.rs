@@ -224,7 +224,8 @@ impl<'c> ReaderResources<'c> {
         };
         Ok(PageReader {
             cycle: facts.cycle,
-            round: Some(facts.round().round).filter(|_| !crawl.settings.notify.is_empty()),
+            round: Some(facts.round().round)
+                .filter(|_| !crawl.settings.notify.is_empty() || crawl.settings.pages.need_requisites()),
             rules: &crawl.settings.rules,
             scope: &crawl.settings.scope,
             change: &crawl.settings.change,
@@ -290,6 +291,7 @@ fn stages<'c>(
     let (read, reads) = crossbeam_channel::bounded::<Batch>(QUEUE / BATCH);
     let requisites = requisites_of(crawl, facts, read.clone())?;
     let counts = requisites.as_ref().map(Requisites::counts);
+    counts.iter().for_each(|counts| crawl.live.watch_requisites(counts.clone()));
     let stage = Stage::of_round(&crawl.fetcher, rendering(crawl)?, converting(crawl), requisites);
     Ok((Stages { pages, stage, read, reads }, counts))
 }
@@ -481,7 +483,7 @@ fn requisites_of<'c>(
         archive: crawl.warc.clone(),
         max_document: settings.max_archived_body(),
         clock: crawl.clock.clone(),
-        round: facts.round().round,
+        round: facts.round(),
     };
     // The queue is closed only if the recorder panicked, which ends the round.
     let sink = move |record| drop(read.send(vec![Ok(Recordable::Requisite(record))]));

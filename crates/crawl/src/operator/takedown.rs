@@ -37,7 +37,6 @@ use recrawl_types::{CanonicalUrl, HostState, HostTable, Known, PageRecord, Statu
 use recrawl_verifier::MergeReport;
 use serde::Serialize;
 use std::fmt;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Maximum number of takedown patterns: each link is compared with all of them.
@@ -100,9 +99,10 @@ impl Summary {
 pub(crate) fn remove_from(
     tables: &SledTables,
     meant: &Pattern,
+    rules: &UrlRules,
     only_count: bool,
 ) -> Result<InTables, Failure> {
-    let takedown = Takedown { tables, meant, only_count };
+    let takedown = Takedown { tables, meant, rules, only_count };
     let mut removed = InTables {
         hosts: takedown.rows(OriginTable::Hosts)?,
         asked: Control::forget(tables, &|url| meant.matches(url), only_count)?,
@@ -264,7 +264,7 @@ impl Stopped<'_> {
             ))));
         }
         let covered = covered()?;
-        let warc = overwrite(folder, meant, now, false)?;
+        let warc = overwrite(self.settings, meant, now, false)?;
         let visits =
             self.repository.remove_visits(&|url| meant.matches(url), false).map_err(Failure::work)?;
         let is_page = |url: &CanonicalUrl| meant.matches(url);
@@ -279,7 +279,7 @@ impl Stopped<'_> {
             empty(&mut self.repository, meant, *keep_crawling, now)?;
         }
         let tables = self.tables;
-        let in_tables = remove_from(&tables, meant, false)?;
+        let in_tables = remove_from(&tables, meant, &self.settings.rules, false)?;
         // Both name hosts and pages.
         CycleTotals::forget(&tables)?;
         CarriedPages::remove(&*self.storage, self.repository.current().number().next())?;
@@ -292,9 +292,9 @@ impl Stopped<'_> {
 }
 
 /// Overwrites the bodies in the archive, or only counts them.
-fn overwrite(data_dir: &Path, meant: &Pattern, now: u64, only_count: bool) -> Result<TakenDown, Failure> {
-    let archive = opener::open(data_dir)?;
-    Ok(take_down(&*archive, &|url| is_meant(meant, url), now, only_count)?)
+fn overwrite(settings: &Settings, meant: &Pattern, now: u64, only_count: bool) -> Result<TakenDown, Failure> {
+    let archive = opener::open(&settings.data_dir)?;
+    Ok(take_down(&*archive, &|url| is_meant(meant, url, &settings.rules), now, only_count)?)
 }
 
 /// Has a target of documents lines in a file?
@@ -303,8 +303,8 @@ fn is_file(address: &str) -> bool {
 }
 
 /// URLs in our WARC files are canonical.
-fn is_meant(meant: &Pattern, address: &str) -> bool {
-    UrlRules::keep_all().canonicalize(address).is_ok_and(|url| meant.matches(&url))
+fn is_meant(meant: &Pattern, address: &str, rules: &UrlRules) -> bool {
+    UrlRules::keep_all().canonicalize(address).is_ok_and(|url| meant.matches_requisite(&url, rules))
 }
 
 /// Blocks the pattern, or unblocks it. Returns whether that is a change.
@@ -389,7 +389,7 @@ mod tests {
         let state = HostState { detour_path: path(), vain_detours: 1, requests: 7, ..HostState::default() };
         HostTable::store(&tables, &origin, &state).unwrap();
         let left = |meant: Pattern, only_count| {
-            remove_from(&tables, &meant, only_count).unwrap();
+            remove_from(&tables, &meant, &UrlRules::default(), only_count).unwrap();
             let state = HostTable::load(&tables, &origin).unwrap().unwrap();
             (state.detour_path, state.vain_detours, state.requests)
         };
@@ -409,7 +409,7 @@ mod tests {
         assert_eq!(left(asked(), false), (None, 0, 7));
         HostTable::store(&tables, &origin, &state).unwrap();
         let left = |meant: Pattern| {
-            remove_from(&tables, &meant, false).unwrap();
+            remove_from(&tables, &meant, &UrlRules::default(), false).unwrap();
             HostTable::load(&tables, &origin).unwrap().unwrap().detour_path
         };
         assert_eq!(left(prefix("http://a.test:8080/ch")), None);

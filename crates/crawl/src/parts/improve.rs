@@ -19,6 +19,6 @@ use crate::part::{InTables, Takedown};
 /// # Errors
 /// When the tables cannot be read or written.
 pub fn forget(takedown: &Takedown<'_>, _removed: &mut InTables) -> Result<(), Failure> {
-    let Takedown { tables, meant, only_count } = takedown;
+    let Takedown { tables, meant, only_count, .. } = takedown;
     if *only_count { Ok(()) } else { panel::Panel::forget(tables, &|url| meant.matches(url)) }
 }

@@ -11,7 +11,7 @@ use crate::part::{InTables, Takedown};
 /// # Errors
 /// When the tables cannot be read or written.
 pub fn forget(takedown: &Takedown<'_>, removed: &mut InTables) -> Result<(), Failure> {
-    let Takedown { tables, meant, only_count } = takedown;
+    let Takedown { tables, meant, only_count, .. } = takedown;
     removed.noise_floors += tables.forget_sites(&|site| meant.touches_site(site), *only_count)?;
     Ok(())
 }

@@ -421,7 +421,7 @@ impl Pings {
 /// # Errors
 /// When the tables cannot be read or written.
 pub fn forget(takedown: &Takedown<'_>, removed: &mut InTables) -> Result<(), Failure> {
-    let Takedown { tables, meant, only_count } = takedown;
+    let Takedown { tables, meant, only_count, .. } = takedown;
     removed.asked += Pings::forget(tables, &|url| meant.matches(url), *only_count)?;
     removed.dates += takedown.rows(OriginTable::PingCounts)?;
     Ok(())

@@ -28,7 +28,7 @@ use recrawl_extractor::{Requisite, RequisiteKind};
 use recrawl_fetcher::{FetchResult, FetchedPage, Load, RequestOptions, Response, WallClock};
 use recrawl_repository::storage::Storage;
 use recrawl_repository::{RequisiteRow, SledTables};
-use recrawl_types::{CanonicalUrl, Failure as FetchFailure, Origin, Outcome, Round, Skip, UrlRules};
+use recrawl_types::{CanonicalUrl, DatedRound, Failure as FetchFailure, Origin, Outcome, Skip, UrlRules};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::AtomicUsize;
@@ -77,7 +77,7 @@ pub fn check(config: &Config) -> Result<(), String> {
 /// # Errors
 /// When the table cannot be read or written.
 pub fn forget(takedown: &Takedown<'_>, removed: &mut InTables) -> Result<(), Failure> {
-    let is_meant = |url: &CanonicalUrl| takedown.meant.matches(url);
+    let is_meant = |url: &CanonicalUrl| takedown.meant.matches_requisite(url, takedown.rules);
     removed.requisites += takedown.tables.forget_requisites(&is_meant, takedown.only_count)?;
     Ok(())
 }
@@ -107,7 +107,7 @@ pub struct RequisiteInputs<'c> {
     /// The time.
     pub clock: WallClock,
     /// The round.
-    pub round: Round,
+    pub round: DatedRound,
 }
 
 /// Which pages wait for requisites, for the fetcher.
@@ -140,7 +140,7 @@ pub struct Requisites<'c> {
     control: &'c Control,
     tables: &'c SledTables,
     table: RequisitesTable,
-    round: Round,
+    round: DatedRound,
     clock: WallClock,
     waiting: Arc<WaitingPages>,
     reader: Arc<RequisiteReader>,
@@ -210,7 +210,7 @@ impl<'c> Requisites<'c> {
             max_document,
             max_fresh,
             max_named,
-            round,
+            round: round.round,
         };
         Ok(Some(Requisites {
             scope,
@@ -323,19 +323,24 @@ impl<'c> Requisites<'c> {
         }
     }
 
-    /// Was it asked for in this round, or would a browser not ask again?
-    fn is_fresh(&self, row: &RequisiteRow) -> bool {
-        row.round == self.round || row.fresh_until > (self.clock)()
+    /// Is it not asked for? It was in this round, a browser would not ask again, or it failed not long ago.
+    fn rests(&self, row: &RequisiteRow) -> bool {
+        let is_fresh = row.round == self.round.round || row.fresh_until > (self.clock)();
+        is_fresh && row.is_archived() || !row.is_due(self.round.cycle)
     }
 
-    /// The row of a requisite whose body is present.
-    fn row(&self, url: &CanonicalUrl) -> Option<RequisiteRow> {
+    /// The row of a requisite; an empty one if there is none.
+    fn row(&self, url: &CanonicalUrl) -> RequisiteRow {
         let row = self.tables.requisite(url).unwrap_or_else(|e| {
             tracing::error!(%url, "asked for as if it were new: {e}");
             None
         });
-        // A body whose file was removed is archived again.
-        row.filter(|row| self.bodies.has(row.archive))
+        let row = row.unwrap_or_default();
+        match self.bodies.has(row.archive) {
+            true => row,
+            // A body whose file was removed is archived again.
+            false => RequisiteRow { failures: row.failures, failed_in: row.failed_in, ..Default::default() },
+        }
     }
 
     /// Archives what a browser loaded, unless this round has.
@@ -366,7 +371,7 @@ impl<'c> Requisites<'c> {
         let row = self.row(&requisite.url);
         let names_more = matches!(requisite.kind, RequisiteKind::Style | RequisiteKind::Frame);
         // Most are fresh, and need no place.
-        if !names_more && row.as_ref().is_some_and(|row| self.is_fresh(row)) {
+        if !names_more && self.rests(&row) {
             return Arc::default();
         }
         let is_public_only = rules.is_public_only(&requisite.url);
@@ -395,15 +400,15 @@ impl<'c> Requisites<'c> {
     async fn ask(
         &self,
         requisite: Requisite,
-        row: Option<RequisiteRow>,
+        row: RequisiteRow,
         manner: RequestOptions,
         load: &Load,
     ) -> Arc<[Requisite]> {
         let url = &requisite.url;
-        if let Some(row) = row.clone().filter(|row| self.is_fresh(row)) {
+        if self.rests(&row) {
             return self.named_by(requisite, row).await;
         }
-        let validators = row.as_ref().map(|row| row.validators.clone()).unwrap_or_default();
+        let validators = row.validators.clone();
         let asked = load.ask(url.clone(), RequestOptions { validators, ..manner }).await;
         let answer = match asked {
             Some(asked) => asked.answer().await,
@@ -415,57 +420,61 @@ impl<'c> Requisites<'c> {
         };
         self.counts.count(&result);
         if let FetchResult::NotModified(response) = &result
-            && let Some(row) = &row
+            && row.is_archived()
         {
             if !self.reader.admits(response, &Default::default(), url, (self.clock)()) {
-                return self.withdraw(url);
+                return self.withdraw(url, row).await;
             }
-            (self.sink)(self.reader.renewed(url, row.clone(), response, (self.clock)()));
-            return self.named_by(requisite, row.clone()).await;
+            self.hand_on(self.reader.renewed(url, row.clone(), response, (self.clock)())).await;
+            return self.named_by(requisite, row).await;
         }
         self.record(requisite, row, result).await
     }
 
     /// Makes the record of an answer, and hands it on.
-    async fn record(
-        &self,
-        requisite: Requisite,
-        row: Option<RequisiteRow>,
-        result: FetchResult,
-    ) -> Arc<[Requisite]> {
-        let (reader, sink, at, counts) =
-            (self.reader.clone(), self.sink.clone(), (self.clock)(), self.counts.clone());
-        let url = requisite.url.clone();
-        let recorded =
-            tokio::task::spawn_blocking(move || match reader.answered(&requisite, row, result, at) {
-                AnswerRecord::Nothing => Some(Arc::default()),
-                AnswerRecord::Refused => {
-                    counts.refused.fetch_add(1, Relaxed);
-                    Some(Arc::default())
-                }
-                AnswerRecord::Withdrawn => {
-                    counts.refused.fetch_add(1, Relaxed);
-                    None
-                }
-                AnswerRecord::Record(record, named) => {
-                    counts.recorded(&record);
-                    sink(*record);
-                    Some(named)
-                }
-            });
-        let recorded = recorded.await.unwrap_or_else(|e| {
+    async fn record(&self, requisite: Requisite, row: RequisiteRow, result: FetchResult) -> Arc<[Requisite]> {
+        let has_failed = result_failed(&result);
+        let (reader, at, url) = (self.reader.clone(), (self.clock)(), requisite.url.clone());
+        let before = Some(row.clone()).filter(RequisiteRow::is_archived);
+        let read = tokio::task::spawn_blocking(move || reader.answered(&requisite, before, result, at)).await;
+        let answer = read.unwrap_or_else(|e| {
             tracing::error!("a requisite was not archived: {e}");
-            Some(Arc::default())
+            AnswerRecord::Nothing
         });
-        recorded.unwrap_or_else(|| self.withdraw(&url))
+        match answer {
+            AnswerRecord::Record(record, named) => {
+                self.counts.recorded(&record);
+                self.hand_on(*record).await;
+                return named;
+            }
+            AnswerRecord::Withdrawn => {
+                self.counts.refused.fetch_add(1, Relaxed);
+                return self.withdraw(&url, row).await;
+            }
+            AnswerRecord::Refused => _ = self.counts.refused.fetch_add(1, Relaxed),
+            AnswerRecord::Nothing if has_failed => {}
+            AnswerRecord::Nothing => return Arc::default(),
+        }
+        self.hand_on(RequisiteRecord::of_row(url, row.failed(self.round.cycle))).await;
+        Arc::default()
     }
 
-    /// Forgets the row of a requisite that must not be archived any more: without it nothing shows its captures.
-    fn withdraw(&self, url: &CanonicalUrl) -> Arc<[Requisite]> {
+    /// Forgets the captures of a requisite that must not be archived any more: without its row nothing shows them.
+    async fn withdraw(&self, url: &CanonicalUrl, row: RequisiteRow) -> Arc<[Requisite]> {
         if let Err(e) = self.tables.forget_requisite(url) {
             tracing::error!(%url, "its archived copies are still shown: {e}");
         }
+        let RequisiteRow { failures, failed_in, .. } = row;
+        let row = RequisiteRow { failures, failed_in, ..RequisiteRow::default() };
+        self.hand_on(RequisiteRecord::of_row(url.clone(), row.failed(self.round.cycle))).await;
         Arc::default()
+    }
+
+    /// Hands a record to the recorder, for whom it waits.
+    async fn hand_on(&self, record: RequisiteRecord) {
+        let sink = self.sink.clone();
+        let handed = tokio::task::spawn_blocking(move || sink(record)).await;
+        handed.unwrap_or_else(|e| tracing::error!("a requisite was not recorded: {e}"));
     }
 
     /// The requisites that an archived one names.
@@ -481,6 +490,15 @@ fn response_of(page: &FetchedPage) -> Option<&Response> {
     match &page.result {
         FetchResult::Page(response) | FetchResult::NotModified(response) => Some(response),
         FetchResult::Redirect { .. } | FetchResult::Nothing(_) => None,
+    }
+}
+
+/// Did a server answer with an error, or not at all?
+fn result_failed(result: &FetchResult) -> bool {
+    match result {
+        FetchResult::Nothing(outcome) => has_failed(*outcome),
+        FetchResult::Page(response) => response.status >= 400,
+        FetchResult::NotModified(_) | FetchResult::Redirect { .. } => false,
     }
 }
 

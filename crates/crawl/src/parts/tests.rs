@@ -276,7 +276,8 @@ fn what_a_part_keeps_of_a_page_is_gone_after_a_takedown() {
         let (tables, is_kept) = holds(tables, &dir, "planted-host");
         assert!(is_kept, "{name}: the test would find it");
         for only_count in [true, false] {
-            let takedown = Takedown { tables: &tables, meant: &meant, only_count };
+            let takedown =
+                Takedown { tables: &tables, meant: &meant, rules: &UrlRules::default(), only_count };
             forget(&takedown, &mut InTables::default()).unwrap();
         }
         let (_, is_kept) = holds(tables, &dir, "planted-host");
@@ -294,7 +295,7 @@ fn a_takedown_asks_all_parts() {
     let (tables, is_kept) = holds(tables, &dir, "planted-host");
     assert!(planted > 5 && is_kept, "{planted} parts");
     let meant = Pattern::host("planted-host.example").unwrap();
-    remove_from(&tables, &meant, false).unwrap();
+    remove_from(&tables, &meant, &UrlRules::default(), false).unwrap();
     let (_, is_kept) = holds(tables, &dir, "planted-host");
     assert!(!is_kept, "a part was not asked");
 }

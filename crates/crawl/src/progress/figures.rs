@@ -2,6 +2,7 @@
 //!
 //! A page costs one uncontended lock. Reports are not made from these figures, but from the log.
 
+use crate::parts::requisites::{RequisiteCounts, RequisiteFigures};
 use crate::progress::answers::AnswerCounters;
 use crate::progress::errors::Errors;
 use crate::report::Tally;
@@ -82,6 +83,8 @@ pub struct RoundProgress {
     pub answers: AnswerCounters,
     /// Set when the crawl opens, if a rule asks for it.
     renderer: OnceLock<Arc<Renderer>>,
+    /// Figures of requisites of ended rounds, and the counts of the last one; none if no rule asks for any.
+    requisites: Mutex<Option<(RequisiteFigures, Arc<RequisiteCounts>)>>,
     figures: Mutex<Figures>,
 }
 
@@ -119,8 +122,8 @@ impl RoundProgress {
     /// The same, by the caller's clock.
     pub fn by(clock: WallClock, uptime: Uptime) -> RoundProgress {
         let moved = AtomicU64::new(uptime().as_millis() as u64);
-        let (passed, to_pass, answers, renderer, figures) = Default::default();
-        RoundProgress { clock, uptime, moved, passed, to_pass, answers, renderer, figures }
+        let (passed, to_pass, answers, renderer, requisites, figures) = Default::default();
+        RoundProgress { clock, uptime, moved, passed, to_pass, answers, renderer, requisites, figures }
     }
 
     /// Tells the figures of this renderer, too.
@@ -132,6 +135,18 @@ impl RoundProgress {
     /// Figures of the pages that are rendered; none if no rule asks for it.
     pub fn rendering(&self) -> Option<recrawl_renderer::Figures> {
         self.renderer.get().map(|renderer| renderer.figures())
+    }
+
+    /// Tells the requisites of a round that begins, too.
+    pub fn watch_requisites(&self, counts: Arc<RequisiteCounts>) {
+        let before = self.requisites().unwrap_or_default();
+        *self.requisites.lock().expect("no panic under the lock") = Some((before, counts));
+    }
+
+    /// Figures of the requisites since the process started; none if no rule asks for any.
+    pub fn requisites(&self) -> Option<RequisiteFigures> {
+        let requisites = self.requisites.lock().expect("no panic under the lock");
+        requisites.as_ref().map(|(before, counts)| before.plus(counts.figures()))
     }
 
     fn figures(&self) -> MutexGuard<'_, Figures> {

@@ -8,7 +8,9 @@ use crate::base::Resolver;
 use crate::html;
 use crate::inert::{alternative, cleaned, rename, show_target};
 use crate::media::media_type;
-use crate::requisites::{CssTarget, candidates, document, resolved, rewrite, style_text};
+use crate::requisites::{
+    CssTarget, LAZY_SRC, LAZY_SRCSET, candidates, document, resolved, rewrite, style_text,
+};
 use crate::{Fields, RequisiteKind};
 use data_encoding::BASE64;
 use html5ever::tendril::StrTendril;
@@ -74,11 +76,21 @@ pub fn inert_look(
     let mut look = LookWriter { archive, rules: &rules, room: MAX_LOOK, without_room: 0, missing: 0 };
     let styles = look.styles(&html, &resolver);
     let of_root = |html: &Html, name: &str| find(html, name).map(|element| attributes(element.value()));
+    // Of the picture that was met last, for its image.
+    let mut of_picture = Vec::new();
     for node in html.tree.values_mut() {
         let Node::Element(element) = node else { continue };
         look.inline_style(element, &resolver);
+        match element.name() {
+            "picture" => of_picture.clear(),
+            "source" => {
+                let lists = [LAZY_SRCSET, "srcset"].into_iter().filter_map(|name| element.attr(name));
+                of_picture.extend(lists.flat_map(candidates).map(str::to_owned));
+            }
+            _ => {}
+        }
         let is_root = matches!(element.name(), "html" | "body");
-        if element.name() == "img" && !look.image(element, &resolver) {
+        if element.name() == "img" && !look.image(element, &resolver, &std::mem::take(&mut of_picture)) {
             *node = Node::Text(Text { text: alternative(element).unwrap_or_default() });
         } else if !is_root {
             rename(&mut element.name);
@@ -235,19 +247,21 @@ impl LookWriter<'_> {
         self.take(length).then(|| format!("data:{kind_of_body};base64,{}", BASE64.encode(&body)))
     }
 
-    /// Puts an image into its element; false if there is none.
-    fn image(&mut self, element: &mut Element, resolver: &Resolver<'_>) -> bool {
-        let source = element.attr("src").map(str::to_owned);
-        let list = element.attr("srcset").unwrap_or_default().to_owned();
-        let first = source.as_deref().and_then(|reference| {
+    /// Puts an image into its element, its own or one of its picture; false if there is none.
+    fn image(&mut self, element: &mut Element, resolver: &Resolver<'_>, of_picture: &[String]) -> bool {
+        // No script will put the late ones in the place of the others.
+        let sources = [LAZY_SRC, "src"].map(|name| element.attr(name).map(str::to_owned));
+        let lists = [LAZY_SRCSET, "srcset"].map(|name| element.attr(name).unwrap_or_default().to_owned());
+        let first = sources.iter().flatten().find_map(|reference| {
             self.own_data(reference.trim()).or_else(|| self.data(reference, resolver, RequisiteKind::Image))
         });
-        let data = first.or_else(|| {
-            candidates(&list).find_map(|reference| self.data(reference, resolver, RequisiteKind::Image))
-        });
+        let own = lists.iter().flat_map(|list| candidates(list));
+        let mut listed = own.chain(of_picture.iter().map(String::as_str));
+        let data = first
+            .or_else(|| listed.find_map(|reference| self.data(reference, resolver, RequisiteKind::Image)));
         let Some(data) = data else { return false };
         let src = QualName::new(None, ns!(), LocalName::from("src"));
-        element.attrs.retain(|(name, _)| !matches!(&*name.local, "src" | "srcset"));
+        element.attrs.retain(|(name, _)| !matches!(&*name.local, "src" | "srcset" | LAZY_SRC | LAZY_SRCSET));
         element.attrs.push((src, StrTendril::from(data)));
         true
     }

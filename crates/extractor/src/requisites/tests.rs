@@ -32,14 +32,18 @@ fn all_that_a_browser_might_load_is_found_once_the_most_important_first() {
         <script src=s.js></script><style>@import 'more.css' print; p { background: url(six.png) }</style>
         <p style='background: url(&quot;seven.png&quot;)'>x<input type=IMAGE src=eight.png><input src=no.png>
         <video poster=poster.png src=v.mp4><source src=w.webm><track src=t.vtt></video>
-        <iframe src=frame.html></iframe><object data=o.swf></object>
+        <img src='data:image/gif;base64,R0' data-src=late.png data-srcset='later.png 2x'>
+        <picture><source data-srcset=latest.webp></picture><link rel=preload as=image imagesrcset='set.png 2x'>
+        <link rel=preload as=style href=early.css><link rel=preload as=fetch href=no.json>
+        <p style='background: image-set(&quot;set1.png&quot; 1x)'><div data-src=no.png></div>
+        <iframe src=frame.html></iframe><iframe data-src=late.html></iframe><object data=o.swf></object>
         <svg><image href=nine.png /><use xlink:href='sprite.svg#a'/></svg>
         <a href=link.html>x</a><img src='data:image/png;base64,AAAA'><img src='#top'><img src=''><img src=/d/p>
         <img src='javascript:x'><noscript><img src=ten.png></noscript><img src='//cdn.test/x.png'>";
     let of = |kind: RequisiteKind| -> Vec<String> {
         of_page(html).into_iter().filter(|(of, _)| *of == kind).map(|(_, path)| path).collect()
     };
-    assert_eq!(of(Style), ["/b/main.css", "/b/more.css"]);
+    assert_eq!(of(Style), ["/b/main.css", "/b/more.css", "/b/early.css"]);
     assert_eq!(of(Script), ["/b/m.js", "/b/s.js"]);
     assert_eq!(of(Font), ["/b/f.woff2"]);
     let images = [
@@ -55,6 +59,11 @@ fn all_that_a_browser_might_load_is_found_once_the_most_important_first() {
         "/b/seven.png",
         "/b/eight.png",
         "/b/poster.png",
+        "/b/late.png",
+        "/b/later.png",
+        "/b/latest.webp",
+        "/b/set.png",
+        "/b/set1.png",
         "/b/nine.png",
         "/b/sprite.svg",
         "/b/ten.png",
@@ -64,7 +73,7 @@ fn all_that_a_browser_might_load_is_found_once_the_most_important_first() {
     assert_eq!(
         (of(Frame), of(Media)),
         (
-            vec!["/b/frame.html".into()],
+            vec!["/b/frame.html".into(), "/b/late.html".into()],
             ["/b/v.mp4", "/b/w.webm", "/b/t.vtt", "/b/o.swf"].map(str::to_owned).to_vec()
         )
     );

@@ -6,7 +6,8 @@ use super::improve::learn;
 use super::recent::{Counters, EVERY, counts};
 use super::shared_state::SharedState;
 use super::ticker::Ticker;
-use recrawl_console::view::{Meters, Rendering};
+use recrawl_console::view::{Meters, Rendering, RequisiteMeters};
+use recrawl_crawl::parts::requisites::RequisiteFigures;
 use recrawl_crawl::progress::answers;
 use rustix::process::{Resource, getrlimit};
 use rustix::time::{ClockId, clock_gettime};
@@ -50,6 +51,10 @@ pub fn meters(shared: &SharedState) -> Meters {
             kept: figures.cached,
             refused: figures.refused,
             starts: figures.starts,
+        }),
+        requisites: shared.live.requisites().map(|figures| {
+            let RequisiteFigures { requested, archived, same, refused, failed, left_out, bytes } = figures;
+            RequisiteMeters { requested, archived, same, refused, failed, left_out, bytes }
         }),
     }
 }

@@ -62,8 +62,7 @@ pub fn one(shared: &SharedState, asked: &OneVersion) -> Result<VersionContent, R
 pub fn document(shared: &SharedState, asked: &OneVersion) -> Result<String, Refusal> {
     let (page, _, version) = version(shared, asked, Some(MAX_SHOWN_BODY))?;
     let Version { answer, .. } = &version;
-    let requisites =
-        ArchivedRequisites { tables: &shared.tables, archive: &page.archive, settings: &page.settings };
+    let requisites = ArchivedRequisites::new(&shared.tables, &page.archive, &page.settings);
     let looked = match requisites.are_archived().map_err(Refusal::failed)? {
         true => requisites.look(answer, &page.url),
         false => None,

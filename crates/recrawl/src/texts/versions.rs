@@ -11,6 +11,7 @@ use recrawl_extractor::{
 };
 use recrawl_types::{ArchivePosition, CanonicalUrl, Content};
 use std::io::{self, ErrorKind};
+use std::net::IpAddr;
 
 /// One archived response.
 pub struct Version {
@@ -78,12 +79,20 @@ impl Iterator for Versions<'_> {
 }
 
 /// Where a version begins.
+#[derive(Clone, Copy)]
 pub struct Place {
     pub at: ArchivePosition,
     /// Time of the fetch, in seconds since 1970.
     pub time: u64,
     /// The round that fetched it, if it is noted.
     pub round: Option<u32>,
+    /// The address that answered, if it is noted.
+    pub address: Option<IpAddr>,
+}
+
+/// The address that answered.
+pub(super) fn address(answer: &Answer) -> Option<IpAddr> {
+    answer.field("WARC-IP-Address")?.parse().ok()
 }
 
 /// Where the versions of a page begin, newest first. No body is read. Ends after the first one that cannot be read.
@@ -102,6 +111,11 @@ impl<'f> Places<'f> {
     ) -> Places<'f> {
         Places { archive, url, next: last }
     }
+
+    /// Where the next one begins.
+    pub fn rest(&self) -> Option<ArchivePosition> {
+        self.next
+    }
 }
 
 impl Iterator for Places<'_> {
@@ -109,10 +123,10 @@ impl Iterator for Places<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let at = self.next.take()?;
-        let head = checked(Answer::read_head(self.archive, at), at, self.url);
+        let head = checked(Answer::read_head(self.archive, at), self.archive, at, self.url);
         Some(head.map(|head| {
             self.next = head.before();
-            Place { at, time: head.time(), round: head.round() }
+            Place { at, time: head.time(), round: head.round(), address: address(&head) }
         }))
     }
 }
@@ -124,13 +138,25 @@ pub fn read(
     url: &CanonicalUrl,
     max_body: u64,
 ) -> Result<Answer, Missing> {
-    checked(Answer::read(archive, at, max_body), at, url)
+    checked(Answer::read(archive, at, max_body), archive, at, url)
 }
 
 /// What was read at this position, if it is a response of this page.
-fn checked(read: io::Result<Answer>, at: ArchivePosition, url: &CanonicalUrl) -> Result<Answer, Missing> {
+fn checked(
+    read: io::Result<Answer>,
+    archive: &ArchiveReader,
+    at: ArchivePosition,
+    url: &CanonicalUrl,
+) -> Result<Answer, Missing> {
     let file = at.file;
     let answer = read.map_err(|error| match error.kind() {
+        ErrorKind::NotFound if archive.files.name(file).is_ok() => missing(
+            "removed",
+            format!(
+                "its body was dropped from WARC file {file}, to make room (storage.keep_versions, \
+                 storage.archive_max)"
+            ),
+        ),
         ErrorKind::NotFound => missing(
             "removed",
             format!("its body was in WARC file {file}, which was removed (storage.archive_max)"),

@@ -6,7 +6,7 @@
 use super::pings::url_of_key;
 use super::{SledTables, failed, opened};
 use crate::file::bytes::{Malformed, Put, Take};
-use recrawl_types::{ArchivePosition, CanonicalUrl, Round, Validators};
+use recrawl_types::{ArchivePosition, CanonicalUrl, Cycle, Known, Round, Validators};
 use std::io;
 
 /// The state of a requisite.
@@ -24,6 +24,28 @@ pub struct RequisiteRow {
     pub round: Round,
     /// Until when a browser would not ask again, in milliseconds since 1970.
     pub fresh_until: u64,
+    /// Failures in a row since then.
+    pub failures: u8,
+    /// The cycle of the last of them.
+    pub failed_in: Cycle,
+}
+
+impl RequisiteRow {
+    /// Was it ever archived? Otherwise the row tells of failures alone.
+    pub fn is_archived(&self) -> bool {
+        self.archive.file > 0
+    }
+
+    /// The row after one more failure.
+    #[must_use]
+    pub fn failed(self, cycle: Cycle) -> RequisiteRow {
+        RequisiteRow { failures: self.failures.saturating_add(1), failed_in: cycle, ..self }
+    }
+
+    /// May it be asked for? One that failed waits as long as a page would.
+    pub fn is_due(&self, cycle: Cycle) -> bool {
+        Known { failures: self.failures, last_attempt: self.failed_in, ..Known::default() }.is_due(cycle)
+    }
 }
 
 impl SledTables {
@@ -79,7 +101,8 @@ impl SledTables {
 }
 
 fn put_row(row: &RequisiteRow) -> Vec<u8> {
-    let RequisiteRow { archive, archived_at, payload, validators, round, fresh_until } = row;
+    let RequisiteRow { archive, archived_at, payload, validators, round, fresh_until, failures, failed_in } =
+        row;
     let mut out = Vec::new();
     out.put_varint(archive.file.into());
     out.put_varint(archive.offset);
@@ -90,6 +113,8 @@ fn put_row(row: &RequisiteRow) -> Vec<u8> {
     }
     out.put_varint(round.0.into());
     out.put_varint(*fresh_until);
+    out.push(*failures);
+    out.put_varint(failed_in.0.into());
     out
 }
 
@@ -106,7 +131,14 @@ pub(super) fn take_row(bytes: &[u8]) -> Result<RequisiteRow, Malformed> {
     };
     let validators = Validators { etag: validator()?, last_modified: validator()? };
     let round = Round(number(&mut take)?);
-    let row = RequisiteRow { archive, archived_at, payload, validators, round, fresh_until: take.varint()? };
+    let fresh_until = take.varint()?;
+    // Rows of an earlier version end here.
+    let (failures, failed_in) = match take.0 {
+        [] => Default::default(),
+        _ => (take.u8()?, Cycle(number(&mut take)?)),
+    };
+    let row =
+        RequisiteRow { archive, archived_at, payload, validators, round, fresh_until, failures, failed_in };
     take.end()?;
     Ok(row)
 }
@@ -128,7 +160,11 @@ mod tests {
             validators: Validators::new(Some("\"x\""), None),
             round: Round(9),
             fresh_until: 5,
+            failures: 3,
+            failed_in: Cycle(300),
         };
+        assert!(!row.is_due(Cycle(303)) && row.is_due(Cycle(304)), "after 2^(3-1) cycles");
+        assert_eq!(row.clone().failed(Cycle(304)).failures, 4);
         assert_eq!(tables.requisite(&style).unwrap(), None);
         tables.keep_requisite(&style, &row).unwrap();
         tables.keep_requisite(&image, &RequisiteRow::default()).unwrap();
@@ -141,6 +177,15 @@ mod tests {
         }
         assert_eq!(tables.requisite(&style).unwrap(), None);
         let whole = put_row(&row);
-        assert!((0..whole.len()).all(|end| take_row(&whole[..end]).is_err()), "a cut row is damage");
+        let earlier = whole.len() - 3;
+        let is_cut = |end: &usize| *end != earlier;
+        assert!(
+            (0..whole.len()).filter(is_cut).all(|end| take_row(&whole[..end]).is_err()),
+            "a cut row is damage"
+        );
+        assert_eq!(
+            take_row(&whole[..earlier]).unwrap(),
+            RequisiteRow { failures: 0, failed_in: Cycle(0), ..row }
+        );
     }
 }

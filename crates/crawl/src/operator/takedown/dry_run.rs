@@ -22,7 +22,7 @@ pub fn dry_run(settings: &Settings, order: &Order, now: u64) -> Result<Done, Fai
     let (warc, kept) = match end {
         true => Default::default(),
         false => (
-            overwrite(folder, meant, now, true)?,
+            overwrite(settings, meant, now, true)?,
             Removed {
                 visits: repository.remove_visits(&|url| meant.matches(url), true).map_err(Failure::work)?,
                 host_rows: repository
@@ -49,7 +49,7 @@ pub fn dry_run(settings: &Settings, order: &Order, now: u64) -> Result<Done, Fai
         let removed = Summary::of_end(&covered);
         return Ok(Done { removed, covered, in_progress: None, tables_unread: None });
     }
-    let in_tables = tables.map(|tables| remove_from(tables, meant, true)).transpose()?;
+    let in_tables = tables.map(|tables| remove_from(tables, meant, &settings.rules, true)).transpose()?;
     // A running crawl finishes its round itself.
     let in_progress =
         tables.map(|tables| open_read::in_progress(&**repository.storage(), &generation, Some(tables)));

@@ -27,6 +27,13 @@ pub struct RequisiteRecord {
     pub row: RequisiteRow,
 }
 
+impl RequisiteRecord {
+    /// A new row without a record in the archive.
+    pub fn of_row(url: CanonicalUrl, row: RequisiteRow) -> RequisiteRecord {
+        RequisiteRecord { url, member: None, holds_body: false, row }
+    }
+}
+
 /// Takes records to the recorder; may block.
 pub type RecordSink = Arc<dyn Fn(RequisiteRecord) + Send + Sync>;
 
@@ -173,7 +180,7 @@ impl RequisiteReader {
             }
         };
         let (address, holds_body) = (url.as_text(), same.is_none());
-        let (head, headers) = head(&address, at, &response, None);
+        let (head, headers) = head(&address, at, &response, Some(self.round));
         let member = record.compress(&mut Compressor::new(), &head, headers);
         let (archive, archived_at) =
             same.map_or((Default::default(), at), |row| (row.archive, row.archived_at));
@@ -184,6 +191,7 @@ impl RequisiteReader {
             validators: if target.is_none() { response.validators.clone() } else { Default::default() },
             round: self.round,
             fresh_until: self.fresh_until(&response, at),
+            ..RequisiteRow::default()
         };
         let named = match target {
             Some(target) => [Requisite { url: target, kind: requisite.kind }].into(),
@@ -201,11 +209,12 @@ impl RequisiteReader {
         response: &Response,
         at: u64,
     ) -> RequisiteRecord {
-        let mut row = RequisiteRow { round: self.round, fresh_until: self.fresh_until(response, at), ..row };
+        let fresh_until = self.fresh_until(response, at);
+        let mut row = RequisiteRow { round: self.round, fresh_until, failures: 0, ..row };
         let news = response.validators.clone();
         row.validators.etag = news.etag.or(row.validators.etag);
         row.validators.last_modified = news.last_modified.or(row.validators.last_modified);
-        RequisiteRecord { url: url.clone(), member: None, holds_body: false, row }
+        RequisiteRecord::of_row(url.clone(), row)
     }
 
     fn fresh_until(&self, response: &Response, at: u64) -> u64 {

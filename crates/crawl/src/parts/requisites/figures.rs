@@ -13,6 +13,7 @@ pub struct RequisiteCounts {
     pub(super) refused: AtomicU64,
     pub(super) failed: AtomicU64,
     pub(super) left_out: AtomicU64,
+    bytes: AtomicU64,
 }
 
 /// Figures of the requisites of a round.
@@ -30,19 +31,40 @@ pub struct RequisiteFigures {
     pub failed: u64,
     /// Beyond a limit, or of a host in back-off.
     pub left_out: u64,
+    /// Bytes of the bodies that came.
+    pub bytes: u64,
+}
+
+impl RequisiteFigures {
+    /// The sum of both.
+    #[must_use]
+    pub fn plus(self, other: RequisiteFigures) -> RequisiteFigures {
+        RequisiteFigures {
+            requested: self.requested + other.requested,
+            archived: self.archived + other.archived,
+            same: self.same + other.same,
+            refused: self.refused + other.refused,
+            failed: self.failed + other.failed,
+            left_out: self.left_out + other.left_out,
+            bytes: self.bytes + other.bytes,
+        }
+    }
 }
 
 impl RequisiteCounts {
     /// The counts so far.
     pub fn figures(&self) -> RequisiteFigures {
-        let RequisiteCounts { requested, archived, same, refused, failed, left_out } = self;
-        let [requested, archived, same, refused, failed, left_out] =
-            [requested, archived, same, refused, failed, left_out].map(|count| count.load(Relaxed));
-        RequisiteFigures { requested, archived, same, refused, failed, left_out }
+        let RequisiteCounts { requested, archived, same, refused, failed, left_out, bytes } = self;
+        let [requested, archived, same, refused, failed, left_out, bytes] =
+            [requested, archived, same, refused, failed, left_out, bytes].map(|count| count.load(Relaxed));
+        RequisiteFigures { requested, archived, same, refused, failed, left_out, bytes }
     }
 
     /// Counts an answer.
     pub(super) fn count(&self, result: &FetchResult) {
+        if let FetchResult::Page(response) = result {
+            self.bytes.fetch_add(response.body.len() as u64, Relaxed);
+        }
         let outcome = match result {
             FetchResult::Nothing(outcome) => *outcome,
             FetchResult::Page(response) if response.status >= 400 => {

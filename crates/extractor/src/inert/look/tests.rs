@@ -58,6 +58,8 @@ fn style_sheets_and_images_are_in_the_document_and_all_else_leads_nowhere() {
          <style>b { background: url(gone.png) } @font-face { src: url(f.woff) }</style>
          <body style='background: url(one.png)' onclick=b()><h1 class=c id=d style='color: red'>Hi</h1>
          <img src=one.png width=9 onerror=c()><img src=gone.png alt=gone><img srcset='gone.png 1x, two.png 2x'>
+         <img src='data:image/gif;base64,R0' data-src=one.png><img data-srcset='two.png 2x'>
+         <picture><source srcset='gone.webp'><source srcset='two.png 2x'><img alt=picture></picture>
          <img src=page.png alt='a page'><img src=odd.png alt=odd>
          <img src='data:image/png;base64,AA'><a href=/x style='background:url(http://evil.test/x)'>a</a>",
     );
@@ -76,6 +78,7 @@ fn style_sheets_and_images_are_in_the_document_and_all_else_leads_nowhere() {
     assert_eq!(looked.body_attributes, format!(" style=\"background: url(&quot;{png}&quot;)\""));
     let body = looked.body.replace(&png, "PNG").replace("\n         ", "\n");
     let shown = "<h1 class=\"c\" id=\"d\" style=\"color: red\">Hi</h1>\n<img width=\"9\" src=\"PNG\">[gone]<img src=\"PNG\">\n\
+                 <img src=\"PNG\"><img src=\"PNG\">\n<img alt=\"picture\" src=\"PNG\">\n\
                  [a page]<img alt=\"odd\" src=\"PNG\">\n<img src=\"data:image/png;base64,AA\">\
                  <a title=\"/x\" style=\"background:url(&quot;data:,&quot;)\">a</a>";
     assert_eq!(body, shown);

@@ -41,8 +41,8 @@ pub fn export(settings: &Settings, args: &ExportArgs) -> Result<(), Failure> {
     let mut package = Package::create(out)?;
     let mut lines = SortedLines::new(package.folder(), settings.config.storage.batch_memory.0 as usize);
     let mut files = ArchivedFiles::new(&archive);
-    for (number, name) in archive.files.iter() {
-        records::copy(&archive, (number, name), &selection, &mut package, &mut lines, &mut files)?;
+    for (_, name) in archive.files.iter() {
+        records::copy(&archive, name, &selection, &mut package, &mut lines, &mut files)?;
     }
     let captures = index::write(lines, &mut package)?;
     if captures == 0 {

@@ -33,8 +33,8 @@ pub fn write(
         if !selection.admits_page(&url) {
             continue;
         }
-        let Some(at) = selection.last_place(archive, &url, at) else { continue };
-        let version = Versions::of(archive, &url, Some(at), settings.max_archived_body()).next();
+        let Some(place) = selection.last_place(archive, &url, at) else { continue };
+        let version = Versions::of(archive, &url, Some(place.at), settings.max_archived_body()).next();
         // A body that cannot be read is in no WARC record of the package either.
         let Some(Ok(version)) = version else { continue };
         if let Some(line) = line(&url, &version, settings, with_text) {

@@ -9,7 +9,6 @@ use recrawl_archive::{ArchiveReader, name_now};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::output::sorted_lines::SortedLines;
 use recrawl_repository::storage::ReadFile;
-use recrawl_types::ArchivePosition;
 
 /// Bytes copied at a time.
 const CHUNK: u64 = 256 << 10;
@@ -21,7 +20,7 @@ const CHUNK: u64 = 256 << 10;
 /// When the package cannot be written. What cannot be read is left out with a warning.
 pub fn copy(
     archive: &ArchiveReader,
-    (number, name): (u32, &str),
+    name: &str,
     selection: &Selection,
     package: &mut Package,
     lines: &mut SortedLines,
@@ -43,7 +42,7 @@ pub fn copy(
         }
     };
     let mut copy = FileCopy { name, file: &*file, info: None, is_begun: false };
-    let mut choice = Choice { selection, number, exported: None };
+    let mut choice = Choice { selection, exported: None };
     loop {
         match records.next_record() {
             Ok(Some(record)) if record.is_torn => {
@@ -74,8 +73,6 @@ pub fn copy(
 /// Chooses records.
 struct Choice<'s> {
     selection: &'s Selection,
-    /// Number of the file.
-    number: u32,
     /// Id of the last exported response or revisit.
     exported: Option<String>,
 }
@@ -95,9 +92,7 @@ impl Choice<'_> {
             Some("revisit") => record.field("WARC-Payload-Digest").is_some(),
             _ => false,
         };
-        let named = record.field("WARC-Target-URI").zip(record.field("WARC-Date"));
-        let place = ArchivePosition { file: self.number, offset: record.offset };
-        let takes = takes && named.is_some_and(|(url, date)| self.selection.admits(url, date, place));
+        let takes = takes && self.selection.admits(record);
         self.exported = record.field("WARC-Record-ID").filter(|_| takes).map(str::to_owned);
         takes
     }

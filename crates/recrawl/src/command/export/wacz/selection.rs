@@ -3,17 +3,20 @@
 use super::super::{decided_meanwhile, decisions};
 use crate::cli::ExportArgs;
 use crate::cli::since_1970;
-use crate::texts::{ArchivedRequisites, MAX_VERSIONS, Places, Version, Versions};
+use crate::texts::{ArchivedRequisites, MAX_VERSIONS, Place, Places, Version, Versions};
 use recrawl_archive::ArchiveReader;
+use recrawl_archive::ROUND;
+use recrawl_archive::records::Found;
 use recrawl_crawl::admission::blocks::Blocks;
 use recrawl_crawl::admission::decisions::Decisions;
+use recrawl_crawl::admission::loading::is_inside;
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::settings::Settings;
 use recrawl_repository::Generation;
 use recrawl_types::{ArchivePosition, CanonicalUrl, UrlRules};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Which captures are exported.
@@ -23,10 +26,12 @@ pub struct Selection {
     since: u64,
     /// Each page as it was at this time, in seconds since 1970.
     at: Option<u64>,
-    /// The captures of pages and requisites at that time.
-    captures: HashSet<ArchivePosition>,
-    /// Hashes of the URLs of requisites of the selected pages. Their captures are exported whenever they were made.
-    requisites: HashSet<u64>,
+    /// Hashes of the captures of pages and requisites at that time.
+    captures: HashSet<u64>,
+    /// By hashes of their URLs, the requisites of the selected pages, and whether these may ask inside addresses for them.
+    /// Their captures are exported whenever they were made.
+    requisites: HashMap<u64, bool>,
+    rules: UrlRules,
     decided: Decisions,
     blocks: Blocks,
     /// Hashes of the URLs of pages that ask not to be archived.
@@ -67,7 +72,8 @@ impl Selection {
             }
         }
         let (captures, requisites) = Default::default();
-        Ok(Selection { meant, since, at, captures, requisites, decided, blocks, not_archived })
+        let rules = settings.rules.clone();
+        Ok(Selection { meant, since, at, captures, requisites, rules, decided, blocks, not_archived })
     }
 
     /// Chooses the requisites of the selected pages, if not all pages are, and their captures at the time that is asked for.
@@ -91,7 +97,7 @@ impl Selection {
             })?),
             false => None,
         };
-        let requisites = tables.as_deref().map(|tables| ArchivedRequisites { tables, archive, settings });
+        let requisites = tables.as_deref().map(|tables| ArchivedRequisites::new(tables, archive, settings));
         let max_body = settings.max_archived_body();
         let mut records = generation.records();
         while let Some((_, key, record)) = records.next_record().map_err(Failure::work)? {
@@ -101,18 +107,16 @@ impl Selection {
                 continue;
             }
             let Some(place) = self.last_place(archive, &url, last) else { continue };
-            self.captures.extend(self.at.map(|_| place));
+            self.captures.extend(self.at.map(|_| capture(&url, place.time, place.round)));
             let Some(requisites) = &requisites else { continue };
             // At a time, of one version; else of each.
-            let versions = Versions::of(archive, &url, Some(place), max_body);
+            let versions = Versions::of(archive, &url, Some(place.at), max_body);
             let versions =
                 versions.map_while(Result::ok).take(if self.at.is_some() { 1 } else { MAX_VERSIONS });
             for Version { answer, .. } in versions.take_while(|version| version.answer.time() >= self.since) {
-                requisites.of_version(&answer, &url, &mut |url, place| {
-                    match self.at {
-                        Some(_) => self.captures.insert(place.at),
-                        None => self.requisites.insert(hash(url)),
-                    };
+                requisites.of_version(&answer, &url, &mut |url, place, may_be_inside| match self.at {
+                    Some(_) => _ = self.captures.insert(capture(url, place.time, place.round)),
+                    None => *self.requisites.entry(hash(url)).or_default() |= may_be_inside,
                 });
             }
         }
@@ -125,10 +129,10 @@ impl Selection {
         archive: &ArchiveReader,
         url: &CanonicalUrl,
         last: ArchivePosition,
-    ) -> Option<ArchivePosition> {
+    ) -> Option<Place> {
         let mut places = Places::of(archive, url, Some(last)).map_while(Result::ok);
         let place = places.find(|place| self.at.is_none_or(|at| place.time <= at))?;
-        self.admits_time(place.time).then_some(place.at)
+        self.admits_time(place.time).then_some(place)
     }
 
     /// Are captures of this page exported?
@@ -139,7 +143,7 @@ impl Selection {
     /// May it be passed on, whatever was asked for?
     fn may_pass(&self, url: &CanonicalUrl) -> bool {
         self.blocks.cover(url).is_none()
-            && !self.decided.taken_down.iter().any(|pattern| pattern.matches(url))
+            && !self.decided.taken_down.iter().any(|pattern| pattern.matches_requisite(url, &self.rules))
             && !self.not_archived.contains(&hash(url))
     }
 
@@ -148,15 +152,24 @@ impl Selection {
         time >= self.since
     }
 
-    /// Is the capture of this URL and `WARC-Date` exported?
-    pub fn admits(&self, url: &str, date: &str, place: ArchivePosition) -> bool {
+    /// Is this response or revisit exported?
+    pub fn admits(&self, record: &Found) -> bool {
+        let named = record.field("WARC-Target-URI").zip(record.field("WARC-Date"));
+        let Some((url, date)) = named else { return false };
         let Ok(url) = UrlRules::keep_all().canonicalize(url) else { return false };
-        if self.at.is_some() {
-            return self.captures.contains(&place) && self.may_pass(&url);
-        }
         let time = since_1970(date).map_or(0, |time| time.as_secs());
-        self.admits_time(time) && self.admits_page(&url)
-            || self.requisites.contains(&hash(&url)) && self.may_pass(&url)
+        if self.at.is_some() {
+            let round = record.field(ROUND).and_then(|round| round.parse().ok());
+            let is_one = self.captures.contains(&capture(&url, time, round));
+            return record.kind() == Some("response") && is_one && self.may_pass(&url);
+        }
+        if self.admits_time(time) && self.admits_page(&url) {
+            return true;
+        }
+        let address = record.field("WARC-IP-Address").and_then(|address| address.parse().ok());
+        let requisite = self.requisites.get(&hash(&url));
+        requisite.is_some_and(|may_be_inside| *may_be_inside || !is_inside(&url, address))
+            && self.may_pass(&url)
     }
 
     /// Refuses the export if operators have decided something about pages since.
@@ -174,6 +187,11 @@ impl Selection {
 
 fn hash(url: &CanonicalUrl) -> u64 {
     xxh3_64(url.as_text().as_bytes())
+}
+
+/// Of a URL at this time, in seconds since 1970. Two rounds may be in one second.
+fn capture(url: &CanonicalUrl, time: u64, round: Option<u32>) -> u64 {
+    xxh3_64(format!("{url} {time} {round:?}").as_bytes())
 }
 
 fn day_or_time(option: &str, text: &str) -> Result<u64, Failure> {
