@@ -1,7 +1,7 @@
 //! What is sent to single hosts and to nobody else, and proxies.
 
 use crate::harness::{World, count, fails, succeeds, web};
-use recrawl_mockweb::proxy::Proxy;
+use recrawl_mockweb::proxy::TestProxy;
 use recrawl_mockweb::tls::SelfSigned;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -155,7 +155,7 @@ fn what_cannot_be_sent_is_refused_before_anything_is_asked() {
 }
 
 /// A web whose names lead nowhere but through this proxy.
-fn behind_a_proxy() -> (World, Proxy) {
+fn behind_a_proxy() -> (World, TestProxy) {
     let mut config = web(12, 2);
     config.domain = Some("mock.test".into());
     let world = World::new(config, "");
@@ -165,7 +165,7 @@ fn behind_a_proxy() -> (World, Proxy) {
     };
     let names: BTreeMap<String, Ipv4Addr> =
         world.server.names().iter().map(|(name, at)| (name.clone(), v4(&(*at).into()))).collect();
-    let proxy = Proxy::open("127.0.0.73:0".parse().unwrap(), names).unwrap();
+    let proxy = TestProxy::open("127.0.0.73:0".parse().unwrap(), names).unwrap();
     (world, proxy)
 }
 

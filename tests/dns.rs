@@ -1,7 +1,7 @@
 //! Names by a name server of our own: how long answers are kept, and names that change their mind.
 
 use crate::harness::{World, count, web};
-use recrawl_mockweb::dns::Dns;
+use recrawl_mockweb::dns::NameServer;
 use recrawl_mockweb::trap::Trap;
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -10,11 +10,11 @@ fn named(
     ttl: u32,
     answer: impl Fn(&str, usize) -> Vec<IpAddr> + Send + 'static,
     extra: &str,
-) -> (World, Dns) {
+) -> (World, NameServer) {
     let mut config = web(40, 2);
     config.domain = Some("mock.test".into());
     let world = World::new(config, "");
-    let dns = Dns::open("127.0.0.1:0".parse().unwrap(), ttl, answer).unwrap();
+    let dns = NameServer::open("127.0.0.1:0".parse().unwrap(), ttl, answer).unwrap();
     world.configure(&format!(
         "[crawler]\ncontact = \"tests@mock.test\"\n[politeness]\ndelay_per_ip = \"1 ms\"\n[dns]\nservers = [\"{}\"]\n{extra}",
         dns.address()

@@ -5,7 +5,7 @@ mod ended;
 
 pub use ended::{fails, succeeds};
 
-use recrawl_mockweb::ledger::Access;
+use recrawl_mockweb::ledger::AccessEntry;
 use recrawl_mockweb::procedural::ProceduralConfig;
 use recrawl_mockweb::{Config, Server, WebConfig};
 use serde_json::Value;
@@ -228,8 +228,8 @@ impl World {
     }
 
     /// What the web gave out whole, page by page, in the order in which it did; robots.txt left out.
-    pub fn given_out(&self) -> BTreeMap<String, Vec<Access>> {
-        let mut given = BTreeMap::<String, Vec<Access>>::new();
+    pub fn given_out(&self) -> BTreeMap<String, Vec<AccessEntry>> {
+        let mut given = BTreeMap::<String, Vec<AccessEntry>>::new();
         for access in self.server.log(0).expect("the log is in memory") {
             let is_whole = access.complete && matches!(access.status, 200 | 302 | 304);
             if is_whole && access.path != "/robots.txt" {
@@ -246,7 +246,7 @@ impl World {
     }
 
     /// A fault of this kind on this one page.
-    pub fn fault_on(&self, page: u32, kind: &str) -> recrawl_mockweb::fault::Rule {
+    pub fn fault_on(&self, page: u32, kind: &str) -> recrawl_mockweb::fault::FaultRule {
         let url = self.server.url(page);
         let (authority, path) = url.strip_prefix("http://").and_then(|u| u.split_once('/')).expect("http");
         let host = self.server.seeds().iter().position(|s| s.contains(&format!("//{authority}/")));
@@ -298,7 +298,7 @@ pub fn count(value: &Value, name: &str) -> Option<u64> {
 }
 
 /// How often a page's content was another than at the visit before, by what the web says it gave out.
-pub fn replayed_changes(visits: &[Access]) -> u64 {
+pub fn replayed_changes(visits: &[AccessEntry]) -> u64 {
     visits.windows(2).filter(|pair| pair[0].holds != pair[1].holds).count() as u64
 }
 

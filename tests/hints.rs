@@ -1,13 +1,13 @@
 //! Sitemaps and feeds: every format found, hostile ones survived, dates believed as far as they deserve.
 
 use crate::harness::{World, count, succeeds};
-use recrawl_mockweb::procedural::{Format, Lastmod, ProceduralConfig};
+use recrawl_mockweb::procedural::{LastmodMode, ProceduralConfig, SitemapFormat};
 use recrawl_mockweb::{Config, WebConfig};
 use serde_json::Value;
 use std::time::Duration;
 
 /// A web with sitemaps, a host for each format.
-fn web(pages: u32, formats: &[Format], lastmod: Lastmod) -> Config {
+fn web(pages: u32, formats: &[SitemapFormat], lastmod: LastmodMode) -> Config {
     let procedural = ProceduralConfig {
         pages,
         hosts: formats.len() as u32,
@@ -48,8 +48,15 @@ fn lastmod(world: &World) -> Value {
 /// From robots.txt to the sitemap, from there to the pages: two cycles, and no page had to be visited for it.
 #[test]
 fn every_format_that_robots_txt_names_is_found_and_read() {
-    let formats = [Format::Urlset, Format::Gzip, Format::Text, Format::Rss, Format::Atom, Format::Hidden];
-    let world = World::new(web(60, &formats, Lastmod::True), "[hints]\nguess = true\n");
+    let formats = [
+        SitemapFormat::Urlset,
+        SitemapFormat::Gzip,
+        SitemapFormat::Text,
+        SitemapFormat::Rss,
+        SitemapFormat::Atom,
+        SitemapFormat::Hidden,
+    ];
+    let world = World::new(web(60, &formats, LastmodMode::True), "[hints]\nguess = true\n");
     at_dead_ends(&world);
     world.crawl(2);
     let pages = world.pages();
@@ -73,9 +80,9 @@ fn every_format_that_robots_txt_names_is_found_and_read() {
 #[test]
 fn indexes_lead_to_indexes_as_often_as_the_configuration_says() {
     for (nesting, known) in [(3, true), (1, false)] {
-        let formats = [Format::Index];
+        let formats = [SitemapFormat::Index];
         let settings = format!("[hints]\nmax_nesting = {nesting}\n");
-        let world = World::new(web(30, &formats, Lastmod::True), &settings);
+        let world = World::new(web(30, &formats, LastmodMode::True), &settings);
         at_dead_ends(&world);
         world.crawl(4);
         let pages = world.pages();
@@ -86,11 +93,11 @@ fn indexes_lead_to_indexes_as_often_as_the_configuration_says() {
 
 #[test]
 fn feeds_are_found_by_the_pages_that_name_them() {
-    let world = World::new(web(20, &[Format::Feed], Lastmod::True), "");
+    let world = World::new(web(20, &[SitemapFormat::Feed], LastmodMode::True), "");
     world.crawl(2);
     let feed = format!("{}feed.rss", world.server.seeds()[0]);
     assert_eq!(world.pages()[&feed]["kind"], "hints");
-    let world = World::new(web(20, &[Format::Feed], Lastmod::True), "[hints]\nfeeds = false\n");
+    let world = World::new(web(20, &[SitemapFormat::Feed], LastmodMode::True), "[hints]\nfeeds = false\n");
     world.crawl(2);
     let feed = format!("{}feed.rss", world.server.seeds()[0]);
     assert!(!world.pages().contains_key(&feed));
@@ -99,7 +106,8 @@ fn feeds_are_found_by_the_pages_that_name_them() {
 
 #[test]
 fn switched_off_they_are_not_asked_for() {
-    let world = World::new(web(20, &[Format::Urlset], Lastmod::True), "[hints]\nsitemaps = false\n");
+    let world =
+        World::new(web(20, &[SitemapFormat::Urlset], LastmodMode::True), "[hints]\nsitemaps = false\n");
     at_dead_ends(&world);
     world.crawl(3);
     assert_eq!(world.pages().len(), 1);
@@ -112,8 +120,10 @@ fn switched_off_they_are_not_asked_for() {
 fn honest_dates_are_acted_upon_and_lies_are_found_out() {
     let every = "[cycle]\npages = \"100%\"\n";
     let few = "[cycle]\npages = 10\nannounced_share = 0.5\n[schedule]\nformula = \"X\"\n";
-    for (dates, is_honest) in [(Lastmod::True, true), (Lastmod::Today, false), (Lastmod::Never, false)] {
-        let world = World::new(web(80, &[Format::Urlset], dates), every);
+    for (dates, is_honest) in
+        [(LastmodMode::True, true), (LastmodMode::Today, false), (LastmodMode::Never, false)]
+    {
+        let world = World::new(web(80, &[SitemapFormat::Urlset], dates), every);
         for _ in 0..10 {
             world.next_cycle();
         }
@@ -121,8 +131,8 @@ fn honest_dates_are_acted_upon_and_lies_are_found_out() {
         let trust = told["trust"].as_f64().unwrap();
         assert_eq!(told["trusted"], is_honest, "{dates:?}: {told}");
         assert_eq!(trust > 0.8, is_honest, "{dates:?}: {told}");
-        assert!(told["newer_unchanged"] == 0 || dates == Lastmod::Today, "{told}");
-        assert!(told["same_changed"] == 0 || dates == Lastmod::Never, "{told}");
+        assert!(told["newer_unchanged"] == 0 || dates == LastmodMode::Today, "{told}");
+        assert!(told["same_changed"] == 0 || dates == LastmodMode::Never, "{told}");
         world.configure(few);
         let reports: Vec<Value> = (0..6).map(|_| world.next_cycle()).collect();
         let sum = |name: &str| reports.iter().map(|r| count(r, name).unwrap()).sum::<u64>();
@@ -145,10 +155,10 @@ fn honest_dates_are_acted_upon_and_lies_are_found_out() {
 #[test]
 fn hostile_sitemaps_cost_bounded_requests_and_nobody_else_anything() {
     let shapes = ["loop", "deep", "wide", "huge", "laughs", "cut", "elsewhere"];
-    let formats = [Format::Urlset; 8];
+    let formats = [SitemapFormat::Urlset; 8];
     let settings =
         "[cycle]\ndiscovery_min = 400\n[hints]\nmax_entries = 300\n[fetch]\nmax_body = \"8 MiB\"\n";
-    let world = World::new(web(80, &formats, Lastmod::True), settings);
+    let world = World::new(web(80, &formats, LastmodMode::True), settings);
     at_dead_ends(&world);
     let faults = shapes
         .iter()

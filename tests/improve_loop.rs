@@ -3,7 +3,7 @@
 use crate::api::{ask, check};
 use crate::daemon::{Daemon, PATIENCE, configure, world};
 use crate::harness::*;
-use recrawl_crawl::parts::improve::candidate::{BackTest, Candidate};
+use recrawl_crawl::parts::improve::candidate::{BackTestFigures, FormulaCandidate};
 use recrawl_formula::Formula;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -30,7 +30,7 @@ pub fn offer(world: &World, expression: &str) -> String {
 }
 
 pub fn offer_to(data_dir: &Path, expression: &str) -> String {
-    let back_test = BackTest {
+    let back_test = BackTestFigures {
         fitness: "change_rate".into(),
         in_force: ("n".into(), 0.2),
         candidate: 0.22,
@@ -41,7 +41,8 @@ pub fn offer_to(data_dir: &Path, expression: &str) -> String {
         sample: [1000, 80, 60],
         freshness: None,
     };
-    let candidate = Candidate::new(&Formula::from_expression(expression).unwrap(), 6, back_test).unwrap();
+    let candidate =
+        FormulaCandidate::new(&Formula::from_expression(expression).unwrap(), 6, back_test).unwrap();
     candidate.write(data_dir).unwrap();
     candidate.id()
 }

@@ -1,7 +1,7 @@
 //! `scope.types`: pages of other media types are left out, whatever their URLs, until the list has their type.
 
 use crate::harness::{Pages, World, count, fails, json_lines, succeeds};
-use recrawl_mockweb::procedural::{Format, ProceduralConfig};
+use recrawl_mockweb::procedural::{ProceduralConfig, SitemapFormat};
 use recrawl_mockweb::{Config, WebConfig};
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ fn world(extra: &str) -> World {
         seed: 7,
         page_bytes: 4_000,
         sitemaps: true,
-        sitemap_formats: vec![Format::Urlset, Format::Hidden],
+        sitemap_formats: vec![SitemapFormat::Urlset, SitemapFormat::Hidden],
         ..ProceduralConfig::default()
     };
     World::new(Config::new(WebConfig::Procedural(procedural)), extra)

@@ -2,7 +2,7 @@
 
 use crate::daemon::{self, Daemon};
 use crate::harness::{World, count, fails, json_lines, succeeds, web};
-use recrawl_mockweb::fault::Rule;
+use recrawl_mockweb::fault::FaultRule;
 use recrawl_mockweb::procedural::ProceduralConfig;
 use recrawl_mockweb::{Config, WebConfig};
 use serde_json::Value;
@@ -30,7 +30,7 @@ fn a_promise_is_kept_over_many_cycles_with_failures_and_counted() {
     let settings = format!("{STARVES}[cycle]\npages = \"40%\"\nfill = true\nwarmup = 0\n");
     let world = daemon::world(90, 3, &settings);
     // Pages only: robots.txt stays.
-    world.server.set_faults(vec!["/=status@0.02:500".parse::<Rule>().unwrap()]);
+    world.server.set_faults(vec!["/=status@0.02:500".parse::<FaultRule>().unwrap()]);
     world.crawl(1);
     // A cycle has several times as long as one takes here and now, from the start of a program to its end.
     let begun = Instant::now();

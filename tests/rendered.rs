@@ -10,7 +10,7 @@ mod harness;
 mod origins;
 
 use crate::harness::{World, count, fails, json_lines, replayed_changes, succeeds, web};
-use recrawl_mockweb::fault::Rule;
+use recrawl_mockweb::fault::FaultRule;
 use recrawl_mockweb::trap::Trap;
 use recrawl_mockweb::{Config, Validators};
 use serde_json::Value;
@@ -357,7 +357,7 @@ fn nothing_leaves_the_browser() {
         own.clone(),
     ];
     // One more page has its scripts redirected there.
-    let mut rules: Vec<Rule> =
+    let mut rules: Vec<FaultRule> =
         vec![format!("/script=redirect:http://127.0.0.66:{port}/redirected").parse().unwrap()];
     for (page, to) in lone.iter().zip(&ways) {
         rules.push(world.fault_on(*page, &format!("reach:{to}")));

@@ -7,7 +7,7 @@ use crate::harness::{World, count, fails, json_lines, replayed_changes, succeeds
 use crate::visits::rebuild_with_urgent;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use recrawl_mockweb::fault::Rule;
+use recrawl_mockweb::fault::FaultRule;
 use recrawl_mockweb::{Config, Validators};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -55,7 +55,7 @@ fn not_recorded(world: &World) -> u64 {
 
 /// The first two hosts, the largest, send this many bytes a second, ten times a second; a page has some 4,000.
 fn slow(world: &World, bytes: u32) {
-    let rule = |host| format!("{host}/=slow:{bytes}").parse::<Rule>().expect("a rule");
+    let rule = |host| format!("{host}/=slow:{bytes}").parse::<FaultRule>().expect("a rule");
     world.server.set_faults(vec![rule(1), rule(2)]);
 }
 

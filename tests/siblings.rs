@@ -1,7 +1,7 @@
 //! Siblings that change together: the plan visits the others, the report names the burst, and `explain` says why.
 
 use crate::harness::{World, count, succeeds};
-use recrawl_mockweb::recording::Source;
+use recrawl_mockweb::recording::RecordingSource;
 use recrawl_mockweb::replay::ReplayConfig;
 use recrawl_mockweb::{Config, WebConfig};
 use serde_json::Value;
@@ -35,7 +35,7 @@ fn recording(folder: &std::path::Path) {
 fn a_burst_is_reported_followed_and_explained() {
     let folder = tempfile::tempdir().unwrap();
     recording(folder.path());
-    let sources = vec![Source::Folder(folder.path().into())];
+    let sources = vec![RecordingSource::Folder(folder.path().into())];
     let replay = ReplayConfig { sources, hosts: 1, ..ReplayConfig::default() };
     let web = Config::new(WebConfig::Replay(replay));
     let world = World::new(web, "[cycle]\npages = \"40%\"\n[schedule]\nformula = \"p_burst\"");

@@ -3,7 +3,7 @@
 use crate::crash::most_in_flight;
 use crate::daemon::{self, Daemon};
 use crate::harness::{World, count, fails, host_of, json_lines, succeeds, web};
-use recrawl_mockweb::ledger::Access;
+use recrawl_mockweb::ledger::AccessEntry;
 use ring::digest::{SHA256, digest};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -26,8 +26,8 @@ fn exported(world: &World) -> Vec<Value> {
 }
 
 /// The web's log by cycle and host, by arrival.
-fn asked(world: &World) -> BTreeMap<(u64, String), Vec<Access>> {
-    let mut asked = BTreeMap::<(u64, String), Vec<Access>>::new();
+fn asked(world: &World) -> BTreeMap<(u64, String), Vec<AccessEntry>> {
+    let mut asked = BTreeMap::<(u64, String), Vec<AccessEntry>>::new();
     for access in world.server.log(0).unwrap() {
         let host = host_of(&format!("http://{}/", access.host));
         asked.entry((access.cycle.into(), host)).or_default().push(access);
@@ -37,7 +37,7 @@ fn asked(world: &World) -> BTreeMap<(u64, String), Vec<Access>> {
 }
 
 /// How an answer is counted; one that was cut off is none.
-fn class(access: &Access) -> &'static str {
+fn class(access: &AccessEntry) -> &'static str {
     match access.status {
         _ if !access.complete => "no_answer",
         200..=299 => "ok",
@@ -65,7 +65,7 @@ fn robots_digest(world: &World, host: &str) -> String {
 }
 
 /// One row a cycle and host, with the numbers of the web's log.
-fn rows_agree(world: &World, rows: &[Value], asked: &BTreeMap<(u64, String), Vec<Access>>) {
+fn rows_agree(world: &World, rows: &[Value], asked: &BTreeMap<(u64, String), Vec<AccessEntry>>) {
     assert_eq!(rows.len(), asked.len());
     for row in rows {
         let of = |name: &str| count(row, name).unwrap_or_else(|| panic!("{name}: {row}"));

@@ -1,7 +1,7 @@
 //! A formula that reads the rates of sites: the plan goes by it, and `explain` tells what the plan did.
 
 use crate::harness::{World, count, json_lines, succeeds, web};
-use recrawl_formula::{Evidence, Priors};
+use recrawl_formula::{Priors, RateEvidence};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,11 +22,11 @@ fn the_plan_goes_by_the_rates_of_sites_and_explain_tells_the_same() {
 
     // The rates, worked out from what is exported of the pages. Each host is an address: a site of its own.
     let host = |url: &str| url.split('/').nth(2).unwrap().to_owned();
-    let mut shown = BTreeMap::<String, Evidence>::new();
+    let mut shown = BTreeMap::<String, RateEvidence>::new();
     for (url, page) in &fetched {
         let number = |name| count(page, name).unwrap();
         let cycles = number("last") - number("first");
-        let evidence = Evidence { changes: number("X"), cycles, changed_cycles: 0 };
+        let evidence = RateEvidence { changes: number("X"), cycles, changed_cycles: 0 };
         shown.entry(host(url)).or_default().add(evidence);
     }
     assert_eq!(shown.len(), 3);

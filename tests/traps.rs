@@ -1,7 +1,7 @@
 //! Addresses without end: cut off within a bounded number of visits, and nobody else pays for it.
 
 use crate::harness::{World, count, fails, succeeds, web};
-use recrawl_mockweb::{Config, ExternalLinks, ReplayConfig, Source, WebConfig};
+use recrawl_mockweb::{Config, ExternalLinks, RecordingSource, ReplayConfig, WebConfig};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -182,8 +182,11 @@ fn a_cycle_that_is_resumed_tells_a_trap_as_early() {
 /// the verdict.
 #[test]
 fn honest_webs_lose_nothing() {
-    let recorded =
-        ReplayConfig { sources: vec![Source::Bundled], hosts: 2, external_links: ExternalLinks::Drop };
+    let recorded = ReplayConfig {
+        sources: vec![RecordingSource::Bundled],
+        hosts: 2,
+        external_links: ExternalLinks::Drop,
+    };
     for web in [web(600, 2), Config::new(WebConfig::Replay(recorded))] {
         let world = World::new(web, "[traps]\nmin_pages = 10\n");
         let reports = world.crawl(8);

@@ -2,7 +2,7 @@
 
 use crate::daemon::{self, Daemon};
 use crate::harness::*;
-use recrawl_mockweb::procedural::{Format, ProceduralConfig};
+use recrawl_mockweb::procedural::{ProceduralConfig, SitemapFormat};
 use recrawl_mockweb::{Config, WebConfig};
 use ring::hmac;
 use serde_json::Value;
@@ -69,7 +69,7 @@ fn web_with(hub: &Hub) -> Config {
         seed: 7,
         page_bytes: 4_000,
         sitemaps: true,
-        sitemap_formats: vec![Format::Rss],
+        sitemap_formats: vec![SitemapFormat::Rss],
         hub: Some(hub.url.clone()),
         ..ProceduralConfig::default()
     }))

@@ -27,7 +27,7 @@ fn warc(bytes: &[u8]) -> io::Result<&[u8]> {
 
 /// A record of the archive, its body perhaps truncated.
 #[derive(Debug)]
-pub struct Answer {
+pub struct ArchivedAnswer {
     head: Vec<u8>,
     http: Vec<u8>,
     /// The body after decoding.
@@ -41,14 +41,18 @@ pub struct Answer {
     before: Option<ArchivePosition>,
 }
 
-impl Answer {
+impl ArchivedAnswer {
     /// Reads the record at this position, with the body truncated to this length.
     ///
     /// # Errors
     /// [`io::ErrorKind::NotFound`] if the file is missing; other errors name the file and byte.
-    pub fn read(archive: &ArchiveReader, position: ArchivePosition, max_body: u64) -> io::Result<Answer> {
-        Answer::at(archive, position, |members| {
-            let mut answer = Answer::of_member(members, max_body)?;
+    pub fn read(
+        archive: &ArchiveReader,
+        position: ArchivePosition,
+        max_body: u64,
+    ) -> io::Result<ArchivedAnswer> {
+        ArchivedAnswer::at(archive, position, |members| {
+            let mut answer = ArchivedAnswer::of_member(members, max_body)?;
             if let Some((document, is_cut)) = answer.rendered_in(members, max_body)? {
                 answer.is_cut |= is_cut;
                 answer.rendered = Some(document);
@@ -61,14 +65,14 @@ impl Answer {
     ///
     /// # Errors
     /// As [`Answer::read`].
-    pub fn read_head(archive: &ArchiveReader, position: ArchivePosition) -> io::Result<Answer> {
-        Answer::at(archive, position, |members| {
+    pub fn read_head(archive: &ArchiveReader, position: ArchivePosition) -> io::Result<ArchivedAnswer> {
+        ArchivedAnswer::at(archive, position, |members| {
             let mut bytes = Vec::new();
             GzDecoder::new(members).take(FIELDS).read_to_end(&mut bytes)?;
             let (head, _) = cut_head(warc(&bytes)?);
             let (http, body) = (Vec::new(), Vec::new());
             let (head, before) = (head.to_vec(), None);
-            Ok(Answer { head, http, body, rendered: None, body_bytes: 0, is_cut: true, before })
+            Ok(ArchivedAnswer { head, http, body, rendered: None, body_bytes: 0, is_cut: true, before })
         })
     }
 
@@ -76,8 +80,8 @@ impl Answer {
     fn at(
         archive: &ArchiveReader,
         position: ArchivePosition,
-        read: impl FnOnce(&mut BufReader<Stored>) -> io::Result<Answer>,
-    ) -> io::Result<Answer> {
+        read: impl FnOnce(&mut BufReader<Stored>) -> io::Result<ArchivedAnswer>,
+    ) -> io::Result<ArchivedAnswer> {
         let ArchivePosition { file, offset } = position;
         let name = archive.files.name(file)?;
         let opened = archive.from(file, offset);
@@ -93,7 +97,7 @@ impl Answer {
         })
     }
 
-    fn of_member(members: &mut impl BufRead, max_body: u64) -> io::Result<Answer> {
+    fn of_member(members: &mut impl BufRead, max_body: u64) -> io::Result<ArchivedAnswer> {
         let mut bytes = Vec::new();
         let mut member = GzDecoder::new(members);
         (&mut member).take((MAX_HEAD as u64).saturating_add(max_body)).read_to_end(&mut bytes)?;
@@ -110,7 +114,7 @@ impl Answer {
         let kept = &body[..body.len().min(max_body.try_into().unwrap_or(usize::MAX))];
         let is_cut = kept.len() < body.len() || length > block.len();
         let (head, http, body) = (head.to_vec(), http.to_vec(), kept.to_vec());
-        Ok(Answer { head, http, body, rendered: None, body_bytes, is_cut, before: None })
+        Ok(ArchivedAnswer { head, http, body, rendered: None, body_bytes, is_cut, before: None })
     }
 
     /// Where a redirect of this URL leads, read as the fetcher reads it; none if this is no redirect.
@@ -206,7 +210,7 @@ pub(super) fn body_before(text: &str) -> Option<ArchivePosition> {
 
 /// Does a complete record with this page's body begin at this byte of a file?
 pub fn holds(storage: &dyn Storage, name: &str, offset: u64, url: &str) -> bool {
-    let records = place(storage, name, offset).and_then(|at| Records::of(storage, name, at));
+    let records = place(storage, name, offset).and_then(|at| Records::open_at(storage, name, at));
     let found = records.and_then(|records| records.checked().next_record());
     found.is_ok_and(|found| {
         found.is_some_and(|found| {
@@ -218,7 +222,7 @@ pub fn holds(storage: &dyn Storage, name: &str, offset: u64, url: &str) -> bool 
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Compressor, Head, Record};
+    use super::super::{Compressor, Record, RecordHead};
     use super::*;
     use recrawl_repository::storage::MemoryStorage;
     use std::sync::Arc;
@@ -228,7 +232,7 @@ mod tests {
     const LONG: u64 = 2 << 20;
 
     fn response(body: &[u8], before: Option<ArchivePosition>) -> Vec<u8> {
-        let head = Head::new(URL, 1_700_000_000_999, 200);
+        let head = RecordHead::new(URL, 1_700_000_000_999, 200);
         let headers = [("Content-Type", &b"text/html"[..])].into_iter();
         Record::Response { truncated: None, body, before }.compress(&mut Compressor::new(), &head, headers)
     }
@@ -244,7 +248,7 @@ mod tests {
         let mut archive = crate::Archive::create(storage.clone(), 1);
         let first = archive.append(&response(b"one", None)).unwrap();
         let second = archive.append(&response(b"two\r\n\r\n", Some(first))).unwrap();
-        let found = Answer::read(&opened(&storage), second, LONG).unwrap();
+        let found = ArchivedAnswer::read(&opened(&storage), second, LONG).unwrap();
         assert_eq!(
             (&found.body[..], found.status(), found.time()),
             (&b"two\r\n\r\n"[..], 200, 1_700_000_000)
@@ -254,7 +258,7 @@ mod tests {
             (Some(URL), Some("text/html"))
         );
         assert_eq!(found.before(), Some(first));
-        let found = Answer::read(&opened(&storage), first, LONG).unwrap();
+        let found = ArchivedAnswer::read(&opened(&storage), first, LONG).unwrap();
         assert_eq!((&found.body[..], found.before()), (&b"one"[..], None));
     }
 
@@ -267,7 +271,7 @@ mod tests {
         let rendered = crate::rendered(&mut Compressor::new(), URL, at, document.as_bytes());
         let with_request = Record::Response { truncated: None, body: b"shell", before: None }.compress(
             &mut Compressor::new(),
-            &Head { request, ..Head::new(URL, at, 200) },
+            &RecordHead { request, ..RecordHead::new(URL, at, 200) },
             std::iter::empty(),
         );
         let own = archive.append(&[response(b"shell", None), rendered.clone()].concat()).unwrap();
@@ -278,16 +282,16 @@ mod tests {
         let last = archive.append(&response(b"last", None)).unwrap();
         let archive = opened(&storage);
         for position in [own, asked] {
-            let found = Answer::read(&archive, position, LONG).unwrap();
+            let found = ArchivedAnswer::read(&archive, position, LONG).unwrap();
             assert_eq!(
                 (&found.body[..], found.document(), found.is_cut),
                 (&b"shell"[..], document.as_bytes(), false)
             );
-            let cut = Answer::read(&archive, position, 9).unwrap();
+            let cut = ArchivedAnswer::read(&archive, position, 9).unwrap();
             assert_eq!((&cut.body[..], cut.document(), cut.is_cut), (&b"shell"[..], &b"<p>render"[..], true));
         }
         for (position, body) in [(plain, "plain"), (last, "last")] {
-            let found = Answer::read(&archive, position, LONG).unwrap();
+            let found = ArchivedAnswer::read(&archive, position, LONG).unwrap();
             assert_eq!((found.document(), found.rendered.is_none()), (body.as_bytes(), true));
         }
     }
@@ -298,16 +302,17 @@ mod tests {
         let mut archive = crate::Archive::create(storage.clone(), 1 << 20);
         let long = archive.append(&response(&vec![b'x'; LONG as usize + 9], None)).unwrap();
         for (most, read) in [(LONG, LONG), (0, 0), (1 << 30, LONG + 9)] {
-            let found = Answer::read(&opened(&storage), long, most).unwrap();
+            let found = ArchivedAnswer::read(&opened(&storage), long, most).unwrap();
             assert_eq!((found.body.len() as u64, found.body_bytes), (read, LONG + 9));
             assert_eq!(found.is_cut, read < found.body_bytes);
         }
-        let gone = Answer::read(&opened(&storage), ArchivePosition { file: 9, offset: 0 }, LONG).unwrap_err();
+        let gone = ArchivedAnswer::read(&opened(&storage), ArchivePosition { file: 9, offset: 0 }, LONG)
+            .unwrap_err();
         assert_eq!(gone.kind(), io::ErrorKind::NotFound);
         let within = ArchivePosition { offset: long.offset + 1, ..long };
-        let error = Answer::read(&opened(&storage), within, LONG).unwrap_err().to_string();
+        let error = ArchivedAnswer::read(&opened(&storage), within, LONG).unwrap_err().to_string();
         assert!(error.contains("-000001-0.warc.gz, byte"), "{error}");
         let beyond = ArchivePosition { offset: 1 << 40, ..long };
-        assert!(Answer::read(&opened(&storage), beyond, LONG).is_err());
+        assert!(ArchivedAnswer::read(&opened(&storage), beyond, LONG).is_err());
     }
 }

@@ -39,11 +39,13 @@ pub use files::{WarcFiles, is_thinned, name_now};
 pub use moved::place;
 pub use newest::CutFiles;
 pub use reader::ArchiveReader;
-pub use record::{BODY_BEFORE, Capture, Compressor, Head, HttpVersion, ROUND, Record, Truncation, rendered};
+pub use record::{
+    BODY_BEFORE, Compressor, EarlierCapture, HttpVersion, ROUND, Record, RecordHead, Truncation, rendered,
+};
 pub use recovery::{ArchiveMark, Recovery, recover};
 pub use rewrite::tidy;
 pub use spelling::{LAST_SECOND, timestamp};
-pub use warcinfo::Provenance;
+pub use warcinfo::WarcProvenance;
 pub use writer::{Archive, ArchiveEnd};
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub fn months(
     let mut months = BTreeMap::<String, Month>::new();
     for (_, _, name) in lengths(storage)? {
         go_on()?;
-        let mut records = Records::of(storage, &name, 0)?;
+        let mut records = Records::open_at(storage, &name, 0)?;
         loop {
             let found = match records.next_record() {
                 Ok(Some(found)) if !found.is_torn => found,

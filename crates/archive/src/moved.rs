@@ -30,19 +30,19 @@ pub(crate) const MEDIA: &str = "application/x-recrawl-moved";
 
 /// The fate of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Entry {
+pub(crate) enum MovedRecord {
     /// It begins at this byte now.
     Kept(u64),
     /// It was dropped; the body before it.
     Dropped(Option<ArchivePosition>),
 }
 
-impl Entry {
-    fn new(at: u64, file: u64) -> Entry {
+impl MovedRecord {
+    fn new(at: u64, file: u64) -> MovedRecord {
         match u32::try_from(file) {
-            Ok(0) => Entry::Kept(at),
-            Ok(file) => Entry::Dropped(Some(ArchivePosition { file, offset: at })),
-            Err(_) => Entry::Dropped(None),
+            Ok(0) => MovedRecord::Kept(at),
+            Ok(file) => MovedRecord::Dropped(Some(ArchivePosition { file, offset: at })),
+            Err(_) => MovedRecord::Dropped(None),
         }
     }
 }
@@ -54,7 +54,7 @@ pub(crate) fn length(entries: usize) -> u64 {
 }
 
 /// The index of these records, by their offsets before, which ascend.
-pub(crate) fn member(entries: &[(u64, Entry)], name: &str, now: u64) -> Vec<u8> {
+pub(crate) fn member(entries: &[(u64, MovedRecord)], name: &str, now: u64) -> Vec<u8> {
     let id = record_id(&format!("moved:{name}"), now);
     let head = format!(
         "WARC/1.1\r\nWARC-Type: metadata\r\nWARC-Record-ID: <{id}>\r\nWARC-Date: {}\r\nContent-Type: {MEDIA}\r\n\
@@ -66,9 +66,9 @@ pub(crate) fn member(entries: &[(u64, Entry)], name: &str, now: u64) -> Vec<u8> 
     let mut record = format!("{head}{:>width$}\r\n\r\n", entries.len() * WIDTH).into_bytes();
     for (offset, entry) in entries {
         let (at, file) = match *entry {
-            Entry::Kept(at) => (at, 0),
-            Entry::Dropped(Some(before)) => (before.offset, before.file.into()),
-            Entry::Dropped(None) => (0, NO_BODY),
+            MovedRecord::Kept(at) => (at, 0),
+            MovedRecord::Dropped(Some(before)) => (before.offset, before.file.into()),
+            MovedRecord::Dropped(None) => (0, NO_BODY),
         };
         record.extend([*offset, at, file].into_iter().flat_map(u64::to_le_bytes));
     }
@@ -106,7 +106,7 @@ impl MovedIndex {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn find(&self, offset: u64) -> io::Result<Option<Entry>> {
+    pub fn find(&self, offset: u64) -> io::Result<Option<MovedRecord>> {
         let (mut low, mut high) = (0, self.entries);
         while low < high {
             let middle = low + (high - low) / 2;
@@ -115,7 +115,7 @@ impl MovedIndex {
                 std::cmp::Ordering::Less => low = middle + 1,
                 std::cmp::Ordering::Greater => high = middle,
                 std::cmp::Ordering::Equal => {
-                    return Ok(Some(Entry::new(at, file)));
+                    return Ok(Some(MovedRecord::new(at, file)));
                 }
             }
         }
@@ -126,9 +126,9 @@ impl MovedIndex {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn all(&self) -> io::Result<Vec<(u64, Entry)>> {
+    pub fn all(&self) -> io::Result<Vec<(u64, MovedRecord)>> {
         (0..self.entries)
-            .map(|index| self.entry(index).map(|[before, at, file]| (before, Entry::new(at, file))))
+            .map(|index| self.entry(index).map(|[before, at, file]| (before, MovedRecord::new(at, file))))
             .collect()
     }
 
@@ -144,8 +144,8 @@ impl MovedIndex {
     /// The byte at which the record of a position begins now.
     fn place(&self, offset: u64) -> io::Result<u64> {
         match self.find(offset)? {
-            Some(Entry::Kept(at)) => Ok(at),
-            Some(Entry::Dropped(_)) => Err(io::Error::new(
+            Some(MovedRecord::Kept(at)) => Ok(at),
+            Some(MovedRecord::Dropped(_)) => Err(io::Error::new(
                 ErrorKind::NotFound,
                 "the record was dropped, to make room in the archive",
             )),
@@ -186,15 +186,16 @@ mod tests {
     fn every_entry_is_found_and_nothing_between() {
         for entries in [0, 1, 2709, 2710, 2711, 9000] {
             let entry = |n: u64| match n % 3 {
-                0 => Entry::Kept(n),
-                1 => Entry::Dropped(Some(ArchivePosition { file: n as u32 + 1, offset: n })),
-                _ => Entry::Dropped(None),
+                0 => MovedRecord::Kept(n),
+                1 => MovedRecord::Dropped(Some(ArchivePosition { file: n as u32 + 1, offset: n })),
+                _ => MovedRecord::Dropped(None),
             };
             let all: Vec<_> = (0..entries).map(|n| (n * 10 + 5, entry(n))).collect();
             let bytes = member(&all, NAME, 1_700_000_000_000);
             assert_eq!(bytes.len() as u64, length(all.len()));
             let storage = MemoryStorage::with_files([(NAME.to_owned(), bytes)].into());
-            let found = Records::of(&storage, NAME, 0).unwrap().checked().next_record().unwrap().unwrap();
+            let found =
+                Records::open_at(&storage, NAME, 0).unwrap().checked().next_record().unwrap().unwrap();
             assert_eq!((found.problem, found.kind(), found.is_torn), (None, Some("metadata"), false));
             let moved = MovedIndex::open(&storage, NAME).unwrap();
             for (offset, entry) in &all {

@@ -4,7 +4,7 @@
 //! record, of type `metadata`, names the reason. A new file is written beside the old one and renamed
 //! over it. So at any moment one of them is complete.
 
-use super::records::Found;
+use super::records::FoundRecord;
 use super::spelling::{in_file, record_id, timestamp};
 use flate2::Crc;
 use recrawl_repository::storage::{Storage, copy};
@@ -37,7 +37,7 @@ impl Reason {
     }
 
     /// Why the records in place of `found` were overwritten; none for any other record.
-    pub(crate) fn of(found: &Found) -> Option<Reason> {
+    pub(crate) fn find(found: &FoundRecord) -> Option<Reason> {
         let media = found.field("Content-Type").filter(|_| found.kind() == Some("metadata"))?;
         [Reason::TakenDown, Reason::Torn].into_iter().find(|reason| reason.content().0 == media)
     }

@@ -1,7 +1,7 @@
 //! An archive to read from, in any storage.
 
 use super::files::{WarcFiles, is_thinned, thinned_name};
-use super::moved::{Entry, MovedIndex};
+use super::moved::{MovedIndex, MovedRecord};
 use super::records::{Records, Stored};
 use recrawl_repository::storage::Storage;
 use recrawl_types::ArchivePosition;
@@ -54,7 +54,7 @@ impl ArchiveReader {
     /// When the index of a thinned file cannot be read.
     pub(crate) fn present(&self, mut position: ArchivePosition) -> io::Result<Option<ArchivePosition>> {
         while let Some(name) = self.files.name(position.file).ok().filter(|name| is_thinned(name)) {
-            let Some(Entry::Dropped(before)) =
+            let Some(MovedRecord::Dropped(before)) =
                 MovedIndex::open(&*self.storage, name)?.find(position.offset)?
             else {
                 break;
@@ -73,6 +73,6 @@ impl ArchiveReader {
     /// # Errors
     /// With the name of the file.
     pub fn records(&self, name: &str) -> io::Result<Records<Stored>> {
-        Records::of(&*self.storage, name, 0)
+        Records::open_at(&*self.storage, name, 0)
     }
 }

@@ -24,12 +24,12 @@ pub enum Record<'a> {
         /// Decoded body, for its digest.
         body: &'a [u8],
         /// The capture that holds it.
-        of: Capture,
+        of: EarlierCapture,
     },
     /// The server answered 304.
     NotModified {
         /// The capture of the body that it confirmed; none if that is not archived.
-        of: Option<Capture>,
+        of: Option<EarlierCapture>,
     },
 }
 
@@ -56,12 +56,12 @@ impl Truncation {
 
 /// An earlier capture of the same page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Capture {
+pub struct EarlierCapture {
     /// Time of its fetch, in milliseconds since 1970; 0 if it is unknown.
     pub at: u64,
 }
 
-impl Capture {
+impl EarlierCapture {
     /// The fields by which a revisit names it (WARC 1.1, §5.11 to 5.13).
     fn fields(self, url: &str) -> String {
         let mut fields = format!("WARC-Refers-To-Target-URI: {url}\r\n");
@@ -88,7 +88,7 @@ const REVISIT: &str = "WARC-Profile: http://netpreserve.org/warc/1.1/revisit/";
 
 /// The parts common to all records.
 #[derive(Clone, Copy)]
-pub struct Head<'a> {
+pub struct RecordHead<'a> {
     /// Canonical URL of the page.
     pub url: &'a str,
     /// Time of the fetch, in milliseconds since 1970.
@@ -122,10 +122,10 @@ pub enum HttpVersion {
     Http2,
 }
 
-impl<'a> Head<'a> {
+impl<'a> RecordHead<'a> {
     /// Of a response of HTTP/1.1 without a reason phrase, from an unknown address.
-    pub fn new(url: &'a str, at: u64, status: u16) -> Head<'a> {
-        Head {
+    pub fn new(url: &'a str, at: u64, status: u16) -> RecordHead<'a> {
+        RecordHead {
             url,
             at,
             peer: None,
@@ -212,7 +212,7 @@ impl Record<'_> {
     pub fn compress<'h>(
         &self,
         compressor: &mut Compressor,
-        head: &Head<'_>,
+        head: &RecordHead<'_>,
         headers: impl Iterator<Item = (&'h str, &'h [u8])>,
     ) -> Vec<u8> {
         let (body, length, kind, extra) = match self {
@@ -261,7 +261,7 @@ impl Record<'_> {
 /// A `conversion` record with the document that a browser made of the response at `at`, as one gzip member. A
 /// `resource` of the URL would be what the server sent (WARC 1.1, §6.4), and replay programs would show it.
 pub fn rendered(compressor: &mut Compressor, url: &str, at: u64, document: &[u8]) -> Vec<u8> {
-    let head = Head::new(url, at, 200);
+    let head = RecordHead::new(url, at, 200);
     let mut warc = head.fields("conversion", &record_id(&format!("rendered:{url}"), at));
     let _ = write!(
         warc,

@@ -15,7 +15,7 @@ const MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
 pub(super) const MAX_HEAD: usize = 512 << 10;
 
 /// A record: its position and its fields.
-pub struct Found {
+pub struct FoundRecord {
     /// Offset of its gzip member in the file.
     pub offset: u64,
     /// Length of the member in bytes.
@@ -30,7 +30,7 @@ pub struct Found {
     http: Vec<u8>,
 }
 
-impl Found {
+impl FoundRecord {
     /// The record type: `response`, `revisit`, ….
     pub fn kind(&self) -> Option<&str> {
         self.field("WARC-Type")
@@ -99,7 +99,7 @@ pub(super) fn name_and_value(field: &[u8]) -> Option<(&[u8], &[u8])> {
 /// Reads a file from front to back, in bounded memory.
 pub struct Records<R> {
     name: String,
-    reader: Counted<BufReader<R>>,
+    reader: PositionReader<BufReader<R>>,
     /// Are length and digest of each payload verified?
     is_checked: bool,
 }
@@ -109,7 +109,7 @@ impl Records<Stored> {
     ///
     /// # Errors
     /// With the file's name.
-    pub fn of(storage: &dyn Storage, name: &str, from: u64) -> io::Result<Records<Stored>> {
+    pub fn open_at(storage: &dyn Storage, name: &str, from: u64) -> io::Result<Records<Stored>> {
         let stored = Stored::open(storage, name, from).map_err(|e| in_file(storage, name, &e))?;
         let mut records = Records::over(stored, storage.locate(name));
         records.reader.at = from;
@@ -176,7 +176,7 @@ impl Records<Stored> {
 impl<R: Read> Records<R> {
     /// Reads from `reader`; `name` is for messages.
     pub fn over(reader: R, name: String) -> Records<R> {
-        let reader = Counted { inner: BufReader::with_capacity(256 << 10, reader), at: 0 };
+        let reader = PositionReader { inner: BufReader::with_capacity(256 << 10, reader), at: 0 };
         Records { name, reader, is_checked: false }
     }
 
@@ -197,7 +197,7 @@ impl<R: Read> Records<R> {
     /// # Errors
     /// With file and offset, if a member is damaged. Nothing after it can be read without
     /// [`Records::next_sound`].
-    pub fn next_record(&mut self) -> io::Result<Option<Found>> {
+    pub fn next_record(&mut self) -> io::Result<Option<FoundRecord>> {
         let offset = self.reader.at;
         self.read().map_err(|e| {
             let text = format!("{}, byte {offset}: cannot read the record: {e}", self.name);
@@ -205,7 +205,7 @@ impl<R: Read> Records<R> {
         })
     }
 
-    fn read(&mut self) -> io::Result<Option<Found>> {
+    fn read(&mut self) -> io::Result<Option<FoundRecord>> {
         if self.reader.fill_buf()?.is_empty() {
             return Ok(None);
         }
@@ -213,7 +213,7 @@ impl<R: Read> Records<R> {
         let mut member = GzDecoder::new(&mut self.reader);
         let mut start = Vec::new();
         let head = (&mut member).take(MAX_HEAD as u64).read_to_end(&mut start);
-        let mut payload = Payload::of(&start).filter(|_| self.is_checked);
+        let mut payload = Payload::from_start(&start).filter(|_| self.is_checked);
         let rest = head.and_then(|_| match &mut payload {
             Some(payload) => io::copy(&mut member, payload),
             None => io::copy(&mut member, &mut io::sink()),
@@ -239,7 +239,7 @@ impl<R: Read> Records<R> {
         let is_answer = field(head, "Content-Type").is_some_and(|kind| kind.starts_with("application/http"));
         let http = if is_answer { cut_head(rest).0.to_vec() } else { Vec::new() };
         let length = self.reader.at - offset;
-        Ok(Some(Found { offset, length, is_torn, problem, head: head.to_vec(), http }))
+        Ok(Some(FoundRecord { offset, length, is_torn, problem, head: head.to_vec(), http }))
     }
 }
 
@@ -265,7 +265,7 @@ struct Payload {
 
 impl Payload {
     /// From the first bytes of a record; none if they do not give the length of the block.
-    fn of(start: &[u8]) -> Option<Payload> {
+    fn from_start(start: &[u8]) -> Option<Payload> {
         let (head, block) = cut_head(start);
         let length: u64 = field(head, "Content-Length")?.parse().ok()?;
         let is_answer = field(head, "Content-Type").is_some_and(|kind| kind.starts_with("application/http"));
@@ -345,12 +345,12 @@ impl Read for Stored {
 }
 
 /// A reader that counts its position.
-struct Counted<R> {
+struct PositionReader<R> {
     inner: R,
     at: u64,
 }
 
-impl<R: BufRead> Read for Counted<R> {
+impl<R: BufRead> Read for PositionReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer)?;
         self.at += read as u64;
@@ -358,7 +358,7 @@ impl<R: BufRead> Read for Counted<R> {
     }
 }
 
-impl<R: BufRead> BufRead for Counted<R> {
+impl<R: BufRead> BufRead for PositionReader<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         self.inner.fill_buf()
     }

@@ -126,13 +126,13 @@ fn before(storage: &dyn Storage, files: &WarcFiles, newest: u32) -> io::Result<A
 /// Reads a file from the record end `from`. Returns the end of its sound part, and the bytes that
 /// belong to no complete record, ascending.
 fn torn(storage: &dyn Storage, name: &str, from: u64, length: u64) -> io::Result<(u64, Vec<Range<u64>>)> {
-    let mut records = Records::of(storage, name, from)?;
+    let mut records = Records::open_at(storage, name, from)?;
     let (mut sound, mut torn) = (length, Vec::new());
     loop {
         let offset = records.offset();
         match records.next_record() {
             Ok(Some(found)) if !found.is_torn => {
-                if Reason::of(&found) == Some(Reason::Torn) {
+                if Reason::find(&found) == Some(Reason::Torn) {
                     sound = sound.min(offset);
                 }
                 continue;

@@ -3,10 +3,10 @@
 
 use super::answer::body_before;
 use super::files::{is_thinned, number_in, thinned_name};
-use super::moved::{Entry, MovedIndex, length, member};
+use super::moved::{MovedIndex, MovedRecord, length, member};
 use super::overwrite::{PART, Reason};
 use super::record::BODY_BEFORE;
-use super::records::{Found, Records, Stored};
+use super::records::{FoundRecord, Records, Stored};
 use super::spelling::in_file;
 use recrawl_repository::storage::{Storage, copy};
 use recrawl_types::ArchivePosition;
@@ -54,7 +54,7 @@ pub(crate) struct Sorted {
     /// Their number.
     bytes: u64,
     /// The records that positions may name.
-    entries: Vec<(u64, Entry)>,
+    entries: Vec<(u64, MovedRecord)>,
     /// Responses that stay.
     pub versions: u64,
     pub dropped: Dropped,
@@ -68,10 +68,10 @@ impl Sorted {
     pub fn read(
         storage: &dyn Storage,
         (number, name): (u32, &str),
-        decides: &mut dyn FnMut(&Found, &str, ArchivePosition) -> bool,
+        decides: &mut dyn FnMut(&FoundRecord, &str, ArchivePosition) -> bool,
     ) -> io::Result<io::Result<Sorted>> {
         let index = is_thinned(name).then(|| MovedIndex::open(storage, name));
-        let (index, records) = (index.transpose()?, Records::of(storage, name, 0)?);
+        let (index, records) = (index.transpose()?, Records::open_at(storage, name, 0)?);
         Ok(Sorted { number, ..Sorted::default() }.filled(records, index, decides))
     }
 
@@ -79,7 +79,7 @@ impl Sorted {
         mut self,
         mut records: Records<Stored>,
         index: Option<MovedIndex>,
-        decides: &mut dyn FnMut(&Found, &str, ArchivePosition) -> bool,
+        decides: &mut dyn FnMut(&FoundRecord, &str, ArchivePosition) -> bool,
     ) -> io::Result<Sorted> {
         let mut before = index.map(|index| index.all()).transpose()?.map(|all| all.into_iter().peekable());
         if before.is_some() {
@@ -99,7 +99,7 @@ impl Sorted {
             stays = match (found.kind(), found.field("WARC-Target-URI")) {
                 (Some("response" | "revisit"), Some(url)) => decides(&found, url, at),
                 (_, Some(_)) => stays,
-                _ => Reason::of(&found) != Some(Reason::Torn),
+                _ => Reason::find(&found) != Some(Reason::Torn),
             };
             self.take(&found, stays, named);
         }
@@ -108,7 +108,7 @@ impl Sorted {
         }
         let entries = length(self.entries.len());
         for (_, entry) in &mut self.entries {
-            if let Entry::Kept(at) = entry {
+            if let MovedRecord::Kept(at) = entry {
                 *at += entries;
             }
         }
@@ -118,14 +118,14 @@ impl Sorted {
 
     /// Takes over what an index says of records that went before, up to the one that lies at this byte now. Returns where
     /// that one was at first; none if no position names it.
-    fn pass(&mut self, before: &mut Peekable<IntoIter<(u64, Entry)>>, now: u64) -> Option<u64> {
+    fn pass(&mut self, before: &mut Peekable<IntoIter<(u64, MovedRecord)>>, now: u64) -> Option<u64> {
         while let Some((was, entry)) =
-            before.next_if(|(_, entry)| !matches!(entry, Entry::Kept(at) if *at > now))
+            before.next_if(|(_, entry)| !matches!(entry, MovedRecord::Kept(at) if *at > now))
         {
             match entry {
-                Entry::Kept(at) if at == now => return Some(was),
-                Entry::Kept(_) => self.entries.push((was, Entry::Dropped(None))),
-                Entry::Dropped(_) => self.entries.push((was, entry)),
+                MovedRecord::Kept(at) if at == now => return Some(was),
+                MovedRecord::Kept(_) => self.entries.push((was, MovedRecord::Dropped(None))),
+                MovedRecord::Dropped(_) => self.entries.push((was, entry)),
             }
         }
         None
@@ -136,17 +136,17 @@ impl Sorted {
     fn passed(&self, body: ArchivePosition) -> Option<ArchivePosition> {
         let known = self.entries.binary_search_by_key(&body.offset, |(offset, _)| *offset);
         match known.ok().filter(|_| body.file == self.number).map(|at| self.entries[at].1) {
-            Some(Entry::Dropped(before)) => before,
+            Some(MovedRecord::Dropped(before)) => before,
             _ => Some(body),
         }
     }
 
     /// Takes a record, with its offset in the first file if positions may name it.
-    fn take(&mut self, found: &Found, stays: bool, named: Option<u64>) {
+    fn take(&mut self, found: &FoundRecord, stays: bool, named: Option<u64>) {
         let end = found.offset + found.length;
         let entry = match stays {
-            true => Entry::Kept(self.bytes),
-            false => Entry::Dropped(
+            true => MovedRecord::Kept(self.bytes),
+            false => MovedRecord::Dropped(
                 found.field(BODY_BEFORE).and_then(body_before).and_then(|body| self.passed(body)),
             ),
         };

@@ -78,7 +78,7 @@ fn find(
     is_meant: &dyn Fn(&str) -> bool,
     places: &mut Vec<Range<u64>>,
 ) -> io::Result<()> {
-    let mut records = Records::of(folder, name, 0)?;
+    let mut records = Records::open_at(folder, name, 0)?;
     let length = records.length();
     while let Some(found) = records.next_record()? {
         // Reading a damaged record may run to the end of the file, although it ends before the next

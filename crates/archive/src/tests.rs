@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 fn response(url: &str, body: &[u8]) -> Vec<u8> {
     let headers = [("Content-Type", "text/html"), ("Content-Encoding", "gzip"), ("Content-Length", "3")];
-    let head = Head::new(url, 1_700_000_000_000, 200);
+    let head = RecordHead::new(url, 1_700_000_000_000, 200);
     let headers = headers.iter().map(|(n, v)| (*n, v.as_bytes()));
     Record::Response { truncated: None, body, before: None }.compress(&mut Compressor::new(), &head, headers)
 }
@@ -35,9 +35,9 @@ fn unpacked(members: &[u8]) -> String {
 
 #[test]
 fn the_head_is_as_received_but_for_what_the_body_no_longer_is() {
-    let head = Head { reason: b"Fine\r\nX: y", ..Head::new("http://a.example/", 0, 200) };
+    let head = RecordHead { reason: b"Fine\r\nX: y", ..RecordHead::new("http://a.example/", 0, 200) };
     let record = |body| Record::Response { truncated: None, body, before: None };
-    let compress = |record: Record<'_>, head: &Head<'_>, headers: &[(&str, &str)]| {
+    let compress = |record: Record<'_>, head: &RecordHead<'_>, headers: &[(&str, &str)]| {
         let headers = headers.iter().map(|(name, value)| (*name, value.as_bytes()));
         let text = unpacked(&record.compress(&mut Compressor::new(), head, headers));
         text.split_once("\r\n\r\n").unwrap().1.trim_end_matches("\r\n").to_owned()
@@ -49,16 +49,16 @@ fn the_head_is_as_received_but_for_what_the_body_no_longer_is() {
         "HTTP/1.1 200 FineX: y\r\ncontent-length: 3\r\nx-b: 2\r\nX-A: 1\r\nx-b: 3\r\n\r\none"
     );
     let coded = [("content-encoding", "gzip"), ("content-length", "9"), ("transfer-encoding", "chunked")];
-    let head = Head { http: HttpVersion::Http10, ..Head::new("http://a.example/", 0, 200) };
+    let head = RecordHead { http: HttpVersion::Http10, ..RecordHead::new("http://a.example/", 0, 200) };
     let told = "HTTP/1.0 200 \r\nX-Archive-Orig-content-encoding: gzip\r\nX-Archive-Orig-content-length: 9\r\n\
                 X-Archive-Orig-transfer-encoding: chunked\r\nContent-Length: 3\r\n\r\n";
     assert_eq!(compress(record(b"one"), &head, &coded), format!("{told}one"));
     // A revisit has the head of the body that it stands for.
     assert_eq!(
-        compress(Record::Same { body: b"one", of: Capture { at: 0 } }, &head, &coded),
+        compress(Record::Same { body: b"one", of: EarlierCapture { at: 0 } }, &head, &coded),
         told.trim_end()
     );
-    let head = Head::new("http://a.example/", 0, 304);
+    let head = RecordHead::new("http://a.example/", 0, 304);
     assert_eq!(
         compress(Record::NotModified { of: None }, &head, &[("content-length", "9")]),
         "HTTP/1.1 304 \r\nX-Archive-Orig-content-length: 9"
@@ -69,11 +69,11 @@ fn the_head_is_as_received_but_for_what_the_body_no_longer_is() {
 fn a_request_follows_its_response_as_a_record_of_its_own() {
     let request = b"GET /p HTTP/1.1\r\nhost: a.example\r\n\r\n";
     let peer = Some("::1".parse().unwrap());
-    let head = Head {
+    let head = RecordHead {
         request: Some(request),
         peer,
         http: HttpVersion::Http2,
-        ..Head::new("http://a.example/p", 5, 200)
+        ..RecordHead::new("http://a.example/p", 5, 200)
     };
     let record = Record::Response { truncated: None, body: b"one", before: None };
     let members = record.compress(&mut Compressor::new(), &head, std::iter::empty());
@@ -97,7 +97,7 @@ fn a_request_follows_its_response_as_a_record_of_its_own() {
 #[test]
 fn a_file_says_of_whom_and_how_it_is() {
     let fields = vec![("operator", "mailto:me@a.example".to_owned()), ("robots", "obey\r\nx: y".to_owned())];
-    let text = unpacked(&Provenance { tag: "ab".into(), fields }.member("f.warc.gz", 0));
+    let text = unpacked(&WarcProvenance { tag: "ab".into(), fields }.member("f.warc.gz", 0));
     assert!(text.starts_with("WARC/1.1\r\nWARC-Type: warcinfo\r\n"), "{text}");
     assert!(text.contains("\r\nWARC-Filename: f.warc.gz\r\n"), "{text}");
     assert!(
@@ -146,7 +146,10 @@ fn a_full_file_is_followed_by_the_next() {
 
 #[test]
 fn a_304_is_a_revisit_without_a_body() {
-    let head = Head { peer: Some("127.0.0.1".parse().unwrap()), ..Head::new("http://a.example/", 0, 304) };
+    let head = RecordHead {
+        peer: Some("127.0.0.1".parse().unwrap()),
+        ..RecordHead::new("http://a.example/", 0, 304)
+    };
     let headers = [("ETag", &b"\"x\"\r\nInjected: yes"[..])];
     let mut text = String::new();
     GzDecoder::new(
@@ -161,10 +164,10 @@ fn a_304_is_a_revisit_without_a_body() {
 
 #[test]
 fn the_same_body_again_is_a_revisit_with_its_digest() {
-    let head = Head::new("http://a.example/", 0, 200);
+    let head = RecordHead::new("http://a.example/", 0, 200);
     let mut text = String::new();
     GzDecoder::new(
-        &Record::Same { body: b"", of: Capture { at: 0 } }.compress(
+        &Record::Same { body: b"", of: EarlierCapture { at: 0 } }.compress(
             &mut Compressor::new(),
             &head,
             std::iter::empty(),
@@ -194,12 +197,13 @@ fn a_revisit_names_the_capture_that_it_stands_for() {
     let url = "http://a.example/";
     let (then, now) = (1_700_000_000_123, 1_800_000_000_000);
     let compress = |record: Record<'_>, at| {
-        let member = record.compress(&mut Compressor::new(), &Head::new(url, at, 200), std::iter::empty());
+        let member =
+            record.compress(&mut Compressor::new(), &RecordHead::new(url, at, 200), std::iter::empty());
         let mut records = records::Records::over(&member[..], "x".into()).checked();
         records.next_record().unwrap().unwrap()
     };
     let first = compress(Record::Response { truncated: None, body: b"one", before: None }, then);
-    let of = Capture { at: then };
+    let of = EarlierCapture { at: then };
     for record in [Record::Same { body: b"one", of }, Record::NotModified { of: Some(of) }] {
         let revisit = compress(record, now);
         assert_eq!((revisit.kind(), revisit.problem), (Some("revisit"), None));
@@ -212,7 +216,7 @@ fn a_revisit_names_the_capture_that_it_stands_for() {
         }
     }
     // Older versions did not keep the time; of a body that is not archived there is nothing to name.
-    let undated = compress(Record::Same { body: b"one", of: Capture { at: 0 } }, now);
+    let undated = compress(Record::Same { body: b"one", of: EarlierCapture { at: 0 } }, now);
     assert_eq!(undated.field("WARC-Refers-To-Target-URI"), Some(url));
     let unknown = compress(Record::NotModified { of: None }, now);
     for name in ["WARC-Refers-To-Date", "WARC-Refers-To"] {
@@ -225,7 +229,7 @@ fn a_revisit_names_the_capture_that_it_stands_for() {
 fn every_head_that_is_written_is_read_back() {
     let storage = Arc::new(MemoryStorage::new());
     let mut archive = Archive::create(storage.clone(), 1 << 30);
-    let head = Head::new("http://a.example/", 1_700_000_000_000, 200);
+    let head = RecordHead::new("http://a.example/", 1_700_000_000_000, 200);
     let most = record::MAX_HTTP_HEAD - "HTTP/1.1 200 \r\n".len() - 64 - "x-huge".len();
     for (length, is_kept) in
         [(100 << 10, true), (128 << 10, true), (400 << 10, true), (most, true), (most + 1, false)]
@@ -240,23 +244,26 @@ fn every_head_that_is_written_is_read_back() {
         assert_eq!(found.http_field("content-type").is_some(), length != most, "{length}");
         let position = archive.append(&member).unwrap();
         let answer =
-            answer::Answer::read(&ArchiveReader::open(storage.clone()).unwrap(), position, 1 << 20).unwrap();
+            answer::ArchivedAnswer::read(&ArchiveReader::open(storage.clone()).unwrap(), position, 1 << 20)
+                .unwrap();
         assert_eq!((&answer.body[..], answer.body_bytes), (&b"the body"[..], 8), "{length}");
     }
     // A phrase in any encoding, or none.
     for reason in [&b"Trouv\xe9"[..], "Найдено".as_bytes(), b"\xff\xfe", b""] {
         let record = Record::Response { truncated: None, body: b"b", before: None };
-        let member = record.compress(&mut Compressor::new(), &Head { reason, ..head }, std::iter::empty());
+        let member =
+            record.compress(&mut Compressor::new(), &RecordHead { reason, ..head }, std::iter::empty());
         let found = records::Records::over(&member[..], "x".into()).checked().next_record().unwrap().unwrap();
         assert_eq!((found.problem, found.http_status()), (None, Some("200")));
         let position = archive.append(&member).unwrap();
         let answer =
-            answer::Answer::read(&ArchiveReader::open(storage.clone()).unwrap(), position, 1 << 20).unwrap();
+            answer::ArchivedAnswer::read(&ArchiveReader::open(storage.clone()).unwrap(), position, 1 << 20)
+                .unwrap();
         assert_eq!((answer.status(), &answer.body[..]), (200, &b"b"[..]));
         assert!(answer.http_head().starts_with(&[b"HTTP/1.1 200 ", reason, b"\r\n"].concat()));
     }
     // A phrase as long as the client takes.
-    let head = Head { reason: &[b'r'; 417_792], ..head };
+    let head = RecordHead { reason: &[b'r'; 417_792], ..head };
     let record = Record::Response { truncated: None, body: b"b", before: None };
     let member = record.compress(&mut Compressor::new(), &head, std::iter::empty());
     let found = records::Records::over(&member[..], "x".into()).checked().next_record().unwrap().unwrap();
@@ -265,7 +272,7 @@ fn every_head_that_is_written_is_read_back() {
 
 #[test]
 fn warc_1_1_section_5_13_a_record_says_why_a_part_is_missing() {
-    let head = Head::new("http://a.example/", 0, 200);
+    let head = RecordHead::new("http://a.example/", 0, 200);
     for (truncated, line) in [
         (None, None),
         (Some(Truncation::Length), Some("WARC-Truncated: length")),
@@ -279,15 +286,16 @@ fn warc_1_1_section_5_13_a_record_says_why_a_part_is_missing() {
 }
 
 /// A record of a response with this header, and what its reader finds.
-fn with_lines(lines: &[u8]) -> (String, answer::Answer) {
+fn with_lines(lines: &[u8]) -> (String, answer::ArchivedAnswer) {
     let storage = Arc::new(MemoryStorage::new());
-    let head = Head { lines: Some(lines), ..Head::new("http://a.example/", 1_700_000_000_000, 200) };
+    let head =
+        RecordHead { lines: Some(lines), ..RecordHead::new("http://a.example/", 1_700_000_000_000, 200) };
     let record = Record::Response { truncated: None, body: b"one", before: None };
     let told = [("content-type", &b"not/this"[..])].into_iter();
     let member = record.compress(&mut Compressor::new(), &head, told);
     let position = Archive::create(storage.clone(), 1 << 20).append(&member).unwrap();
     let archive = ArchiveReader::open(storage.clone()).unwrap();
-    let answer = answer::Answer::read(&archive, position, 1 << 20).unwrap();
+    let answer = answer::ArchivedAnswer::read(&archive, position, 1 << 20).unwrap();
     assert_eq!((answer.status(), &answer.body[..]), (200, &b"one"[..]));
     (answer.http_head().iter().map(|byte| char::from(*byte)).collect(), answer)
 }
@@ -338,14 +346,15 @@ fn an_archive_in_any_storage_is_appended_to_read_continued_overwritten_and_cappe
         let b = archive.append(&response("http://b.example/", b"two")).unwrap();
         archive.sync().unwrap();
         let end = archive.end();
-        let mut archive = Archive::open(storage.clone(), 1 << 20, Provenance::default(), end, false).unwrap();
+        let mut archive =
+            Archive::open(storage.clone(), 1 << 20, WarcProvenance::default(), end, false).unwrap();
         let c = archive.append(&response("http://c.example/", b"three")).unwrap();
         archive.sync().unwrap();
         assert_eq!((a.file, b.file, c.file, c.offset), (1, 2, 2, end.length));
 
         let body = |at| {
             let reader = ArchiveReader::open(storage.clone()).unwrap();
-            answer::Answer::read(&reader, at, 1 << 20).map(|answer| answer.body)
+            answer::ArchivedAnswer::read(&reader, at, 1 << 20).map(|answer| answer.body)
         };
         assert_eq!([a, b, c].map(|at| body(at).unwrap()), [&b"one"[..], b"two", b"three"]);
         let done = takedown::take_down(&*storage, &|url| url == "http://b.example/", 0, false).unwrap();

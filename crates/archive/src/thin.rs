@@ -9,7 +9,7 @@
 //! month in the files that are due, which are taken up to `MAX_KEYS` or one file at a time.
 
 use super::files::{WarcFiles, is_thinned};
-use super::records::{Found, Records};
+use super::records::{FoundRecord, Records};
 pub use super::rewrite::Dropped;
 use super::rewrite::Sorted;
 use super::spelling::{seconds_of, timestamp};
@@ -61,7 +61,7 @@ impl DueFiles {
 }
 
 /// The key of a page in a month, and the month.
-fn key<'f>(found: &'f Found, url: &str) -> Option<(u128, &'f str)> {
+fn key<'f>(found: &'f FoundRecord, url: &str) -> Option<(u128, &'f str)> {
     let month = found.field("WARC-Date")?.get(..7)?;
     Some((xxh3_128(format!("{month} {url}").as_bytes()), month))
 }
@@ -113,7 +113,7 @@ impl Thinning<'_> {
 
     /// The date of a file's first record of the crawl.
     fn begun(&self, name: &str) -> io::Result<Option<String>> {
-        let mut records = Records::of(self.storage, name, 0)?;
+        let mut records = Records::open_at(self.storage, name, 0)?;
         let mut read = || -> io::Result<Option<String>> {
             // A thinned file begins with its index, which is younger.
             if is_thinned(name) {
@@ -128,7 +128,7 @@ impl Thinning<'_> {
 
     /// Notes the versions of a file: those of all pages, or else of known ones. Returns whether all of it can be read.
     fn read(&self, number: u32, name: &str, is_due: bool, batch: &mut DueFiles) -> io::Result<bool> {
-        let mut records = Records::of(self.storage, name, 0)?;
+        let mut records = Records::open_at(self.storage, name, 0)?;
         // Versions that its revisits refer to. They stay if the file does.
         let mut referred = BTreeSet::new();
         loop {

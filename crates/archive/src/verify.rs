@@ -6,9 +6,9 @@
 use super::answer::holds;
 use super::cap::{Bodies, forget};
 use super::files::{WarcFiles, is_thinned, name_now};
-use super::moved::{Entry, MovedIndex};
+use super::moved::{MovedIndex, MovedRecord};
 use super::overwrite::Reason;
-use super::records::{Found, Records, is_damage};
+use super::records::{FoundRecord, Records, is_damage};
 use recrawl_repository::storage::Storage;
 use recrawl_repository::{Damage, Generation};
 use recrawl_types::{CanonicalUrl, PageRecord};
@@ -33,7 +33,7 @@ pub struct Verified {
 
 /// The position in a page's record.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Named {
+struct NamedRecord {
     offset: u64,
     /// Hash of the page's URL.
     hash: u64,
@@ -56,14 +56,18 @@ pub fn verify(storage: &dyn Storage, generation: &Generation) -> io::Result<Veri
 
 /// The positions of all pages, by file and in order. The repository itself reports pages that
 /// cannot be read.
-fn positions(generation: &Generation) -> BTreeMap<u32, Vec<Named>> {
-    let mut named = BTreeMap::<u32, Vec<Named>>::new();
+fn positions(generation: &Generation) -> BTreeMap<u32, Vec<NamedRecord>> {
+    let mut named = BTreeMap::<u32, Vec<NamedRecord>>::new();
     let mut records = generation.records();
     while let Ok(Some((ordinal, key, record))) = records.next_record() {
         let archived = record.visited.and_then(|visited| visited.content.archive);
         if let (Some(position), Ok(url)) = (archived, CanonicalUrl::from_key(key)) {
             let hash = xxh3_64(url.as_text().as_bytes());
-            named.entry(position.file).or_default().push(Named { offset: position.offset, hash, ordinal });
+            named.entry(position.file).or_default().push(NamedRecord {
+                offset: position.offset,
+                hash,
+                ordinal,
+            });
         }
     }
     named.values_mut().for_each(|positions| positions.sort_unstable());
@@ -73,7 +77,7 @@ fn positions(generation: &Generation) -> BTreeMap<u32, Vec<Named>> {
 fn verify_file(
     storage: &dyn Storage,
     name: &str,
-    positions: Vec<Named>,
+    positions: Vec<NamedRecord>,
     generation: &Generation,
     verified: &mut Verified,
 ) -> io::Result<()> {
@@ -81,7 +85,7 @@ fn verify_file(
     let Some(name) = name_now(storage, name)? else { return Ok(()) };
     let name = &*name;
     let damage = |offset, what: String| Damage { file: storage.locate(name), offset, what };
-    let mut records = Records::of(storage, name, 0)?.checked();
+    let mut records = Records::open_at(storage, name, 0)?.checked();
     let length = records.length();
     let (positions, mut astray) = match is_thinned(name) {
         true => moved(storage, name, positions)?,
@@ -141,11 +145,15 @@ fn verify_file(
 }
 
 /// The positions as they are now in a thinned file, and those whose records were dropped.
-fn moved(storage: &dyn Storage, name: &str, positions: Vec<Named>) -> io::Result<(Vec<Named>, Vec<Named>)> {
+fn moved(
+    storage: &dyn Storage,
+    name: &str,
+    positions: Vec<NamedRecord>,
+) -> io::Result<(Vec<NamedRecord>, Vec<NamedRecord>)> {
     let (index, mut present, mut astray) = (MovedIndex::open(storage, name)?, Vec::new(), Vec::new());
     for position in positions {
         match index.find(position.offset)? {
-            Some(Entry::Kept(offset)) => present.push(Named { offset, ..position }),
+            Some(MovedRecord::Kept(offset)) => present.push(NamedRecord { offset, ..position }),
             _ => astray.push(position),
         }
     }
@@ -171,10 +179,10 @@ fn is_torn_end(storage: &dyn Storage, name: &str, offset: u64, problem: &str) ->
 }
 
 /// Is this the body of the page, or the record that replaced it at a takedown?
-fn leads_to(found: &Found, hash: u64) -> bool {
+fn leads_to(found: &FoundRecord, hash: u64) -> bool {
     match found.kind() {
         Some("response") => found.field("WARC-Target-URI").is_some_and(|url| xxh3_64(url.as_bytes()) == hash),
-        _ => Reason::of(found) == Some(Reason::TakenDown),
+        _ => Reason::find(found) == Some(Reason::TakenDown),
     }
 }
 

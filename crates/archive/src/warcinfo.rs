@@ -6,20 +6,20 @@ use std::fmt::Write as _;
 
 /// What the WARC files of a crawl say of it.
 #[derive(Clone, Debug)]
-pub struct Provenance {
+pub struct WarcProvenance {
     /// Letters and digits in the names of its files, which tell them from those of other crawls.
     pub tag: String,
     /// Fields of the `warcinfo` records, besides software and format: name and value.
     pub fields: Vec<(&'static str, String)>,
 }
 
-impl Default for Provenance {
-    fn default() -> Provenance {
-        Provenance { tag: "0".into(), fields: Vec::new() }
+impl Default for WarcProvenance {
+    fn default() -> WarcProvenance {
+        WarcProvenance { tag: "0".into(), fields: Vec::new() }
     }
 }
 
-impl Provenance {
+impl WarcProvenance {
     /// The `warcinfo` record of a file, as one gzip member.
     pub(super) fn member(&self, name: &str, at: u64) -> Vec<u8> {
         let mut fields = String::from(concat!(

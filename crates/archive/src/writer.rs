@@ -2,7 +2,7 @@
 
 use super::files::{WarcFiles, file_name};
 use super::spelling::in_file;
-use super::warcinfo::Provenance;
+use super::warcinfo::WarcProvenance;
 use recrawl_repository::storage::{Storage, WriteFile};
 use recrawl_types::ArchivePosition;
 use serde::{Deserialize, Serialize};
@@ -30,7 +30,7 @@ impl ArchiveEnd {
 pub struct Archive {
     storage: Arc<dyn Storage>,
     limit: u64,
-    provenance: Provenance,
+    provenance: WarcProvenance,
     end: ArchiveEnd,
     /// Name of the last file; empty before the first.
     name: String,
@@ -55,7 +55,7 @@ impl Archive {
     pub fn open(
         storage: Arc<dyn Storage>,
         limit: u64,
-        provenance: Provenance,
+        provenance: WarcProvenance,
         end: ArchiveEnd,
         is_new_file: bool,
     ) -> io::Result<Archive> {

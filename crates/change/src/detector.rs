@@ -13,7 +13,7 @@ use std::str::FromStr;
 
 /// What a detector knows about two visits of one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Comparison {
+pub struct ContentComparison {
     /// Whether the texts' digests are equal, and so the texts.
     pub digest_equal: bool,
     /// Bits in which their SimHashes differ, 0 to 64; 0 if the digests are equal.
@@ -25,15 +25,15 @@ pub struct Comparison {
     pub floor: Option<u32>,
 }
 
-impl Comparison {
+impl ContentComparison {
     /// Compares two fingerprints of texts.
-    pub fn of(
+    pub fn compare(
         before: &Fingerprint,
         after: &Fingerprint,
         max_distance: u32,
         floor: Option<u32>,
-    ) -> Comparison {
-        Comparison {
+    ) -> ContentComparison {
+        ContentComparison {
             digest_equal: before.digest == after.digest,
             distance: ::simhash::hamming_distance(before.simhash, after.simhash),
             max_distance,
@@ -51,22 +51,22 @@ pub trait Detector: Sync {
     fn about(&self) -> &'static str;
 
     /// Whether the text changed. Never true for equal texts.
-    fn changed(&self, comparison: &Comparison) -> bool;
+    fn changed(&self, comparison: &ContentComparison) -> bool;
 }
 
 /// All detectors.
-pub const ALL: &[&dyn Detector] = &[&adaptive::Adaptive, &digest::Digest, &simhash::SimHash];
+pub const ALL: &[&dyn Detector] = &[&adaptive::Adaptive, &digest::DigestDetector, &simhash::SimHash];
 
 /// A detector of the list, chosen by name.
 #[derive(Clone, Copy)]
-pub struct Chosen(&'static dyn Detector);
+pub struct ChosenDetector(&'static dyn Detector);
 
-impl Chosen {
+impl ChosenDetector {
     /// The detector that did best in the measurements (docs/change-detection.md).
-    pub const DEFAULT: Chosen = Chosen(&adaptive::Adaptive);
+    pub const DEFAULT: ChosenDetector = ChosenDetector(&adaptive::Adaptive);
 }
 
-impl std::ops::Deref for Chosen {
+impl std::ops::Deref for ChosenDetector {
     type Target = dyn Detector;
 
     fn deref(&self) -> &Self::Target {
@@ -82,37 +82,37 @@ impl std::ops::Deref for Chosen {
 )]
 pub struct UnknownDetector(pub String);
 
-impl FromStr for Chosen {
+impl FromStr for ChosenDetector {
     type Err = UnknownDetector;
 
-    fn from_str(name: &str) -> Result<Chosen, UnknownDetector> {
+    fn from_str(name: &str) -> Result<ChosenDetector, UnknownDetector> {
         let found = ALL.iter().find(|d| d.name() == name);
-        found.map(|d| Chosen(*d)).ok_or_else(|| UnknownDetector(name.to_owned()))
+        found.map(|d| ChosenDetector(*d)).ok_or_else(|| UnknownDetector(name.to_owned()))
     }
 }
 
-impl fmt::Debug for Chosen {
+impl fmt::Debug for ChosenDetector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0.name())
     }
 }
 
-impl PartialEq for Chosen {
-    fn eq(&self, other: &Chosen) -> bool {
+impl PartialEq for ChosenDetector {
+    fn eq(&self, other: &ChosenDetector) -> bool {
         self.0.name() == other.0.name()
     }
 }
 
-impl Eq for Chosen {}
+impl Eq for ChosenDetector {}
 
-impl Serialize for Chosen {
+impl Serialize for ChosenDetector {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.0.name())
     }
 }
 
-impl<'de> Deserialize<'de> for Chosen {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Chosen, D::Error> {
+impl<'de> Deserialize<'de> for ChosenDetector {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ChosenDetector, D::Error> {
         let name = String::deserialize(deserializer)?;
         name.parse().map_err(serde::de::Error::custom)
     }

@@ -29,7 +29,7 @@ impl Features {
 /// The fingerprint of a page's visible text. SimHash and digest treat any white space as a word
 /// boundary only.
 pub fn fingerprint(text: &str, features: Features) -> Fingerprint {
-    let words = Words::of(text);
+    let words = Words::split_text(text);
     Fingerprint {
         simhash: simhash(&words, features.width()),
         digest: xxhash_rust::xxh3::xxh3_128(words.joined()),

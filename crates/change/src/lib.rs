@@ -29,5 +29,5 @@ mod words;
 
 pub use crate::detector::Detector;
 pub use crate::fingerprint::{Features, fingerprint};
-pub use crate::noise::{LastComparisons, NoiseFloor, Tally};
+pub use crate::noise::{LastComparisons, NoiseFloor, NoiseTally};
 pub use crate::rules::{ChangeRules, Compared, distance};

@@ -50,12 +50,12 @@ const CELLS: usize = 18;
 
 /// The comparisons of one site in one cycle, in any order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct NoiseTally {
     equal: u64,
     differing: [u64; CELLS],
 }
 
-impl Tally {
+impl NoiseTally {
     /// Counts one comparison of texts. `cycles` is the number of cycles since the page's last
     /// visit. `distance` is ignored if the digests are equal. A 304 answer counts as equal. Do not
     /// count first fetches, redirects and opaque bodies.
@@ -72,7 +72,7 @@ impl Tally {
 
     /// True if nothing was counted.
     pub fn is_empty(&self) -> bool {
-        *self == Tally::default()
+        *self == NoiseTally::default()
     }
 }
 
@@ -88,7 +88,7 @@ pub struct NoiseFloor {
 
 impl NoiseFloor {
     /// Adds a cycle's comparisons. Call it once per cycle and site.
-    pub fn fold(&mut self, tally: &Tally) {
+    pub fn fold(&mut self, tally: &NoiseTally) {
         let per_cycle = u64::from(PER_CYCLE * FULL);
         let counted = tally.differing.iter().fold(tally.equal, |sum, cell| sum.saturating_add(*cell));
         if counted == 0 {

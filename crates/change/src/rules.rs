@@ -1,6 +1,6 @@
 //! The change rules of one repository.
 
-use crate::detector::{Chosen, Comparison};
+use crate::detector::{ChosenDetector, ContentComparison};
 use crate::fingerprint::{Features, fingerprint};
 use crate::noise::NoiseFloor;
 use recrawl_types::{Content, ContentKind, Fingerprint};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct ChangeRules {
     /// The rule that decides.
-    pub detector: Chosen,
+    pub detector: ChosenDetector,
     /// Maximum distance in bits, 0 to 64, that is no change; each detector says when it applies.
     pub max_distance: u32,
     /// The features of the SimHash.
@@ -20,7 +20,7 @@ pub struct ChangeRules {
 
 impl Default for ChangeRules {
     fn default() -> Self {
-        ChangeRules { detector: Chosen::DEFAULT, max_distance: 0, features: Features::default() }
+        ChangeRules { detector: ChosenDetector::DEFAULT, max_distance: 0, features: Features::default() }
     }
 }
 
@@ -47,7 +47,7 @@ impl ChangeRules {
             ContentKind::Opaque | ContentKind::Redirect | ContentKind::Hints => {
                 before.fingerprint.digest != after.fingerprint.digest
             }
-            ContentKind::Text => self.detector.changed(&Comparison::of(
+            ContentKind::Text => self.detector.changed(&ContentComparison::compare(
                 &before.fingerprint,
                 &after.fingerprint,
                 self.max_distance,
@@ -79,7 +79,7 @@ pub fn distance(before: &Content, after: &Content) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Tally;
+    use crate::NoiseTally;
     use recrawl_types::Share;
 
     fn content(kind: ContentKind, simhash: u64, digest: u128) -> Content {
@@ -89,7 +89,7 @@ mod tests {
     fn noisy() -> NoiseFloor {
         let mut floor = NoiseFloor::default();
         for _ in 0..3 {
-            let mut tally = Tally::default();
+            let mut tally = NoiseTally::default();
             (0..20).for_each(|_| tally.observe(Share::Warmup, 1, false, 4));
             floor.fold(&tally);
         }

@@ -11,7 +11,7 @@ use crate::words::Words;
 /// The SimHash over all runs of `n` words; 0 for a text without words.
 pub(crate) fn simhash(words: &Words, n: usize) -> u64 {
     let bytes = words.padded();
-    let mut counts = Counts::default();
+    let mut counts = BitCounts::default();
     // Hashing goes in pairs of equal length; the order of features does not matter to the sum.
     let mut waiting = [None; 16];
     for run in words.runs(n) {
@@ -37,7 +37,7 @@ pub(crate) fn simhash(words: &Words, n: usize) -> u64 {
 
 /// 64 counters of up to 2^32 − 1.
 #[derive(Default)]
-struct Counts {
+struct BitCounts {
     /// Hashes seen.
     total: u32,
     /// Bits 0, 1 and 2 of the counts.
@@ -50,7 +50,7 @@ struct Counts {
     batch: [u64; 8],
 }
 
-impl Counts {
+impl BitCounts {
     fn add(&mut self, hash: u64) {
         let place = self.total % 8;
         self.batch[place as usize] = hash;
@@ -127,12 +127,16 @@ mod tests {
         for count in [7, 8, 9, 63, 64, 65, 1_000, 20_011] {
             let text: String = (0..count).map(|i| format!("w{} ", i * 7_919 % 4_001)).collect();
             for n in 1..=4 {
-                assert_eq!(simhash(&Words::of(&text), n), by_the_crate(&text, n), "{count} words in {n}s");
+                assert_eq!(
+                    simhash(&Words::split_text(&text), n),
+                    by_the_crate(&text, n),
+                    "{count} words in {n}s"
+                );
             }
         }
         // One word so often that every count is the total or nothing.
         let text = "same ".repeat(70_000);
-        assert_eq!(simhash(&Words::of(&text), 1), by_the_crate(&text, 1));
+        assert_eq!(simhash(&Words::split_text(&text), 1), by_the_crate(&text, 1));
     }
 
     proptest! {
@@ -142,7 +146,7 @@ mod tests {
             n in 1usize..5,
         ) {
             let text = text.join(" ");
-            prop_assert_eq!(simhash(&Words::of(&text), n), by_the_crate(&text, n));
+            prop_assert_eq!(simhash(&Words::split_text(&text), n), by_the_crate(&text, n));
         }
     }
 }

@@ -18,7 +18,7 @@ impl Words {
     pub(crate) const PADDING: usize = 8;
 
     /// Splits at white space, as [`str::split_whitespace`] does.
-    pub(crate) fn of(text: &str) -> Words {
+    pub(crate) fn split_text(text: &str) -> Words {
         let mut words = Words {
             bytes: Vec::with_capacity(text.len() + 1 + Self::PADDING),
             ends: Vec::with_capacity(text.len() / 5),
@@ -152,7 +152,7 @@ mod tests {
             text in "[a-z\u{0}-\u{20}]{0,40}|[a-c]{1,3}([ \n][a-cé]{1,5}){0,9}|[abß€\u{85}\u{a0}\u{1680}\u{2003}\u{200b}\u{2028}\u{202f}\u{205f}\u{3000}\u{1c} \n]{0,40}",
             n in 1usize..5,
         ) {
-            let words = Words::of(&text);
+            let words = Words::split_text(&text);
             let expected: Vec<&str> = text.split_whitespace().collect();
             prop_assert_eq!(words.joined().to_vec(), expected.join(" ").into_bytes());
             prop_assert_eq!(words.count(), expected.len());

@@ -90,7 +90,7 @@ fn routes() -> OpenApiRouter<Arc<Console>> {
 
 /// The OpenAPI document.
 pub fn openapi() -> Vec<u8> {
-    document::Document::of(routes().into_openapi()).json().to_vec()
+    document::ApiDocument::new(routes().into_openapi()).json().to_vec()
 }
 
 /// The router of `console`, with the guard.
@@ -99,7 +99,7 @@ pub fn router(console: Arc<Console>) -> Router {
     router
         .fallback(no_such_route)
         .method_not_allowed_fallback(no_such_method)
-        .layer(axum::Extension(document::Document::of(described)))
+        .layer(axum::Extension(document::ApiDocument::new(described)))
         .layer(DefaultBodyLimit::max(guard::MAX_BODY))
         .layer(middleware::from_fn_with_state(console.clone(), guard::pass))
         .with_state(console)

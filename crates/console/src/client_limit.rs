@@ -34,7 +34,7 @@ impl ClientLimit {
 
     /// A slot for the client at `from`; none if all are taken, or if the client has its maximum.
     pub fn take(&self, from: IpAddr) -> Option<ClientSlot> {
-        let from = network::of(from);
+        let from = network::client(from);
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let of_client = taken.get(&from).copied().unwrap_or(0);
         if of_client >= self.all - self.all / RESERVED {

@@ -61,7 +61,7 @@ pub struct Entry<C = Change> {
     /// The change.
     pub change: C,
     /// The result.
-    pub result: Outcome,
+    pub result: ChangeResult,
     /// The result in words.
     pub detail: String,
 }
@@ -69,7 +69,7 @@ pub struct Entry<C = Change> {
 /// Result of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum ChangeResult {
     /// About to be made. If no second line follows, the process ended in between: the change may or
     /// may not be in force.
     Begun,
@@ -86,15 +86,15 @@ pub enum Outcome {
 }
 
 /// Same words as in JSON.
-impl fmt::Display for Outcome {
+impl fmt::Display for ChangeResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Outcome::Begun => "begun",
-            Outcome::Done => "done",
-            Outcome::Already => "already",
-            Outcome::NextRound => "next_round",
-            Outcome::NextCycle => "next_cycle",
-            Outcome::Refused => "refused",
+            ChangeResult::Begun => "begun",
+            ChangeResult::Done => "done",
+            ChangeResult::Already => "already",
+            ChangeResult::NextRound => "next_round",
+            ChangeResult::NextCycle => "next_cycle",
+            ChangeResult::Refused => "refused",
         })
     }
 }
@@ -102,26 +102,32 @@ impl fmt::Display for Outcome {
 impl<C: Clone> Entry<C> {
     /// The line before an attempt of `who` at `at`.
     pub fn begun(at: u64, who: &Actor, change: &C) -> Entry<C> {
-        Entry { at, who: who.clone(), change: change.clone(), result: Outcome::Begun, detail: String::new() }
+        Entry {
+            at,
+            who: who.clone(),
+            change: change.clone(),
+            result: ChangeResult::Begun,
+            detail: String::new(),
+        }
     }
 
     /// The line with the result of an attempt.
-    pub fn of(at: u64, who: &Actor, change: &C, result: &Result<Accepted, impl fmt::Display>) -> Entry<C> {
+    pub fn new(at: u64, who: &Actor, change: &C, result: &Result<Accepted, impl fmt::Display>) -> Entry<C> {
         let (result, detail) = match result {
             Ok(accepted) => (accepted.did.into(), accepted.detail.clone()),
-            Err(refusal) => (Outcome::Refused, refusal.to_string()),
+            Err(refusal) => (ChangeResult::Refused, refusal.to_string()),
         };
         Entry { at, who: who.clone(), change: change.clone(), result, detail }
     }
 }
 
-impl From<Effect> for Outcome {
-    fn from(did: Effect) -> Outcome {
+impl From<Effect> for ChangeResult {
+    fn from(did: Effect) -> ChangeResult {
         match did {
-            Effect::Done => Outcome::Done,
-            Effect::Already => Outcome::Already,
-            Effect::NextRound => Outcome::NextRound,
-            Effect::NextCycle => Outcome::NextCycle,
+            Effect::Done => ChangeResult::Done,
+            Effect::Already => ChangeResult::Already,
+            Effect::NextRound => ChangeResult::NextRound,
+            Effect::NextCycle => ChangeResult::NextCycle,
         }
     }
 }

@@ -256,7 +256,7 @@ impl Console {
             Refusal::Failed(format!("cannot write the change log, so the change was not made: {error}"))
         })?;
         let result = self.view.change(change, who);
-        let entry = Entry::of(now(), who, change, &result);
+        let entry = Entry::new(now(), who, change, &result);
         let Actor { name, from } = who;
         tracing::info!(name, %from, %change, result = %entry.result, "{}", entry.detail);
         if let Err(error) = (self.audit)(&entry) {

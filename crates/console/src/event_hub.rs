@@ -1,7 +1,7 @@
 //! Event hub: sends status, cycle reports and changes to all clients.
 
 use crate::client_limit::{ClientLimit, ClientSlot};
-use crate::config::{Entry, Outcome};
+use crate::config::{ChangeResult, Entry};
 use crate::problem::Problem;
 use crate::view::Status;
 use serde::Serialize;
@@ -92,6 +92,6 @@ struct ChangeEvent<'a> {
     name: &'a str,
     kind: Value,
     what: String,
-    result: Outcome,
+    result: ChangeResult,
     detail: &'a str,
 }

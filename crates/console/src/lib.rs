@@ -32,9 +32,9 @@ pub mod token;
 pub mod view;
 
 pub use api::openapi;
-pub use config::{Audit, ConsoleConfig, Entry, Outcome};
+pub use config::{Audit, ChangeResult, ConsoleConfig, Entry};
 pub use guard::ANSWER_TIMEOUT;
-pub use serve::{Running, ServeError, serve};
+pub use serve::{RunningConsole, ServeError, serve};
 pub use session::Sessions;
 pub use standby::StandbyConsole;
 pub use token::{TokenError, Tokens};

@@ -7,12 +7,12 @@ mod tests;
 pub mod traffic;
 
 use crate::view::{Improve, Meters, Status};
-use registry::{Histogram, METRICS, Metric, Read};
+use registry::{ConsoleMetric, Histogram, METRICS, MetricRead};
 use std::fmt::Write;
 use traffic::Traffic;
 
 /// Source of the metric values.
-pub struct Reading<'a> {
+pub struct MetricsReading<'a> {
     /// Status of the crawl.
     pub status: &'a Status,
     /// Figures read for metrics only.
@@ -29,16 +29,16 @@ pub struct Reading<'a> {
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// All metrics in the Prometheus text format. Metrics without a current value are omitted.
-pub fn text(reading: &Reading<'_>) -> String {
+pub fn text(reading: &MetricsReading<'_>) -> String {
     let mut text = String::new();
     for metric in METRICS {
-        let Metric { name, kind, help, read } = metric;
+        let ConsoleMetric { name, kind, help, read } = metric;
         let samples: Vec<(String, f64)> = match read {
-            Read::Count(read) => vec![(String::new(), read(reading) as f64)],
-            Read::Sum(read) => vec![(String::new(), read(reading))],
-            Read::Histogram(read) => histogram(&read(reading)),
-            Read::One(read) => read(reading).map(|value| (String::new(), value)).into_iter().collect(),
-            Read::Each(label, read) => {
+            MetricRead::Count(read) => vec![(String::new(), read(reading) as f64)],
+            MetricRead::Sum(read) => vec![(String::new(), read(reading))],
+            MetricRead::Histogram(read) => histogram(&read(reading)),
+            MetricRead::One(read) => read(reading).map(|value| (String::new(), value)).into_iter().collect(),
+            MetricRead::Each(label, read) => {
                 let named = |(of, value): (String, f64)| (format!("{{{label}={of:?}}}"), value);
                 read(reading).into_iter().map(named).collect()
             }

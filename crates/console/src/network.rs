@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv6Addr};
 
 /// The client of an address: an IPv4 address itself, also in IPv6 notation (`::ffff:192.0.2.1`), or
 /// the /64 network of an IPv6 address. A client with one IPv6 address usually has its whole /64.
-pub fn of(from: IpAddr) -> IpAddr {
+pub fn client(from: IpAddr) -> IpAddr {
     match from.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
         address => address,
@@ -25,7 +25,7 @@ mod tests {
             ("2001:db8:1:3::1", "2001:db8:1:3::"),
             ("::1", "::"),
         ] {
-            let of = of(address.parse().unwrap());
+            let of = client(address.parse().unwrap());
             assert_eq!(of, network.parse::<IpAddr>().unwrap(), "{address}");
         }
     }

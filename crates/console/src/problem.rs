@@ -43,7 +43,7 @@ pub enum ProblemType {
 }
 
 /// Facts about a kind.
-pub struct Facts {
+pub struct ProblemFacts {
     /// Name: the last segment of the type URI.
     pub name: &'static str,
     /// HTTP status.
@@ -75,7 +75,7 @@ impl ProblemType {
     ];
 
     /// The facts about this kind.
-    pub fn facts(self) -> Facts {
+    pub fn facts(self) -> ProblemFacts {
         let (name, status, title, meaning) = match self {
             ProblemType::Malformed => {
                 ("malformed", 400, "Malformed", "The request is not valid HTTP or JSON.")
@@ -127,7 +127,7 @@ impl ProblemType {
                 ("busy", 503, "Busy", "Temporarily unavailable; retry after Retry-After seconds.")
             }
         };
-        Facts { name, status, title, meaning }
+        ProblemFacts { name, status, title, meaning }
     }
 }
 
@@ -201,7 +201,7 @@ impl Problem {
 
     /// The response to a request for `instance`.
     pub fn render(self, instance: &str) -> Response {
-        let Facts { name, status, title, .. } = self.kind.facts();
+        let ProblemFacts { name, status, title, .. } = self.kind.facts();
         let document = Document {
             kind: format!("/problems/{name}"),
             title,

@@ -45,7 +45,7 @@ impl<C: Clock> Rates<C> {
 
     fn place(&self, from: IpAddr) -> u16 {
         // The lowest bits.
-        self.places.hash_one(network::of(from)) as u16
+        self.places.hash_one(network::client(from)) as u16
     }
 }
 

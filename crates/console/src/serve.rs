@@ -22,13 +22,13 @@ use tokio_util::sync::CancellationToken;
 const THREADS: usize = 2;
 
 /// A running console.
-pub struct Running {
+pub struct RunningConsole {
     address: SocketAddr,
     pub(crate) console: Arc<Console>,
     thread: JoinHandle<()>,
 }
 
-impl Running {
+impl RunningConsole {
     /// The address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -62,7 +62,7 @@ pub fn serve(
     mut config: ConsoleConfig,
     local: Option<LocalSocket>,
     stop: CancellationToken,
-) -> Result<Running, ServeError> {
+) -> Result<RunningConsole, ServeError> {
     if let Some((key, todo)) = config.wrong() {
         return Err(ServeError::Config { key, todo });
     }
@@ -107,7 +107,7 @@ pub fn serve(
         runtime.shutdown_background();
     };
     let thread = thread::Builder::new().name("console".into()).spawn(work).map_err(ServeError::Thread)?;
-    Ok(Running { address, console, thread })
+    Ok(RunningConsole { address, console, thread })
 }
 
 fn cannot(address: SocketAddr) -> impl Fn(io::Error) -> ServeError {

@@ -37,7 +37,9 @@ pub use improve::{
     PopulationWatch, Quarantined, Scored, ShadowSoFar, Split, Stability, TrialPhase, TrialSoFar, Watch,
 };
 pub use page_change::{MAX_DIFFERENCES, PageChange, PageChangeList, PageChangeQuery};
-pub use ping::{Delivery, IndexNow, IndexNowParams, PingFigures, Pinged, SubscriptionFigures, Verification};
+pub use ping::{
+    IndexNow, IndexNowParams, PingDelivery, PingFigures, Pinged, SubscriptionFigures, Verification,
+};
 pub use query::{
     HostList, HostQuery, HostRow, HostSort, MAX_CURSOR_BYTES, MAX_ROWS, MAX_VERSION_ROWS, OnePage, PageList,
     PageQuery,
@@ -251,7 +253,7 @@ pub trait CrawlView: Send + Sync {
     ///
     /// # Errors
     /// If WebSub is off, or beyond a limit.
-    fn notify(&self, id: &str, signature: Option<&str>, body: &[u8]) -> Result<Delivery, Refusal>;
+    fn notify(&self, id: &str, signature: Option<&str>, body: &[u8]) -> Result<PingDelivery, Refusal>;
 
     /// Makes a change. The change is durable once this returns.
     ///

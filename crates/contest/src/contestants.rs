@@ -1,26 +1,31 @@
 //! The policies and metrics that a program offers.
 
-use crate::{Entry, SimulateArgs};
+use crate::{ContestEntry, SimulateArgs};
 use recrawl_crawl::failure::Failure;
 use recrawl_formula::Basis;
 use recrawl_simulation::judge::ContentJudge;
-use recrawl_simulation::policy::{self, Policy, PolicyKind};
-use recrawl_simulation::{Dataset, Metric};
+use recrawl_simulation::policy::{self, ReplayPolicy, ReplayPolicyKind};
+use recrawl_simulation::{Dataset, ReplayMetric};
 
 /// The policies and metrics of a simulation.
 pub trait Contestants: Sync {
     /// The policies that can be named, in display order.
-    fn policies(&self) -> Vec<PolicyKind> {
+    fn policies(&self) -> Vec<ReplayPolicyKind> {
         policy::ALL.to_vec()
     }
 
     /// The policy of an entry, for a replay of `data`.
-    fn policy<'a>(&self, entry: &Entry, data: &'a Dataset, basis: Basis) -> Box<dyn Policy + 'a> {
+    fn policy<'a>(
+        &self,
+        entry: &ContestEntry,
+        data: &'a Dataset,
+        basis: Basis,
+    ) -> Box<dyn ReplayPolicy + 'a> {
         entry.policy(data, basis)
     }
 
     /// Metrics beside the usual ones.
-    fn metrics(&self) -> &[&'static Metric] {
+    fn metrics(&self) -> &[&'static ReplayMetric] {
         &[]
     }
 
@@ -28,7 +33,12 @@ pub trait Contestants: Sync {
     ///
     /// # Errors
     /// When they cannot be replayed.
-    fn read(&self, _entries: &[Entry], _data: &mut Dataset, _args: &SimulateArgs) -> Result<(), Failure> {
+    fn read(
+        &self,
+        _entries: &[ContestEntry],
+        _data: &mut Dataset,
+        _args: &SimulateArgs,
+    ) -> Result<(), Failure> {
         Ok(())
     }
 

@@ -1,16 +1,16 @@
 //! The plot of ChangeRate and freshness per cycle.
 
-use crate::Entry;
+use crate::ContestEntry;
 use recrawl_simulation::metric::{CHANGE_RATE, FRESHNESS};
 use recrawl_simulation::plot::{Panel, Plot, smoothed};
-use recrawl_simulation::{Dataset, Metric, Rules, Trace};
+use recrawl_simulation::{Dataset, ReplayMetric, Rules, Trace};
 
 /// Curves are means over this many cycles (a week of daily cycles), because single cycles vary
 /// much.
 const SMOOTHED_OVER: usize = 7;
 
-pub fn svg(data: &Dataset, rules: &Rules, entries: &[Entry], traces: &[Trace]) -> String {
-    let panel = |metric: &Metric, label: &str| {
+pub fn svg(data: &Dataset, rules: &Rules, entries: &[ContestEntry], traces: &[Trace]) -> String {
+    let panel = |metric: &ReplayMetric, label: &str| {
         let of_cycle = metric.of_cycle().expect("these have a value in each cycle");
         let curve = |trace: &Trace| {
             let values: Vec<f64> = trace.cycles.iter().map(of_cycle).collect();

@@ -5,45 +5,45 @@ use recrawl_crawl::settings::formula_file;
 use recrawl_formula::builtin::Builtin;
 use recrawl_formula::{Basis, Formula};
 use recrawl_simulation::Dataset;
-use recrawl_simulation::compare::Role;
-use recrawl_simulation::policy::{FormulaPolicy, Policy, PolicyKind};
+use recrawl_simulation::compare::ReplayRole;
+use recrawl_simulation::policy::{ReplayFormula, ReplayPolicy, ReplayPolicyKind};
 
 /// A policy or formula to replay.
-pub enum Entry {
+pub enum ContestEntry {
     /// A built-in policy, or a bound.
-    Known(PolicyKind),
+    Known(ReplayPolicyKind),
     /// A formula from the command line.
     Formula(Box<Formula>),
 }
 
-impl Entry {
+impl ContestEntry {
     /// Name in the output.
     pub fn name(&self) -> &str {
         match self {
-            Entry::Known(kind) => kind.name,
-            Entry::Formula(formula) => &formula.name,
+            ContestEntry::Known(kind) => kind.name,
+            ContestEntry::Formula(formula) => &formula.name,
         }
     }
 
     /// Role in the comparison.
-    pub fn role(&self) -> Role {
+    pub fn role(&self) -> ReplayRole {
         match self {
-            Entry::Known(kind) if kind.is_bound() => Role::Bound,
-            Entry::Known(_) => Role::Baseline,
-            Entry::Formula(_) => Role::Candidate,
+            ContestEntry::Known(kind) if kind.is_bound() => ReplayRole::Bound,
+            ContestEntry::Known(_) => ReplayRole::Baseline,
+            ContestEntry::Formula(_) => ReplayRole::Candidate,
         }
     }
 
     /// Whether it needs the contents of pages.
     pub fn needs_contents(&self) -> bool {
-        matches!(self, Entry::Known(kind) if kind.reads_contents())
+        matches!(self, ContestEntry::Known(kind) if kind.reads_contents())
     }
 
     /// The policy for a replay of `data`.
-    pub fn policy<'a>(&self, data: &'a Dataset, basis: Basis) -> Box<dyn Policy + 'a> {
+    pub fn policy<'a>(&self, data: &'a Dataset, basis: Basis) -> Box<dyn ReplayPolicy + 'a> {
         match self {
-            Entry::Known(kind) => kind.build(data, basis),
-            Entry::Formula(formula) => Box::new(FormulaPolicy::new(formula)),
+            ContestEntry::Known(kind) => kind.build(data, basis),
+            ContestEntry::Formula(formula) => Box::new(ReplayFormula::new(formula)),
         }
     }
 }
@@ -53,12 +53,12 @@ impl Entry {
 /// # Errors
 /// When a policy is unknown, or a formula cannot be read.
 pub fn all(
-    known: &[PolicyKind],
+    known: &[ReplayPolicyKind],
     names: &[String],
     formulas: &[String],
     basis: Basis,
-) -> Result<Vec<Entry>, Failure> {
-    let mut kinds: Vec<PolicyKind> = Vec::new();
+) -> Result<Vec<ContestEntry>, Failure> {
+    let mut kinds: Vec<ReplayPolicyKind> = Vec::new();
     for name in names {
         let kind = *known.iter().find(|kind| kind.name == name).ok_or_else(|| unknown(name, known))?;
         if kinds.iter().all(|there| there.name != kind.name) {
@@ -75,12 +75,12 @@ pub fn all(
             given.push(formula);
         }
     }
-    let (bounds, honest): (Vec<PolicyKind>, Vec<PolicyKind>) =
-        kinds.into_iter().partition(PolicyKind::is_bound);
-    let honest = honest.into_iter().map(Entry::Known);
+    let (bounds, honest): (Vec<ReplayPolicyKind>, Vec<ReplayPolicyKind>) =
+        kinds.into_iter().partition(ReplayPolicyKind::is_bound);
+    let honest = honest.into_iter().map(ContestEntry::Known);
     Ok(honest
-        .chain(given.into_iter().map(|formula| Entry::Formula(Box::new(formula))))
-        .chain(bounds.into_iter().map(Entry::Known))
+        .chain(given.into_iter().map(|formula| ContestEntry::Formula(Box::new(formula))))
+        .chain(bounds.into_iter().map(ContestEntry::Known))
         .collect())
 }
 
@@ -91,7 +91,7 @@ fn formula(text: &str, basis: Basis) -> Result<Formula, Failure> {
     Ok(if is_expression { Formula { basis, ..formula } } else { formula })
 }
 
-fn unknown(name: &str, known: &[PolicyKind]) -> Failure {
+fn unknown(name: &str, known: &[ReplayPolicyKind]) -> Failure {
     let nearest = known
         .iter()
         .map(|kind| (strsim::normalized_damerau_levenshtein(kind.name, &name.to_lowercase()), kind.name))

@@ -17,7 +17,7 @@ pub fn weigh(data: &mut Dataset, file: &Path) -> Result<(), Failure> {
     let config = Config::read(Some(file), &[]).map_err(|e| usage(e.to_string()))?;
     let urls = UrlRules::keep_all();
     let rules = PageRules::new(&config.pages, &urls).map_err(usage)?;
-    let rule = |url: &str| rules.of(&urls.canonicalize(url).ok()?);
+    let rule = |url: &str| rules.rule_for(&urls.canonicalize(url).ok()?);
     if !data.pages.iter().any(|page| rule(&page.url).is_some()) {
         return Err(usage(format!("no pages.match in it matches a page of {}", data.name)));
     }

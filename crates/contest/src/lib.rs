@@ -14,13 +14,13 @@ mod rules;
 
 pub use crate::args::{Estimators, PageSet, SimulateArgs};
 pub use crate::contestants::Contestants;
-pub use crate::entry::Entry;
+pub use crate::entry::ContestEntry;
 pub use crate::rules::ReplayArgs;
 
 use recrawl_crawl::failure::Failure;
 use recrawl_formula::Basis;
 use recrawl_simulation::compare::{CHANGES_NEEDED, Comparison};
-use recrawl_simulation::{Dataset, DatasetError, Metric, Rules, RulesError, metric, table};
+use recrawl_simulation::{Dataset, DatasetError, ReplayMetric, Rules, RulesError, metric, table};
 use recrawl_terminal::{colour, print, print_json};
 
 /// Replays the policies and formulas of the arguments, and prints how they compare.
@@ -46,7 +46,7 @@ pub fn simulate(args: &SimulateArgs, contestants: &dyn Contestants) -> Result<()
         RulesError::NoPages => Failure::Work(format!("{}: {error}", args.data.display())),
         _ => Failure::Usage(error.to_string()),
     })?;
-    contestants.check_budget(rules.budget.of(data.pages.len() as u64))?;
+    contestants.check_budget(rules.budget.visits(data.pages.len() as u64))?;
 
     let judge = contestants.judge(&data, rules.seed)?;
     let traces = replays::run(&data, &rules, &entries, basis, contestants, judge.as_deref())?;
@@ -55,7 +55,8 @@ pub fn simulate(args: &SimulateArgs, contestants: &dyn Contestants) -> Result<()
     let changes = data.changes_after_warmup(&rules);
     // With too few changes, differences between policies are chance: only the figures are given.
     let by_importance = metric::BY_IMPORTANCE.iter().filter(|_| args.replay.importance.is_some());
-    let further: Vec<&'static Metric> = by_importance.chain(contestants.metrics().iter().copied()).collect();
+    let further: Vec<&'static ReplayMetric> =
+        by_importance.chain(contestants.metrics().iter().copied()).collect();
     let comparison = match Comparison::with(&of_entries, &further, rules.seed) {
         compared if changes >= CHANGES_NEEDED => compared,
         compared => compared.without_changes(),
@@ -83,7 +84,11 @@ pub fn failure_of_data(error: DatasetError) -> Failure {
     if error.is_usage() { Failure::usage(error) } else { Failure::work(error) }
 }
 
-fn read(args: &SimulateArgs, contestants: &dyn Contestants, entries: &[Entry]) -> Result<Dataset, Failure> {
+fn read(
+    args: &SimulateArgs,
+    contestants: &dyn Contestants,
+    entries: &[ContestEntry],
+) -> Result<Dataset, Failure> {
     let mut data = recrawl_simulation::open(&args.data, args.format.as_deref()).map_err(failure_of_data)?;
     contestants.read(entries, &mut data, args)?;
     chosen_pages(data, args)

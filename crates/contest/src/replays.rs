@@ -1,6 +1,6 @@
 //! Runs the replays in parallel. They do not influence each other.
 
-use crate::{Contestants, Entry};
+use crate::{ContestEntry, Contestants};
 use rayon::prelude::*;
 use recrawl_crawl::failure::Failure;
 use recrawl_formula::Basis;
@@ -22,7 +22,7 @@ const MOST_AT_A_TIME: usize = 8;
 pub fn run(
     data: &Dataset,
     rules: &Rules,
-    entries: &[Entry],
+    entries: &[ContestEntry],
     basis: Basis,
     contestants: &dyn Contestants,
     judge: Option<&dyn ContentJudge>,
@@ -33,7 +33,7 @@ pub fn run(
         Some(entries.len() as u64),
         "{bar:24} {pos}/{len} policies  {elapsed}  {eta} left",
     );
-    let one = |entry: &Entry| {
+    let one = |entry: &ContestEntry| {
         let mut policy = contestants.policy(entry, data, basis);
         let mut trace = replay::run_judged(data, rules, &mut *policy, judge).expect("the rules were checked");
         trace.sites = Bootstrap::groups(trace.sites);

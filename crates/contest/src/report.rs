@@ -1,17 +1,17 @@
 //! The results of a simulation as JSON, and its heading.
 
-use crate::Entry;
+use crate::ContestEntry;
 use crate::args::{Estimators, PageSet, SimulateArgs};
 use recrawl_crawl::labels::{counted, thousands};
 use recrawl_scheduler::Ties;
-use recrawl_simulation::compare::{CHANGES_NEEDED, Comparison, Role};
+use recrawl_simulation::compare::{CHANGES_NEEDED, Comparison, ReplayRole};
 use recrawl_simulation::{Dataset, Rules, Trace};
 use serde_json::{Map, Value, json};
 
 /// Page budget of the last cycle.
 fn k(data: &Dataset, rules: &Rules) -> u64 {
     let last = data.truth.cycles();
-    rules.budget.of(data.pages.iter().filter(|page| page.last >= last).count() as u64)
+    rules.budget.visits(data.pages.iter().filter(|page| page.last >= last).count() as u64)
 }
 
 /// One line with data and rules.
@@ -52,7 +52,7 @@ pub fn json(
     data: &Dataset,
     rules: &Rules,
     args: &SimulateArgs,
-    entries: &[Entry],
+    entries: &[ContestEntry],
     traces: &[Trace],
     comparison: &Comparison,
     changes: u64,
@@ -82,16 +82,16 @@ pub fn json(
 fn policy(
     data: &Dataset,
     args: &SimulateArgs,
-    entry: &Entry,
+    entry: &ContestEntry,
     trace: &Trace,
     comparison: &Comparison,
     place: usize,
-    entries: &[Entry],
+    entries: &[ContestEntry],
 ) -> Value {
     let kind = match entry.role() {
-        Role::Baseline => "policy",
-        Role::Candidate => "formula",
-        Role::Bound => "bound",
+        ReplayRole::Baseline => "policy",
+        ReplayRole::Candidate => "formula",
+        ReplayRole::Bound => "bound",
     };
     let mut object = Map::new();
     object.insert("name".into(), entry.name().into());

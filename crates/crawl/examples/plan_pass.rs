@@ -15,7 +15,7 @@ use recrawl_crawl::cycle::ranks::StoredRanks;
 use recrawl_crawl::lesson::RoundLesson;
 use recrawl_crawl::page_rules::PageRules;
 use recrawl_crawl::parts::focus::FocusRules;
-use recrawl_crawl::parts::focus::survey::Survey;
+use recrawl_crawl::parts::focus::survey::FocusSurvey;
 use recrawl_crawl::parts::improve::population::PopulationCounter;
 use recrawl_crawl::parts::next_change::NextChangeLesson;
 use recrawl_crawl::round::RoundKind;
@@ -27,7 +27,7 @@ use recrawl_repository::storage::FileStorage;
 use recrawl_repository::{Generation, Repository, SledTables};
 use recrawl_scheduler::policy::PolicyKind;
 use recrawl_scheduler::{
-    Arm, ArmRuns, ArmsPlanner, PlanError, PlanMemory, PlanRequest, Planner, Policy, Ties,
+    ArmRuns, ArmsPlanner, PlanArm, PlanError, PlanMemory, PlanRequest, Planner, Policy, Ties,
 };
 use recrawl_types::{
     CanonicalUrl, Content, Cycle, DatedRound, Expectation, History, PageRecord, Reads, Round, Spill,
@@ -63,7 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let generation = repository.current();
     let formulas = if given.is_empty() { FORMULAS.map(str::to_owned).to_vec() } else { given };
-    let kinds = [Kind::Plain, Kind::Measured, Kind::Loop, Kind::Shadow];
+    let kinds = [PassKind::Plain, PassKind::Measured, PassKind::Loop, PassKind::Shadow];
     for (text, kind) in formulas.iter().flat_map(|text| kinds.map(|kind| (text, kind))) {
         let formula = Formula::from_expression(text)?;
         let started = Used::now()?;
@@ -74,10 +74,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             generation.pages(),
             peak_memory()? / 1_000_000
         );
-        if kind == Kind::Plain && rules.is_none() {
+        if kind == PassKind::Plain && rules.is_none() {
             ranks(&generation, &formula)?;
         }
-        if kind == Kind::Plain && formula.compile().reads().contains(Reads::NEXT_CHANGE) {
+        if kind == PassKind::Plain && formula.compile().reads().contains(Reads::NEXT_CHANGE) {
             lesson(&generation, &formula)?;
         }
     }
@@ -86,7 +86,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// What a plan does beside choosing pages by one formula.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
+enum PassKind {
     Plain,
     /// It sums up what is expected of all pages.
     Measured,
@@ -102,7 +102,7 @@ fn ranks(generation: &Generation, formula: &Formula) -> Result<(), Box<dyn Error
     let request = request(generation, false);
     let started = Used::now()?;
     let kept = StoredRanks::default();
-    let ranks = kept.of(&request, formula, generation, &tables, &settings)?;
+    let ranks = kept.get_or_compute(&request, formula, generation, &tables, &settings)?;
     let gathered = Used::now()?.since(started);
     let (policy, mut scores, mut answers) = (request.policy(formula), Vec::new(), Vec::new());
     for ordinal in (0..generation.pages()).step_by((generation.pages() / QUESTIONS).max(1) as usize) {
@@ -160,7 +160,7 @@ fn rules() -> Result<Arc<FocusRules>, Box<dyn Error>> {
     let mut config = Config::default();
     let terms = concat!(env!("CARGO_MANIFEST_DIR"), "/../../config/focus/recipe-vegetarian.toml");
     (config.focus.enabled, config.focus.terms) = (true, terms.into());
-    Ok(Arc::new(FocusRules::of(&config)?.ok_or("no focus")?))
+    Ok(Arc::new(FocusRules::from_config(&config)?.ok_or("no focus")?))
 }
 
 fn request(generation: &Generation, sums_expected: bool) -> PlanRequest {
@@ -188,15 +188,16 @@ fn plan(
     storage: &Arc<FileStorage>,
     generation: &Generation,
     formula: &Formula,
-    kind: Kind,
+    kind: PassKind,
     rules: Option<&Arc<FocusRules>>,
 ) -> Result<u64, Box<dyn Error>> {
-    let is_measured = kind != Kind::Plain;
+    let is_measured = kind != PassKind::Plain;
     let request = request(generation, is_measured);
     let inputs =
         FormulaInputs::read(formula, request.cycle, generation, None, &PageRules::default(), &|_| {})?;
-    let survey = rules
-        .map(|rules| Survey::read(rules, LiveModel::default(), 0.02, request.cycle, generation, &|_| {}));
+    let survey = rules.map(|rules| {
+        FocusSurvey::read(rules, LiveModel::default(), 0.02, request.cycle, generation, &|_| {})
+    });
     let survey = survey.transpose()?;
     let mut filler = survey.as_ref().map(|survey| survey.filler(false));
     let mut policy = request.policy(formula);
@@ -217,9 +218,13 @@ fn plan(
     let other = Formula::from_expression("t")?;
     let mut other = request.policy(&other);
     let (mut planner, mut shadow) = match kind {
-        Kind::Shadow => {
-            let arm =
-                |policy| Arm { request: request.clone(), policy, hosts: hosts.clone(), first: Vec::new() };
+        PassKind::Shadow => {
+            let arm = |policy| PlanArm {
+                request: request.clone(),
+                policy,
+                hosts: hosts.clone(),
+                first: Vec::new(),
+            };
             let policies: Vec<&mut dyn Policy> = vec![&mut *policy, &mut *other];
             let planner = ArmsPlanner::new(vec![arm(0), arm(1)], policies, None, MEMORY, spill)?;
             (None, Some(planner.count_arms(runs())))
@@ -227,7 +232,7 @@ fn plan(
         _ => {
             let memory = PlanMemory::new(MEMORY, spill(0));
             let planner = Planner::new(request, &mut *policy, hosts.clone(), memory)?;
-            (Some(if kind == Kind::Loop { planner.count_arms(runs()) } else { planner }), None)
+            (Some(if kind == PassKind::Loop { planner.count_arms(runs()) } else { planner }), None)
         }
     };
     generation.scan(inputs.need_keys(), |first, columns| -> Result<(), Box<dyn Error>> {

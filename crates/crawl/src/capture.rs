@@ -1,6 +1,6 @@
 //! A fetched response as the head of an archive record.
 
-use recrawl_archive::{Head, HttpVersion, Truncation};
+use recrawl_archive::{HttpVersion, RecordHead, Truncation};
 use recrawl_fetcher::{Cut, Response, Version};
 use recrawl_types::Round;
 
@@ -10,8 +10,8 @@ pub fn head<'a>(
     at: u64,
     response: &'a Response,
     round: Option<Round>,
-) -> (Head<'a>, impl Iterator<Item = (&'a str, &'a [u8])>) {
-    let head = Head {
+) -> (RecordHead<'a>, impl Iterator<Item = (&'a str, &'a [u8])>) {
+    let head = RecordHead {
         url,
         at,
         peer: response.peer.map(|peer| peer.ip()),

@@ -80,7 +80,7 @@ impl SoFar {
 
 /// Work that waits for a round, besides what is committed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Waiting {
+pub struct WaitingWork {
     /// Is the next cycle due?
     pub cycle: bool,
     /// May the cycle send no more requests, by its deadline?
@@ -101,16 +101,16 @@ pub struct Waiting {
 
 /// A round to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NextRound {
+pub struct RoundToRun {
     /// Its purpose.
     pub kind: RoundKind,
     /// Does it begin the next cycle?
     pub begins_cycle: bool,
 }
 
-impl NextRound {
+impl RoundToRun {
     /// The first round of the next cycle.
-    pub const OF_NEXT_CYCLE: NextRound = NextRound { kind: RoundKind::Revisit, begins_cycle: true };
+    pub const OF_NEXT_CYCLE: RoundToRun = RoundToRun { kind: RoundKind::Revisit, begins_cycle: true };
 }
 
 /// A round to plan, or to resume.
@@ -126,7 +126,7 @@ pub struct RoundToPlan {
 
 impl RoundToPlan {
     /// The round after this generation.
-    pub fn after(generation: &Generation, next: NextRound, so_far: &SoFar) -> RoundToPlan {
+    pub fn after(generation: &Generation, next: RoundToRun, so_far: &SoFar) -> RoundToPlan {
         let last = generation.dated();
         match next.begins_cycle {
             true => RoundToPlan { kind: next.kind, ..RoundToPlan::revisit(last.in_next_cycle()) },
@@ -154,10 +154,10 @@ impl RoundToPlan {
 }
 
 /// The next round; none until the next cycle is due or something urgent comes.
-pub fn next(so_far: &SoFar, waiting: &Waiting) -> Option<NextRound> {
-    let in_this_cycle = |kind| Some(NextRound { kind, begins_cycle: false });
+pub fn next(so_far: &SoFar, waiting: &WaitingWork) -> Option<RoundToRun> {
+    let in_this_cycle = |kind| Some(RoundToRun { kind, begins_cycle: false });
     if waiting.cycle || so_far.started.is_none() {
-        return Some(NextRound::OF_NEXT_CYCLE);
+        return Some(RoundToRun::OF_NEXT_CYCLE);
     }
     if waiting.is_past_deadline {
         return None;
@@ -179,7 +179,7 @@ pub fn next(so_far: &SoFar, waiting: &Waiting) -> Option<NextRound> {
 
 impl SoFar {
     /// When a stalled crawl tries again; none if it is not stalled.
-    pub fn stalled_until(&self, waiting: &Waiting) -> Option<u64> {
+    pub fn stalled_until(&self, waiting: &WaitingWork) -> Option<u64> {
         let since = self.stalled?;
         let until = since.saturating_add(waiting.stall);
         // If the clock was set back, it is not.
@@ -190,7 +190,7 @@ impl SoFar {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{IMPORT, Sample, Tally};
+    use crate::report::{CycleSample, IMPORT, Tally};
     use RoundKind::{Fill, Revisit, Urgent};
     use recrawl_fetcher::StoppedBy;
     use recrawl_types::{Cycle, Round};
@@ -201,7 +201,7 @@ mod tests {
         let facts = Facts { kind, ..Facts::without_plan(round, 1_000 * u64::from(cycle), "age") };
         let merged = MergeReport { links_new, ..MergeReport::default() };
         let tally = Tally { fetched, conclusive: fetched, discoveries: fetched, ..Tally::default() };
-        RoundReport::new(&facts, tally, &Sample::default(), &merged, StoppedBy::End, 5_000)
+        RoundReport::new(&facts, tally, &CycleSample::default(), &merged, StoppedBy::End, 5_000)
     }
 
     fn after(reports: &[RoundReport]) -> SoFar {
@@ -212,16 +212,16 @@ mod tests {
 
     #[test]
     fn the_next_round_follows_from_what_is_committed_and_what_waits() {
-        let nothing = Waiting::default();
-        let fill = Waiting { fill: true, ..nothing };
-        let urgent = Waiting { urgent: true, ..fill };
-        let due = Waiting { cycle: true, ..urgent };
-        let late = Waiting { is_past_deadline: true, ..urgent };
-        let few = Waiting { fill_pages: 5, ..fill };
-        let stalled = Waiting { now: 5_999, stall: 1_000, ..fill };
-        let over = Waiting { now: 6_000, ..stalled };
-        let set_back = Waiting { now: 4_999, ..stalled };
-        let stirred = Waiting { has_new_work: true, ..stalled };
+        let nothing = WaitingWork::default();
+        let fill = WaitingWork { fill: true, ..nothing };
+        let urgent = WaitingWork { urgent: true, ..fill };
+        let due = WaitingWork { cycle: true, ..urgent };
+        let late = WaitingWork { is_past_deadline: true, ..urgent };
+        let few = WaitingWork { fill_pages: 5, ..fill };
+        let stalled = WaitingWork { now: 5_999, stall: 1_000, ..fill };
+        let over = WaitingWork { now: 6_000, ..stalled };
+        let set_back = WaitingWork { now: 4_999, ..stalled };
+        let stirred = WaitingWork { has_new_work: true, ..stalled };
         let begun = vec![report(1, Revisit, 1, 9)];
         let part = |revisits_left| RoundReport { revisits_left, started: 1_000, ..report(1, Revisit, 9, 0) };
         let (first, both) = (vec![part(1)], vec![part(1), part(0)]);
@@ -260,7 +260,7 @@ mod tests {
             (
                 "seeds while nothing else is due",
                 &filled,
-                Waiting { fill: false, now: 9_000, ..urgent },
+                WaitingWork { fill: false, now: 9_000, ..urgent },
                 Some(Urgent),
             ),
             ("what seeds link to", &asked, fill, Some(Fill)),

@@ -11,7 +11,7 @@ pub mod secrets;
 pub mod units;
 
 use crate::config::secrets::Secret;
-use crate::config::units::{Amount, DiscoveryShare, Rounds, Share, Size, Span};
+use crate::config::units::{Amount, DiscoveryShare, Proportion, Rounds, Size, Span};
 use recrawl_change::ChangeRules;
 use recrawl_scheduler::Parts;
 use recrawl_scheduler::policy::PolicyKind;
@@ -137,13 +137,13 @@ table! {
         /// Visits after the first that are due regardless of the score.
         warmup: u32 = 2,
         /// Share of k for URLs never fetched.
-        discovery_share: DiscoveryShare = DiscoveryShare::Fixed(Share(0.2)),
+        discovery_share: DiscoveryShare = DiscoveryShare::Fixed(Proportion(0.2)),
         /// Never-fetched URLs that the first round visits even if they exceed k.
         discovery_min: u64 = 0,
         /// Share of k for pages whose trusted date announces a change.
-        announced_share: Share = Share(0.1),
+        announced_share: Proportion = Proportion(0.1),
         /// Share of k for the uniform audit sample.
-        audit_share: Share = Share(0.01),
+        audit_share: Proportion = Proportion(0.01),
         /// Rounds that spend k: a number, or the share of each; none for those of the objective.
         rounds: Option<Rounds> = None,
         /// Are never-fetched URLs visited at once, beyond k, until the period is over?
@@ -209,7 +209,7 @@ table! {
         /// Maximum redirects in a row.
         max_redirects: u8 = 5,
         /// Share of 304 responses that are verified by a request without validators.
-        validator_checks: Share = Share(0.05),
+        validator_checks: Proportion = Proportion(0.05),
         /// PEM files of certificate authorities that are trusted besides those of the system.
         extra_ca: Vec<PathBuf> = Vec::new(),
         /// CIDR blocks exempt from the refusal of private and loopback addresses.
@@ -347,7 +347,7 @@ table! {
         /// Longest time between two visits of a page.
         within: Span = Span::millis(86_400_000),
         /// Share of the pages that is promised.
-        share: Share = Share(0.95),
+        share: Proportion = Proportion(0.95),
     }
 }
 
@@ -415,7 +415,7 @@ table! {
         /// First visits needed for a verdict.
         min_pages: u32 = 100,
         /// The share of near-duplicates among them that makes a trap.
-        near_duplicates: Share = Share(0.95),
+        near_duplicates: Proportion = Proportion(0.95),
         /// Maximum bits in which the SimHashes of near-duplicates differ.
         max_distance: u8 = 3,
         /// Hosts on which no pattern is cut off.
@@ -439,7 +439,7 @@ table! {
         /// Maximum nesting of sitemap indexes.
         max_nesting: u8 = 3,
         /// Minimum trust at which a host's dates are used.
-        min_trust: Share = Share(0.5),
+        min_trust: Proportion = Proportion(0.5),
     }
 }
 
@@ -511,21 +511,21 @@ table! {
         /// File of the classifier's model, if it needs one.
         model: PathBuf = PathBuf::new(),
         /// Relevance from which on a page is relevant.
-        threshold: Share = Share(0.47),
+        threshold: Proportion = Proportion(0.47),
         /// Score from which on `fs-2` and `pfs-2` pass a score on.
-        change_threshold: Share = Share(0.2),
+        change_threshold: Proportion = Proportion(0.2),
         /// Order of discovery.
         order: String = String::from("learned"),
         /// Number of fill rounds a cycle that are planned from what earlier ones found.
         rounds: u32 = 8,
         /// Share of a round's discovery that is drawn uniformly.
-        explore_share: Share = Share(0.1),
+        explore_share: Proportion = Proportion(0.1),
         /// Maximum irrelevant pages in a row that are crossed, but by exploration.
         tunnel: u8 = 3,
         /// Discovery visits of a site before it may be called exhausted.
         site_patience: u64 = 20,
         /// Lower bound of the recall at which discovery stops; 1 for never.
-        target_recall: Share = Share(0.95),
+        target_recall: Proportion = Proportion(0.95),
         /// With `cycle.discovery_share = "auto"`: how many changes seen one relevant page found is worth.
         worth: f64 = 4.0,
         /// Maximum bytes of a page's text that are judged.

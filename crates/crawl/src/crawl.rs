@@ -10,19 +10,19 @@ use crate::open_read;
 use crate::operator::control::Control;
 use crate::parts::focus::FocusRules;
 use crate::parts::focus::round_survey::RoundSurvey;
-use crate::parts::focus::survey::Survey;
+use crate::parts::focus::survey::FocusSurvey;
 use crate::parts::improve::store::LoopStore;
 use crate::parts::pings::Pings;
 use crate::parts::{convert, render};
-use crate::process::{Converter, Display, Process, Shutdown};
+use crate::process::{Converter, CycleDisplay, ProgramServices, Shutdown};
 use crate::progress::figures::RoundProgress;
 use crate::progress::storage::Watched;
 use crate::settings::{Settings, ranking};
 use crate::space::Space;
 use crate::stored::{keep, kept};
-use crate::vault::{self, Followed, OpenVault};
+use crate::vault::{self, FollowedCrawl, OpenVault};
 use recrawl_archive::opener;
-use recrawl_archive::{self as archive, Archive, ArchiveEnd, ArchiveMark, Provenance, Recovery};
+use recrawl_archive::{self as archive, Archive, ArchiveEnd, ArchiveMark, Recovery, WarcProvenance};
 use recrawl_fetcher::{Fetcher, FirstLook as _, HttpNetwork, RunControl, WallClock};
 use recrawl_fleet::Partition;
 use recrawl_notifications::store;
@@ -42,7 +42,7 @@ const ARCHIVE_END: &str = "archive_end";
 const MAX_FETCH_THREADS: usize = 16;
 
 /// The storage of a crawl.
-pub struct Disk {
+pub struct CrawlDisk {
     /// The files of the data directory.
     pub files: Arc<dyn Storage>,
     /// The files of the archive.
@@ -88,9 +88,9 @@ pub struct Crawl {
     /// Runs the crawl, and stops it on a signal.
     pub shutdown: Shutdown,
     /// Shows the progress of a cycle.
-    pub display: Box<dyn Display>,
+    pub display: Box<dyn CycleDisplay>,
     /// Fields of new WARC files about the crawl.
-    provenance: Provenance,
+    provenance: WarcProvenance,
     /// The time, in milliseconds since 1970.
     pub clock: WallClock,
     /// Random seed for ties and samples.
@@ -116,7 +116,7 @@ pub struct Crawl {
 }
 
 /// Fields of WARC files about the crawl: who runs it, and the configuration on which their records depend.
-fn provenance(settings: &Settings, tag: String) -> Provenance {
+fn provenance(settings: &Settings, tag: String) -> WarcProvenance {
     let fetch = &settings.fetch;
     let requests = match fetch.keep_requests {
         true => "archived, without configured credentials",
@@ -132,7 +132,7 @@ fn provenance(settings: &Settings, tag: String) -> Provenance {
         ("header-names", Some("in lower case".into())),
     ];
     let fields = fields.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-    Provenance { tag, fields }
+    WarcProvenance { tag, fields }
 }
 
 /// The fetcher of these settings. Without a contact it has what is left of the first look.
@@ -158,7 +158,7 @@ impl Crawl {
         settings: Settings,
         seeds: &[CanonicalUrl],
         random_seed: u64,
-        process: Process,
+        process: ProgramServices,
     ) -> Result<Crawl, Failure> {
         contact_check::check_pages(&settings, seeds)?;
         data_dir::check_ours(&settings)?;
@@ -169,7 +169,7 @@ impl Crawl {
         let files = Arc::new(FileStorage::create(folder).map_err(|e| in_folder(folder, e))?);
         let warc = opener::create(folder).map_err(|e| in_folder(folder, e))?;
         let live = Arc::new(RoundProgress::new(recrawl_fetcher::system_clock()));
-        let disk = Disk { files, warc, sync: recrawl_repository::sync_files() };
+        let disk = CrawlDisk { files, warc, sync: recrawl_repository::sync_files() };
         let mut crawl = Crawl::over(disk, live, settings, seeds, random_seed, process)?;
         if let Some(vault) = vault {
             crawl.follow(vault)?;
@@ -182,7 +182,7 @@ impl Crawl {
     /// # Errors
     /// As of [`vault::Prepared::begin`].
     pub fn follow(&mut self, vault: vault::Prepared) -> Result<(), Failure> {
-        let vault = vault.begin(Followed {
+        let vault = vault.begin(FollowedCrawl {
             settings: &self.settings,
             storage: self.storage.clone(),
             warc: self.warc.clone(),
@@ -203,12 +203,12 @@ impl Crawl {
 
     /// Opens it on this disk, with these figures.
     pub fn over(
-        Disk { files, warc, sync }: Disk,
+        CrawlDisk { files, warc, sync }: CrawlDisk,
         live: Arc<RoundProgress>,
         mut settings: Settings,
         seeds: &[CanonicalUrl],
         random_seed: u64,
-        process: Process,
+        process: ProgramServices,
     ) -> Result<Crawl, Failure> {
         let folder = settings.data_dir.clone();
         let storage: Arc<dyn Storage> = Arc::new(Watched::new(files, live.clone()));
@@ -217,7 +217,7 @@ impl Crawl {
         let repository = repository.keeping_visits(settings.config.storage.keep_visits);
         ranking::begin(&folder, repository.current().number())?;
         settings.follow_folder()?;
-        let space = Space::of(&storage, settings.config.storage.reserve);
+        let space = Space::new(&storage, settings.config.storage.reserve);
         let tables = Arc::new(open_read::own_tables(&folder, sync)?);
         check_pinned(&tables, &settings)?;
         let decided = Decisions::open(&*storage, &tables, repository.has_decisions())?;
@@ -314,7 +314,7 @@ impl Crawl {
         rules: &Arc<FocusRules>,
         generation: &Generation,
         round: DatedRound,
-    ) -> Result<Arc<Survey>, Failure> {
+    ) -> Result<Arc<FocusSurvey>, Failure> {
         self.survey.read(rules, &self.tables, generation, round, &|_| self.live.moved())
     }
 

@@ -30,10 +30,10 @@ mod signals;
 mod skipped;
 mod transaction;
 
-use crate::clock::{NextRound, RoundToPlan};
+use crate::clock::{RoundToPlan, RoundToRun};
 use crate::crawl::Crawl;
 pub use crate::cycle::pipeline::Fetched;
-use crate::cycle::plan::{Plan, Planned};
+use crate::cycle::plan::{Planned, RoundPlan};
 use crate::failure::Failure;
 use crate::parts::traps::Traps;
 use crate::report::RoundReport;
@@ -56,12 +56,12 @@ pub enum RoundEnd {
 ///
 /// # Errors
 /// When a stage cannot continue. Nothing is lost: the round resumes where its log ends.
-pub fn round(crawl: &mut Crawl, next: NextRound, seeds: &[CanonicalUrl]) -> Result<RoundEnd, Failure> {
+pub fn round(crawl: &mut Crawl, next: RoundToRun, seeds: &[CanonicalUrl]) -> Result<RoundEnd, Failure> {
     round_fetched_by(crawl, next, seeds, &mut pipeline::run)
 }
 
 /// Fetches the pages of a plan into its log.
-pub type Fetch<'f> = dyn FnMut(&Crawl, Plan, &Arc<Traps>) -> Result<Fetched, Failure> + 'f;
+pub type Fetch<'f> = dyn FnMut(&Crawl, RoundPlan, &Arc<Traps>) -> Result<Fetched, Failure> + 'f;
 
 /// Runs one round whose pages come from elsewhere than the network: a study of many crawls needs no sockets.
 ///
@@ -69,7 +69,7 @@ pub type Fetch<'f> = dyn FnMut(&Crawl, Plan, &Arc<Traps>) -> Result<Fetched, Fai
 /// As [`round`], and those of `fetch`.
 pub fn round_fetched_by(
     crawl: &mut Crawl,
-    next: NextRound,
+    next: RoundToRun,
     seeds: &[CanonicalUrl],
     fetch: &mut Fetch<'_>,
 ) -> Result<RoundEnd, Failure> {

@@ -25,13 +25,13 @@ const MAX_SEED_HOSTS: usize = MAX_REQUESTS as usize;
 pub struct FirstLookFile(PathBuf);
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Taken {
+struct FirstLookUse {
     requests: u32,
     /// Hosts of the seeds, without a leading `www.`.
     hosts: BTreeSet<String>,
 }
 
-impl Taken {
+impl FirstLookUse {
     fn admits(&self, host: &str) -> bool {
         self.requests < MAX_REQUESTS && self.hosts.contains(name(host))
     }
@@ -49,7 +49,7 @@ impl FirstLookFile {
     /// When the file cannot be written.
     pub fn admit(&self, seeds: &[CanonicalUrl]) -> Result<(), Failure> {
         let hosts: BTreeSet<String> = seeds.iter().map(|seed| name(&seed.host()).to_owned()).collect();
-        let add = |taken: &mut Taken| {
+        let add = |taken: &mut FirstLookUse| {
             let before = taken.hosts.len();
             let room = MAX_SEED_HOSTS.saturating_sub(before);
             let news: Vec<String> = hosts.difference(&taken.hosts).take(room).cloned().collect();
@@ -68,17 +68,17 @@ impl FirstLookFile {
     }
 
     /// The requests that were made; all if the file cannot be read.
-    fn taken(&self) -> Taken {
-        let used_up = || Taken { requests: MAX_REQUESTS, ..Taken::default() };
+    fn taken(&self) -> FirstLookUse {
+        let used_up = || FirstLookUse { requests: MAX_REQUESTS, ..FirstLookUse::default() };
         match std::fs::read(&self.0) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Taken::default(),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => FirstLookUse::default(),
             Err(_) => used_up(),
             Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|_| used_up()),
         }
     }
 
     /// Changes the file durably; `change` says whether it did. Processes take turns.
-    fn change(&self, change: impl FnOnce(&mut Taken) -> bool) -> io::Result<bool> {
+    fn change(&self, change: impl FnOnce(&mut FirstLookUse) -> bool) -> io::Result<bool> {
         let is_new = !self.0.exists();
         let mut file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&self.0)?;
@@ -87,7 +87,7 @@ impl FirstLookFile {
         file.read_to_string(&mut text)?;
         // A file without content is left by a crash; another process may have written a new one by now.
         let mut taken = match is_new && text.is_empty() {
-            true => Taken::default(),
+            true => FirstLookUse::default(),
             false => serde_json::from_str(&text)?,
         };
         let is_changed = change(&mut taken);
@@ -99,7 +99,7 @@ impl FirstLookFile {
 }
 
 /// Over what is there, which is never longer.
-fn write(file: &mut File, taken: &Taken) -> io::Result<()> {
+fn write(file: &mut File, taken: &FirstLookUse) -> io::Result<()> {
     file.rewind()?;
     file.write_all(serde_json::to_string(taken)?.as_bytes())?;
     file.sync_all()
@@ -123,7 +123,7 @@ impl recrawl_fetcher::FirstLook for FirstLookFile {
         if !self.admits(host) {
             return false;
         }
-        let take = |taken: &mut Taken| {
+        let take = |taken: &mut FirstLookUse| {
             let is_free = taken.admits(host);
             taken.requests += u32::from(is_free);
             is_free

@@ -7,7 +7,7 @@ use crate::parts::traps::{LateTraps, Traps};
 use crate::round::RoundKind;
 use crate::settings::Settings;
 use crate::stored::{keep, kept};
-use recrawl_fleet::{ExchangeError, Marks, Partition, PlanExchange};
+use recrawl_fleet::{ExchangeError, Partition, PlanExchange, RunMarks};
 use recrawl_repository::SledTables;
 use recrawl_repository::codec::LinkRef;
 use recrawl_types::{CanonicalUrl, DatedRound, Round};
@@ -96,7 +96,7 @@ pub fn take_in(
     batch: &mut Batch,
     (traps, late): (&Traps, &mut LateTraps<'_>),
     dropped: &mut dyn FnMut(&[u8], bool),
-) -> Result<Option<Marks>, Failure> {
+) -> Result<Option<RunMarks>, Failure> {
     let Some(partition) = crawl.partition.as_deref() else { return Ok(None) };
     let marks = marks_before(&crawl.tables, round.round)?;
     // Links come in the order of their URLs: one look serves all of an origin.
@@ -133,7 +133,7 @@ pub fn take_in(
 #[derive(Serialize, Deserialize)]
 struct StoredMarks {
     round: Round,
-    marks: Marks,
+    marks: RunMarks,
 }
 
 fn name(slot: u32) -> String {
@@ -141,7 +141,7 @@ fn name(slot: u32) -> String {
 }
 
 /// The marks that the rounds before this one left. A round that was not committed may have left some as well.
-fn marks_before(tables: &SledTables, round: Round) -> Result<Marks, Failure> {
+fn marks_before(tables: &SledTables, round: Round) -> Result<RunMarks, Failure> {
     Ok(newest_before(tables, round)?.map(|(_, stored)| stored.marks).unwrap_or_default())
 }
 
@@ -164,7 +164,7 @@ fn newest_before(tables: &SledTables, round: Round) -> Result<Option<(u32, Store
 ///
 /// # Errors
 /// When the tables cannot be read or written.
-pub fn keep_marks(tables: &SledTables, round: Round, marks: Option<Marks>) -> Result<(), Failure> {
+pub fn keep_marks(tables: &SledTables, round: Round, marks: Option<RunMarks>) -> Result<(), Failure> {
     let Some(marks) = marks else { return Ok(()) };
     let slot = newest_before(tables, round)?.map_or(0, |(slot, _)| 1 - slot);
     keep(tables, &name(slot), &StoredMarks { round, marks })

@@ -30,7 +30,7 @@ impl<'c> Forbidding<'c> {
         decided: &Decisions,
     ) -> Forbidding<'c> {
         scope.refuse_taken_down(decided.taken_down.clone());
-        Forbidding { fetch, traps, scope, blocks: Blocks::of(decided.blocks.keys()) }
+        Forbidding { fetch, traps, scope, blocks: Blocks::from_patterns(decided.blocks.keys()) }
     }
 
     /// Reads what is stored of an origin.
@@ -39,7 +39,7 @@ impl<'c> Forbidding<'c> {
     /// When the tables cannot be read.
     pub fn of_origin(&self, tables: &SledTables, origin: &Origin) -> Result<OfOrigin, Failure> {
         let state = tables.load(origin)?.unwrap_or_default();
-        let gates = OriginGates::of(&state, self.fetch);
+        let gates = OriginGates::from_state(&state, self.fetch);
         Ok(OfOrigin { gates, traps: traps::known(tables, origin)? })
     }
 

@@ -15,7 +15,7 @@ use crate::config::units::Render;
 use crate::failure::Failure;
 use crate::stored::{keep, kept};
 use recrawl_change::ChangeRules;
-use recrawl_extractor::{Part, PartError};
+use recrawl_extractor::{CountedPart, PartError};
 use recrawl_repository::SledTables;
 use recrawl_types::{
     CanonicalUrl, Content, ContentKind, Importance, Outcome, Span, UrlRules, Visit, Visited,
@@ -58,8 +58,8 @@ impl Lists {
     ///
     /// # Errors
     /// What is wrong with an entry.
-    pub fn part(&self) -> Result<Part, PartError> {
-        Part::new(&self.include, &self.ignore, &self.ignore_text)
+    pub fn part(&self) -> Result<CountedPart, PartError> {
+        CountedPart::new(&self.include, &self.ignore, &self.ignore_text)
     }
 
     /// Is there no entry?
@@ -84,7 +84,7 @@ pub struct PageRule {
     /// Its selectors and patterns, as written.
     pub lists: Lists,
     /// The part of the page that counts.
-    pub part: Part,
+    pub part: CountedPart,
     /// Are the pages rendered?
     pub render: Render,
     /// The command that makes text of documents without; empty if there is none.
@@ -132,14 +132,14 @@ impl PageRules {
     }
 
     /// The rule of a page: the first that matches.
-    pub fn of(&self, url: &CanonicalUrl) -> Option<&PageRule> {
+    pub fn rule_for(&self, url: &CanonicalUrl) -> Option<&PageRule> {
         self.0.iter().find(|rule| rule.pattern.matches(url))
     }
 
     /// Is a page read by another rule than at its last visit?
     pub fn read_anew(&self, url: &CanonicalUrl, visited: Option<&Visited>) -> bool {
         let Some(Visited { content, .. }) = visited else { return false };
-        let rule = self.of(url);
+        let rule = self.rule_for(url);
         let converts = rule.filter(|rule| !rule.convert.is_empty()).map(|rule| rule.converted_number);
         match content.kind {
             ContentKind::Text | ContentKind::Hints => {
@@ -159,7 +159,7 @@ impl PageRules {
 
     /// The importance of a page.
     pub fn importance(&self, url: &CanonicalUrl) -> Importance {
-        self.of(url).map_or(Importance::ONE, |rule| rule.importance)
+        self.rule_for(url).map_or(Importance::ONE, |rule| rule.importance)
     }
 
     /// The first rule of an importance other than 1, if some page may have one.
@@ -232,7 +232,7 @@ impl PageRule {
     }
 
     /// The part of the page that counts; none for the whole page.
-    pub fn part(&self) -> Option<&Part> {
+    pub fn part(&self) -> Option<&CountedPart> {
         Some(&self.part).filter(|_| !self.lists.are_empty())
     }
 
@@ -264,7 +264,7 @@ fn rhythm(pattern: &Pattern, every: Duration) -> Result<(CanonicalUrl, Duration)
 #[derive(Debug, Default)]
 pub struct KnownRules {
     /// By number; compiled when a page needs it.
-    former: BTreeMap<u32, (Lists, OnceLock<Option<Part>>)>,
+    former: BTreeMap<u32, (Lists, OnceLock<Option<CountedPart>>)>,
 }
 
 impl KnownRules {
@@ -289,14 +289,14 @@ impl KnownRules {
             keep(tables, KNOWN, &known)?;
             tables.flush()?;
         }
-        Ok(KnownRules::of(known))
+        Ok(KnownRules::new(known))
     }
 
     fn stored(tables: &SledTables) -> Result<Vec<Lists>, Failure> {
         Ok(kept(tables, KNOWN)?.unwrap_or_default())
     }
 
-    fn of(lists: Vec<Lists>) -> KnownRules {
+    fn new(lists: Vec<Lists>) -> KnownRules {
         let numbered = |lists: Lists| (lists.number(), (lists, OnceLock::new()));
         KnownRules { former: lists.into_iter().map(numbered).collect() }
     }
@@ -307,13 +307,13 @@ impl KnownRules {
     }
 
     /// How the text of a content was selected; none if its rule is no longer known.
-    pub fn of_content(&self, content: &Content) -> Option<Selection<'_>> {
+    pub fn of_content(&self, content: &Content) -> Option<TextSelection<'_>> {
         match content.rule {
-            0 => Some(Selection::Whole),
+            0 => Some(TextSelection::Whole),
             number => {
                 let (lists, part) = self.former.get(&number)?;
                 // A former version compiled it, so it fails only if a newer library reads it otherwise.
-                part.get_or_init(|| lists.part().ok()).as_ref().map(Selection::Part)
+                part.get_or_init(|| lists.part().ok()).as_ref().map(TextSelection::Part)
             }
         }
     }
@@ -321,19 +321,19 @@ impl KnownRules {
 
 /// How the text of a page is selected.
 #[derive(Clone, Copy, Debug)]
-pub enum Selection<'p> {
+pub enum TextSelection<'p> {
     /// The whole page.
     Whole,
     /// By a rule.
-    Part(&'p Part),
+    Part(&'p CountedPart),
 }
 
-impl<'p> Selection<'p> {
+impl<'p> TextSelection<'p> {
     /// The part; none for the whole page.
-    pub fn part(self) -> Option<&'p Part> {
+    pub fn part(self) -> Option<&'p CountedPart> {
         match self {
-            Selection::Whole => None,
-            Selection::Part(part) => Some(part),
+            TextSelection::Whole => None,
+            TextSelection::Part(part) => Some(part),
         }
     }
 }

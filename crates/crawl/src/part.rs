@@ -10,7 +10,7 @@ use recrawl_types::UrlRules;
 use serde::Serialize;
 
 /// A part.
-pub struct Part {
+pub struct CrawlPart {
     /// The name of its module.
     pub name: &'static str,
     /// The tables of the configuration that are its rules alone.

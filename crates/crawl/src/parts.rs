@@ -17,18 +17,18 @@ pub mod seed_hosts;
 pub mod traps;
 pub mod trust;
 
-use crate::part::{Forget, Part};
+use crate::part::{CrawlPart, Forget};
 
 /// All parts. A takedown asks them in this order, which does not matter: no two keep the same row.
-pub const PARTS: &[Part] = &[
-    Part {
+pub const PARTS: &[CrawlPart] = &[
+    CrawlPart {
         name: "convert",
         tables: &["convert"],
         page: "rendering",
         forget: Forget::Nothing("it keeps nothing: what it makes is archived with the page"),
     },
-    Part { name: "dates", tables: &[], page: "discovery", forget: Forget::Rows(dates::forget) },
-    Part {
+    CrawlPart { name: "dates", tables: &[], page: "discovery", forget: Forget::Rows(dates::forget) },
+    CrawlPart {
         name: "deliver",
         tables: &["deliver"],
         page: "delivering",
@@ -36,59 +36,64 @@ pub const PARTS: &[Part] = &[
             "what a target holds names the page until the target has confirmed that it is gone",
         ),
     },
-    Part {
+    CrawlPart {
         name: "focus",
         tables: &["focus"],
         page: "focus",
         forget: Forget::Nothing("explored visits and groups are hashes"),
     },
-    Part { name: "improve", tables: &["improve"], page: "improving", forget: Forget::Rows(improve::forget) },
-    Part {
+    CrawlPart {
+        name: "improve",
+        tables: &["improve"],
+        page: "improving",
+        forget: Forget::Rows(improve::forget),
+    },
+    CrawlPart {
         name: "next_change",
         tables: &[],
         page: "formulas",
         forget: Forget::Nothing("the weights are of all pages together"),
     },
-    Part {
+    CrawlPart {
         name: "noise",
         tables: &["change"],
         page: "change-detection",
         forget: Forget::Rows(noise::forget),
     },
-    Part {
+    CrawlPart {
         name: "notify",
         tables: &["notify"],
         page: "notifications",
         forget: Forget::Nothing("messages lie beside kept visits, and go with them"),
     },
-    Part { name: "pings", tables: &["pings"], page: "pings", forget: Forget::Rows(pings::forget) },
-    Part {
+    CrawlPart { name: "pings", tables: &["pings"], page: "pings", forget: Forget::Rows(pings::forget) },
+    CrawlPart {
         name: "promises",
         tables: &["promises"],
         page: "improving",
         forget: Forget::Nothing("they name what the configuration names"),
     },
-    Part {
+    CrawlPart {
         name: "render",
         tables: &["render"],
         page: "rendering",
         forget: Forget::Nothing("words are counted by rule of the configuration"),
     },
-    Part {
+    CrawlPart {
         name: "repeated_links",
         tables: &[],
         page: "discovery",
         forget: Forget::Rows(repeated_links::forget),
     },
-    Part {
+    CrawlPart {
         name: "requisites",
         tables: &["requisites"],
         page: "requisites",
         forget: Forget::Rows(requisites::forget),
     },
-    Part { name: "seed_hosts", tables: &[], page: "manual", forget: Forget::Rows(seed_hosts::forget) },
-    Part { name: "traps", tables: &["traps"], page: "traps", forget: Forget::Rows(traps::forget) },
-    Part {
+    CrawlPart { name: "seed_hosts", tables: &[], page: "manual", forget: Forget::Rows(seed_hosts::forget) },
+    CrawlPart { name: "traps", tables: &["traps"], page: "traps", forget: Forget::Rows(traps::forget) },
+    CrawlPart {
         name: "trust",
         tables: &[],
         page: "pings",

@@ -11,11 +11,11 @@ use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 /// Services of the program around a crawl.
-pub struct Process {
+pub struct ProgramServices {
     /// The runtime, and the token that stops the crawl.
     pub shutdown: Shutdown,
     /// Shows the progress of a cycle.
-    pub display: Box<dyn Display>,
+    pub display: Box<dyn CycleDisplay>,
     /// Letters and digits in the names of WARC files that this process begins. No other crawl or machine
     /// should have the same.
     pub archive_tag: String,
@@ -23,14 +23,14 @@ pub struct Process {
     pub converter: Arc<dyn Converter>,
 }
 
-impl Process {
+impl ProgramServices {
     /// Without signals, display, converter and a tag of its own.
     ///
     /// # Errors
     /// When the system gives no event queue.
-    pub fn quiet() -> std::io::Result<Process> {
+    pub fn quiet() -> std::io::Result<ProgramServices> {
         let (shutdown, display) = (Shutdown::new()?, Box::new(Hidden));
-        Ok(Process { shutdown, display, archive_tag: "0".into(), converter: Arc::new(NoConverter) })
+        Ok(ProgramServices { shutdown, display, archive_tag: "0".into(), converter: Arc::new(NoConverter) })
     }
 }
 
@@ -85,7 +85,7 @@ impl Shutdown {
 }
 
 /// Shows the progress of a cycle, such as a line on a terminal.
-pub trait Display: Send + Sync {
+pub trait CycleDisplay: Send + Sync {
     /// Begins with the pages and hosts of a cycle. An earlier run of the cycle fetched `done` pages.
     fn begin(&self, cycle: Cycle, pages: u64, hosts: usize, done: u64);
 
@@ -102,7 +102,7 @@ pub trait Converter: Send + Sync {
     fn convert<'a>(
         &'a self,
         command: &'a [String],
-        document: Document,
+        document: SourceDocument,
         limits: &'a ConvertTable,
     ) -> ConvertFuture<'a>;
 }
@@ -111,7 +111,7 @@ pub trait Converter: Send + Sync {
 pub type ConvertFuture<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send + 'a>>;
 
 /// A document, as its server sent it.
-pub struct Document {
+pub struct SourceDocument {
     /// Where it was fetched.
     pub url: String,
     /// `type/subtype` in lower case.
@@ -123,14 +123,14 @@ pub struct Document {
 struct NoConverter;
 
 impl Converter for NoConverter {
-    fn convert<'a>(&'a self, _: &'a [String], _: Document, _: &'a ConvertTable) -> ConvertFuture<'a> {
+    fn convert<'a>(&'a self, _: &'a [String], _: SourceDocument, _: &'a ConvertTable) -> ConvertFuture<'a> {
         Box::pin(async { Err("this process converts nothing".into()) })
     }
 }
 
 struct Hidden;
 
-impl Display for Hidden {
+impl CycleDisplay for Hidden {
     fn begin(&self, _: Cycle, _: u64, _: usize, _: u64) {}
     fn page_done(&self) {}
     fn end(&self) {}

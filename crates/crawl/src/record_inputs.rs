@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::site_rates::SitePriors;
 use recrawl_formula::in_links::{InLinkCounts, InLinkRanks};
 use recrawl_formula::sections::{SectionFinder, Sections};
-use recrawl_formula::{Evidence, siblings};
+use recrawl_formula::{RateEvidence, siblings};
 use recrawl_repository::Generation;
 use recrawl_types::{Cycle, Reads, StateColumns};
 
@@ -42,7 +42,7 @@ impl RecordInputs {
         let priors = SitePriors::read_beside(generation, finder.is_some(), passed, |columns| {
             if let Some(finder) = &mut finder {
                 for (row, key) in columns.keys.iter().enumerate() {
-                    finder.push(key, Evidence::of_row(columns, row));
+                    finder.push(key, RateEvidence::of_row(columns, row));
                 }
             }
             if let Some(counts) = &mut counts {

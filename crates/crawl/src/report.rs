@@ -11,13 +11,13 @@ mod tally;
 pub mod watch;
 
 pub use bursts::{Bursts, SiblingVisits};
-pub use estimates::{AuditTally, Estimates, Responses, Sample};
+pub use estimates::{AuditTally, CycleSample, Estimates, PageResponses};
 pub use tally::{ByImportance, Tally};
 
 use crate::parts::focus::report::FocusReport;
 use crate::parts::improve::found::FoundByShare;
-use crate::parts::improve::population::Population;
-use crate::parts::promises::account::Account;
+use crate::parts::improve::population::ScorePopulation;
+use crate::parts::promises::account::PromiseAccount;
 use crate::report::facts::Facts;
 use crate::round::RoundKind;
 use recrawl_fetcher::StoppedBy;
@@ -93,10 +93,10 @@ pub struct RoundReport {
     pub bursts: Bursts,
     /// All pages, as the plan of the cycle's first round saw them; none unless it was measured (`improve.mode`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub population: Option<Population>,
+    pub population: Option<ScorePopulation>,
     /// Accounts of promises when the cycle began (`[[promises]]`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub promises: Vec<Account>,
+    pub promises: Vec<PromiseAccount>,
     /// Findings of a focused crawl (`[focus]`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub focus: Option<FocusReport>,
@@ -131,7 +131,7 @@ impl RoundReport {
         now: u64,
     ) -> RoundReport {
         let facts = Facts::without_plan(round, started, name);
-        let (nothing, nobody) = (Tally::default(), Sample::default());
+        let (nothing, nobody) = (Tally::default(), CycleSample::default());
         let report = RoundReport::new(&facts, nothing, &nobody, merged, StoppedBy::End, now);
         RoundReport { stopped_by: name.into(), ..report }
     }
@@ -141,14 +141,14 @@ impl RoundReport {
     pub fn new(
         facts: &Facts,
         mut tally: Tally,
-        sample: &Sample,
+        sample: &CycleSample,
         merged: &MergeReport,
         stopped_by: StoppedBy,
         now: u64,
     ) -> RoundReport {
         // Redirect targets and second visits of a page are only compared by the merge.
         tally.decide(merged.decided_first, merged.decided_changed, merged.decided_unchanged);
-        let estimates = Estimates::of(sample);
+        let estimates = Estimates::from_sample(sample);
         RoundReport {
             cycle: facts.cycle.0,
             round: facts.round().round.0,

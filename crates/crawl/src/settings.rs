@@ -20,16 +20,16 @@ use crate::parts::deliver::DeliverTarget;
 use crate::parts::focus::FocusRules;
 use crate::parts::improve::rules::LoopRules;
 use crate::parts::noise::page::NoiseRules;
-use crate::parts::notify::Target;
+use crate::parts::notify::NotifyTarget;
 use crate::parts::pings::websub;
-use crate::parts::promises::{Promise, SurveyRules};
+use crate::parts::promises::{SurveyRules, VisitPromise};
 use crate::parts::traps::TrapRules;
 use crate::parts::{convert, render, requisites};
 use crate::settings::ranking::{CycleRounds, Objective, RankedBy};
 use crate::stored::seed_sites;
 use recrawl_archive::thin::MIN_AGE;
 use recrawl_change::ChangeRules;
-use recrawl_extractor::{Limits, Options};
+use recrawl_extractor::{ExtractLimits, ExtractOptions};
 use recrawl_fetcher::FetchConfig;
 use recrawl_formula::Formula;
 use recrawl_repository::SledTables;
@@ -64,7 +64,7 @@ pub struct Settings {
     /// Rules for comparing pages.
     pub change: ChangeRules,
     /// Options of the extractor.
-    pub reading: Options,
+    pub reading: ExtractOptions,
     /// The formula, unless the data directory has one of its own.
     pub formula: Formula,
     /// Was it given on the command line? Then it overrides that of the data directory.
@@ -88,11 +88,11 @@ pub struct Settings {
     /// The parts of pages that count.
     pub pages: PageRules,
     /// Targets that are told of changes.
-    pub notify: Vec<Target>,
+    pub notify: Vec<NotifyTarget>,
     /// Targets that get documents.
     pub deliver: Vec<DeliverTarget>,
     /// Promises to visit pages in time, by prefix.
-    pub promises: Vec<Promise>,
+    pub promises: Vec<VisitPromise>,
     /// Files named by the configuration or the command line, and the configuration itself: they may
     /// be in a new data directory.
     pub files: Vec<PathBuf>,
@@ -127,7 +127,7 @@ impl Settings {
     pub fn scope_with_seed(&self, seed: &CanonicalUrl) -> Scope {
         let mut scope = self.scope.clone();
         if self.config.scope.hosts.is_empty() {
-            scope.admit_sites([Site::of(seed).to_string()]);
+            scope.admit_sites([Site::from_url(seed).to_string()]);
         }
         scope
     }
@@ -267,9 +267,9 @@ impl Settings {
     /// # Errors
     /// The key, and what is wrong with it.
     pub fn check(config: Config) -> Result<Settings, String> {
-        let focus = FocusRules::of(&config)?.map(Arc::new);
+        let focus = FocusRules::from_config(&config)?.map(Arc::new);
         check_values(&config)?;
-        let (is_measured, loop_rules) = LoopRules::of(&config.improve)?;
+        let (is_measured, loop_rules) = LoopRules::from_config(&config.improve)?;
         Objective::named("improve.objective", &config.improve.objective)?;
         if is_measured {
             measured::check(&config, loop_rules.is_some())?;
@@ -294,9 +294,9 @@ impl Settings {
             scope: Scope::new(&config.scope, &rules)?,
             traps: TrapRules::new(&config.traps)?,
             pages: PageRules::new(&config.pages, &rules)?,
-            notify: Target::all(&config, &rules)?,
+            notify: NotifyTarget::all(&config, &rules)?,
             deliver: DeliverTarget::all(&config, &rules)?,
-            promises: Promise::all(&config, &rules)?,
+            promises: VisitPromise::all(&config, &rules)?,
             rules,
             change: config.change.clone(),
             reading: reading(&config)?,
@@ -422,10 +422,10 @@ fn authority(file: &Path) -> Result<Vec<u8>, String> {
     read.map_err(|e| format!("fetch.extra_ca: cannot read {}: {e}", file.display()))
 }
 
-fn reading(config: &Config) -> Result<Options, String> {
+fn reading(config: &Config) -> Result<ExtractOptions, String> {
     let extract = &config.extract;
     let types = MediaTypes::new(extract.types.iter().map(String::as_str));
-    let limits = Limits {
+    let limits = ExtractLimits {
         max_links: extract.max_links as usize,
         max_text: extract.max_text.0 as usize,
         max_entries: config.hints.max_entries as usize,
@@ -433,7 +433,7 @@ fn reading(config: &Config) -> Result<Options, String> {
     };
     let agent = recrawl_fetcher::limits::product_token(&config.crawler.user_agent).to_owned();
     let types = types.map_err(|e| format!("extract.types: {e}"))?;
-    Ok(Options { limits, types, agent, anchors: config.focus.enabled })
+    Ok(ExtractOptions { limits, types, agent, anchors: config.focus.enabled })
 }
 
 /// Checks that site owners can reach somebody by it. A name alone reaches nobody; addresses, URLs and numbers may.

@@ -7,7 +7,7 @@
 //! customers.
 
 use crate::failure::Failure;
-use recrawl_formula::{Evidence, Priors, SiteRates};
+use recrawl_formula::{Priors, RateEvidence, SiteRates};
 use recrawl_repository::Generation;
 use recrawl_types::{Site, StateColumns};
 
@@ -40,10 +40,10 @@ impl SitePriors {
     ) -> Result<SitePriors, Failure> {
         let mut ends = Vec::with_capacity(generation.summary().origins as usize);
         each_site(generation, |_, end| ends.push(end))?;
-        let mut shown = vec![Evidence::default(); ends.len()];
+        let mut shown = vec![RateEvidence::default(); ends.len()];
         generation.scan(with_keys, |first, columns| -> Result<(), Failure> {
             for (row, site) in runs(&ends, first).take(columns.len()).enumerate() {
-                shown[site].add(Evidence::of_row(columns, row));
+                shown[site].add(RateEvidence::of_row(columns, row));
             }
             each(columns);
             passed(columns.len());
@@ -64,8 +64,8 @@ impl SitePriors {
     }
 
     /// The rates of the page's site.
-    pub fn of(&self, ordinal: u64) -> SiteRates {
-        self.priors.of(run_of(&self.ends, ordinal))
+    pub fn rates(&self, ordinal: u64) -> SiteRates {
+        self.priors.for_site(run_of(&self.ends, ordinal))
     }
 }
 
@@ -76,7 +76,7 @@ impl SitePriors {
 pub fn each_site(generation: &Generation, mut each: impl FnMut(Site, u64)) -> Result<(), Failure> {
     let (mut runs, mut last) = (generation.origin_runs(), None);
     while let Some(run) = runs.next_run()? {
-        let (site, end) = (Site::of(&run.home().map_err(Failure::work)?), run.first + run.pages);
+        let (site, end) = (Site::from_url(&run.home().map_err(Failure::work)?), run.first + run.pages);
         match &mut last {
             Some((before, until)) if *before == site => *until = end,
             _ => {
@@ -153,17 +153,18 @@ mod tests {
         let generation = repository.current();
         let priors = SitePriors::read(&generation, &|_| {}).unwrap();
         // The slow reference: all sites by name, every page by itself.
-        let mut shown = BTreeMap::<Site, Evidence>::new();
+        let mut shown = BTreeMap::<Site, RateEvidence>::new();
         for (url, record) in &pages {
             let history = record.visited.as_ref().map(|v| v.history);
             shown
-                .entry(Site::of(url))
+                .entry(Site::from_url(url))
                 .or_default()
-                .add(history.as_ref().map(Evidence::of).unwrap_or_default());
+                .add(history.as_ref().map(RateEvidence::from_history).unwrap_or_default());
         }
         assert_eq!(shown.len(), 4);
         let expected = Priors::new(&shown.values().copied().collect::<Vec<_>>());
-        let rate = |url| expected.of(shown.keys().position(|site| *site == Site::of(url)).unwrap());
+        let rate =
+            |url| expected.for_site(shown.keys().position(|site| *site == Site::from_url(url)).unwrap());
         let urls: Vec<&CanonicalUrl> = pages.keys().collect();
         let mut states = generation.states();
         let mut rows = 0;
@@ -173,7 +174,7 @@ mod tests {
             for row in 0..columns.len() {
                 let url = urls[first as usize + row];
                 assert_eq!(columns.site_rate[row], rate(url).site, "{url}");
-                assert_eq!(priors.of(first + row as u64), rate(url), "{url}");
+                assert_eq!(priors.rates(first + row as u64), rate(url), "{url}");
             }
             rows += columns.len();
         }

@@ -31,7 +31,7 @@ pub struct Space {
 
 impl Space {
     /// The free space of this storage, of which so much is reserved.
-    pub fn of(storage: &Arc<dyn Storage>, reserve: Size) -> Space {
+    pub fn new(storage: &Arc<dyn Storage>, reserve: Size) -> Space {
         let disk = storage.clone();
         Space { folder: storage.locate(""), reserve: reserve.0, free: Arc::new(move || disk.free()) }
     }
@@ -77,18 +77,18 @@ impl Space {
     }
 
     /// Checks from time to time while pages are recorded.
-    pub fn watch(&self) -> Watch<'_> {
-        Watch { space: self, recorded: 0 }
+    pub fn watch(&self) -> SpaceWatch<'_> {
+        SpaceWatch { space: self, recorded: 0 }
     }
 }
 
 /// Checks every `PAGES_A_LOOK` pages.
-pub struct Watch<'s> {
+pub struct SpaceWatch<'s> {
     space: &'s Space,
     recorded: u32,
 }
 
-impl Watch<'_> {
+impl SpaceWatch<'_> {
     /// Counts a recorded page.
     ///
     /// # Errors
@@ -110,7 +110,7 @@ mod tests {
         let told = free.clone();
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         let free_now = Arc::new(move || Ok(told.load(Relaxed)));
-        (Space { free: free_now, ..Space::of(&storage, Size(reserve)) }, free)
+        (Space { free: free_now, ..Space::new(&storage, Size(reserve)) }, free)
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub fn keep(tables: &SledTables, name: &str, value: &impl Serialize) -> Result<(
 
 /// The sites of all seeds ever given to this repository.
 pub fn seed_sites(tables: &SledTables, seeds: &[CanonicalUrl]) -> Result<BTreeSet<String>, Failure> {
-    add_seed_sites(tables, seeds.iter().map(|url| Site::of(url).to_string()))
+    add_seed_sites(tables, seeds.iter().map(|url| Site::from_url(url).to_string()))
 }
 
 /// The same, after adding these sites.

@@ -18,16 +18,18 @@ use crate::failure::Failure;
 use crate::process::Shutdown;
 use crate::progress::figures::RoundProgress;
 use crate::settings::Settings;
-use folder::{Folder, captured};
+use folder::{CrawlFolder, captured};
 use lineage::Lineage;
 use notes::Notes;
 use recrawl_fetcher::WallClock;
 use recrawl_repository::SledTables;
 use recrawl_repository::decisions::DECISIONS;
 use recrawl_repository::storage::Storage;
-use recrawl_vault::{Capture, Clock, Extent, Figures, Founded, Inherited, Shipper, Store, Vault};
+use recrawl_vault::{
+    CaptureExtent, FolderCapture, Founded, Inherited, MillisClock, Shipper, ShipperFigures, Store, Vault,
+};
 use recrawl_vault::{VaultError, contents, found, store};
-use rows::Rows;
+use rows::FollowedRows;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -113,7 +115,7 @@ fn join(store: &dyn Store, settings: &Settings, nonce: &str) -> Result<(Lineage,
 }
 
 /// The crawl whose data directory a vault follows.
-pub struct Followed<'s> {
+pub struct FollowedCrawl<'s> {
     /// The settings.
     pub settings: &'s Settings,
     /// The files of the data directory.
@@ -131,9 +133,9 @@ impl Prepared {
     ///
     /// # Errors
     /// When another process takes it at the same moment, or files cannot be read or written.
-    pub fn begin(self, crawl: Followed<'_>) -> Result<CrawlVault, Failure> {
+    pub fn begin(self, crawl: FollowedCrawl<'_>) -> Result<CrawlVault, Failure> {
         let Prepared { store, nonce } = self;
-        let Followed { settings, storage, warc, tables, clock } = crawl;
+        let FollowedCrawl { settings, storage, warc, tables, clock } = crawl;
         // Once more: until it had the lock, another process may have shipped from here, or noted what must go.
         let (lineage, found) = join(&*store, settings, &nonce)?;
         // Before the epoch is taken: a start that finds this nonce there knows it for its own.
@@ -145,9 +147,9 @@ impl Prepared {
         let newest = vault.began_behind().map(|(key, _)| key);
         lineage.check_restored(newest, &settings.data_dir)?;
         let (data_dir, rows) =
-            (settings.data_dir.clone(), Rows::follow(tables, &lineage.nonce, &settings.data_dir));
-        let folder = Folder { storage, warc };
-        let now: Clock = Arc::new(move || clock());
+            (settings.data_dir.clone(), FollowedRows::follow(tables, &lineage.nonce, &settings.data_dir));
+        let folder = CrawlFolder { storage, warc };
+        let now: MillisClock = Arc::new(move || clock());
         let notes = Notes::new(lineage, data_dir, now.clone());
         let shipper = Shipper::start(vault, FIRST_WAIT, now, Box::new(notes))?;
         let config = &settings.config.vault;
@@ -160,7 +162,7 @@ impl Prepared {
             address: settings.config.storage.vault.clone(),
             turn: Mutex::new(turn),
         };
-        vault.capture(&mut vault.turn(), Extent::Commit)?;
+        vault.capture(&mut vault.turn(), CaptureExtent::Commit)?;
         Ok(vault)
     }
 }
@@ -168,7 +170,7 @@ impl Prepared {
 /// The vault of an open crawl.
 pub struct CrawlVault {
     shipper: Shipper,
-    folder: Folder,
+    folder: CrawlFolder,
     every: Duration,
     unshipped: u64,
     address: String,
@@ -177,7 +179,7 @@ pub struct CrawlVault {
 
 /// Captures are made one after the other, and offered in the order in which they were made.
 struct Turn {
-    rows: Rows,
+    rows: FollowedRows,
     captured: Instant,
     /// Bytes recorded since.
     bytes: u64,
@@ -191,7 +193,7 @@ impl CrawlVault {
     }
 
     /// How far it is.
-    pub fn figures(&self) -> Figures {
+    pub fn figures(&self) -> ShipperFigures {
         self.shipper.figures()
     }
 
@@ -228,7 +230,7 @@ impl CrawlVault {
         if turn.captured.elapsed() < self.every && turn.bytes < MANY_BYTES {
             return Ok(());
         }
-        self.capture(&mut turn, Extent::Changes)?;
+        self.capture(&mut turn, CaptureExtent::Changes)?;
         let is_waiting = self.is_waited_for();
         if is_waiting && !std::mem::replace(&mut turn.is_waiting, true) {
             let why = self.figures().error.unwrap_or_else(|| "it is slow".into());
@@ -249,7 +251,7 @@ impl CrawlVault {
     /// # Errors
     /// When files cannot be read.
     pub fn committed(&self) -> Result<(), Failure> {
-        self.capture(&mut self.turn(), Extent::Commit)
+        self.capture(&mut self.turn(), CaptureExtent::Commit)
     }
 
     /// Operators decided something. It is in force by now; here it is shipped, ahead of what else changed.
@@ -262,12 +264,12 @@ impl CrawlVault {
         drop(turn);
     }
 
-    fn capture(&self, turn: &mut Turn, extent: Extent) -> Result<(), Failure> {
+    fn capture(&self, turn: &mut Turn, extent: CaptureExtent) -> Result<(), Failure> {
         let known = self.shipper.known();
         // The files first: rows may be newer than a log, and never older than a manifest.
         let mut files = self.folder.capture(&known)?;
-        files.extend(turn.rows.capture(extent == Extent::Commit, &known)?);
-        self.shipper.offer(Capture { files, extent });
+        files.extend(turn.rows.capture(extent == CaptureExtent::Commit, &known)?);
+        self.shipper.offer(FolderCapture { files, extent });
         (turn.captured, turn.bytes) = (Instant::now(), 0);
         Ok(())
     }
@@ -279,9 +281,9 @@ impl CrawlVault {
 
     /// Ships what is left, in the time that an end has, and nothing afterwards; gives the last figures, whose `error` or
     /// `lost` says what is missing. Nothing may write to the data directory meanwhile.
-    pub fn close(&self) -> Figures {
+    pub fn close(&self) -> ShipperFigures {
         let until = Instant::now() + ENDING;
-        let captured = self.capture(&mut self.turn(), Extent::Commit);
+        let captured = self.capture(&mut self.turn(), CaptureExtent::Commit);
         let mut figures = self.shipper.finish(until);
         if let Err(failure) = captured {
             figures.error = Some(format!("cannot read the data directory: {failure}"));

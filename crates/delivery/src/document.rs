@@ -23,7 +23,7 @@ pub fn name_of(text: &str) -> String {
 
 /// A page's document.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Document {
+pub struct PageDocument {
     /// [`id`] of the page.
     pub id: String,
     /// That of each change is higher than that of the last one. It falls only where a backup was restored and the clock is
@@ -53,10 +53,10 @@ pub struct Document {
     pub fields: BTreeMap<String, Value>,
 }
 
-impl Document {
+impl PageDocument {
     /// Names its content: the same for a document that was made of another body at another time. Never 0.
     pub fn digest(&self) -> u64 {
-        let content = Document { version: 0, fetched_at: 0, ..self.clone() };
+        let content = PageDocument { version: 0, fetched_at: 0, ..self.clone() };
         let json = serde_json::to_vec(&content).expect("a document is plain data");
         let digest = digest(&SHA256, &json);
         u64::from_le_bytes(*digest.as_ref().first_chunk().expect("it has 32 bytes")).max(1)

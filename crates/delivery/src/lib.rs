@@ -9,8 +9,8 @@ pub mod protocol;
 pub mod sync;
 pub mod verify;
 
-pub use document::{Document, id, name_of};
+pub use document::{PageDocument, id, name_of};
 pub use sync::{
-    BatchAnswers, CopyChange, DoubtError, Interrupted, ItemAnswer, SendChanges, Sent, SyncError, TargetCopy,
-    WaitingChanges, doubt, note_takedown,
+    BatchAnswers, CopyChange, DoubtError, Interrupted, ItemAnswer, SendChanges, SentChanges, SyncError,
+    TargetCopy, WaitingChanges, doubt, note_takedown,
 };

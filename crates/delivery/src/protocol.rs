@@ -11,7 +11,7 @@ mod typesense;
 
 pub use lines::{kept, lines};
 
-use crate::document::Document;
+use crate::document::PageDocument;
 use crate::sync::ItemAnswer;
 use crate::verify::ListedDocument;
 use recrawl_types::CanonicalUrl;
@@ -25,7 +25,7 @@ use url::Url;
 #[derive(Clone, Debug, PartialEq)]
 pub enum CopyItem {
     /// The document is to be there.
-    Put(Box<Document>),
+    Put(Box<PageDocument>),
     /// The page's document is to go.
     Delete(CanonicalUrl),
 }
@@ -142,7 +142,7 @@ fn get(url: Url) -> TargetRequest {
 
 /// How a target is spoken to.
 #[derive(Clone, Debug)]
-pub enum Protocol {
+pub enum TargetProtocol {
     /// By HTTP.
     Server(Arc<dyn TargetServer>),
     /// Lines of JSON are appended to a file.
@@ -159,7 +159,7 @@ pub struct TargetPlace {
     /// The same for all ways to write it. A target with another address has other documents.
     pub address: String,
     /// How it is spoken to.
-    pub protocol: Protocol,
+    pub protocol: TargetProtocol,
 }
 
 /// A way to write `deliver.to`.
@@ -196,7 +196,7 @@ const KINDS: &[TargetKind] = &[
     TargetKind {
         begins: "solr+",
         example: "solr+http://localhost:8983/solr/docs",
-        read: |rest| of_server("solr", rest, |server, name| solr::Core::new(&server, name)),
+        read: |rest| of_server("solr", rest, |server, name| solr::SolrCore::new(&server, name)),
     },
     TargetKind { begins: "command:", example: "command:/usr/local/bin/load-docs", read: program::place },
     TargetKind { begins: "jsonl+file://", example: "jsonl+file:///var/lib/docs.jsonl", read: lines::place },
@@ -240,7 +240,7 @@ fn without_secrets(text: &str) -> String {
 /// The full-text index in the data directory.
 fn of_data_directory(rest: &str) -> Result<TargetPlace, String> {
     match rest {
-        "" => Ok(TargetPlace { address: "index".into(), protocol: Protocol::Index }),
+        "" => Ok(TargetPlace { address: "index".into(), protocol: TargetProtocol::Index }),
         _ => Err("unknown kind of target".into()),
     }
 }
@@ -265,7 +265,7 @@ fn of_server<S: TargetServer + 'static>(
     let mut server = url.clone();
     server.set_path(&format!("{base}/"));
     let address = format!("{kind}+{server}{index}");
-    Ok(TargetPlace { address, protocol: Protocol::Server(Arc::new(new(server, index)?)) })
+    Ok(TargetPlace { address, protocol: TargetProtocol::Server(Arc::new(new(server, index)?)) })
 }
 
 /// A URL below a server's.
@@ -274,7 +274,7 @@ fn below(server: &Url, path: &str) -> Url {
 }
 
 /// A document without fields that have no value: some servers know no null.
-fn without_nulls(document: &Document) -> Value {
+fn without_nulls(document: &PageDocument) -> Value {
     let mut value = serde_json::to_value(document).expect("a document is plain data");
     if let Value::Object(fields) = &mut value {
         fields.retain(|_, value| !value.is_null());

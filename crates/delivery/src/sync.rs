@@ -117,7 +117,7 @@ pub enum DoubtError {
 
 /// Changes that a target took or refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sent {
+pub struct SentChanges {
     /// Documents that it took.
     pub puts: u64,
     /// Documents that it removed.
@@ -256,8 +256,8 @@ impl TargetCopy<'_> {
         now: u64,
         pages: &dyn Fn() -> P,
         send: &mut dyn SendChanges,
-    ) -> Result<Sent, SyncError<E>> {
-        let mut sent = Sent::default();
+    ) -> Result<SentChanges, SyncError<E>> {
+        let mut sent = SentChanges::default();
         let head = self.head()?;
         let version = now.max(head.version.saturating_add(1));
         let (mut has_deletes, mut has_puts) = (false, false);
@@ -378,14 +378,14 @@ impl TargetCopy<'_> {
         version: u64,
         pages: impl WantedPages<E>,
         send: &mut dyn SendChanges,
-        sent: &mut Sent,
+        sent: &mut SentChanges,
     ) -> Result<bool, SyncError<E>> {
         let mut join = Join::new(self, pages)?;
         let given_up = if self.lateness.is_zero() { 0 } else { CopyHead::SENDING };
         let mut head = CopyHead { version, given_up, ..self.head()? };
         let mut has_puts = false;
         let mut file = CopyWriter::create(self.storage, &name_of(self.target), &head)?;
-        let mut waiting = Waiting { pages: Vec::new(), changes: Vec::new() };
+        let mut waiting = UnansweredPages { pages: Vec::new(), changes: Vec::new() };
         let mut interrupted: Option<Interrupted> = None;
         while let Some(mut page) = join.next()? {
             if pass == SyncPass::Note {
@@ -481,19 +481,19 @@ pub fn doubt(storage: &dyn Storage, name: &str, target: Option<&str>) -> Result<
 }
 
 /// Pages that are not written yet, as an answer is missing; those with a change have `true`.
-struct Waiting {
+struct UnansweredPages {
     pages: Vec<(ComparedPage, bool)>,
     changes: Vec<CopyChange>,
 }
 
-impl Waiting {
+impl UnansweredPages {
     /// Sends the changes, and writes the pages as the answers leave them.
     fn settle(
         &mut self,
         version: u64,
         send: &mut dyn SendChanges,
         file: &mut CopyWriter,
-        sent: &mut Sent,
+        sent: &mut SentChanges,
     ) -> Result<Option<Interrupted>, WriteError> {
         let is_none = self.changes.is_empty();
         let BatchAnswers { answers, digests, interrupted } =

@@ -62,7 +62,7 @@ fn plus(a: Matrix, b: &Matrix) -> Matrix {
 
 /// What can happen in a gap, from each state to each state.
 #[derive(Clone, Copy, Debug)]
-struct Gap {
+struct GapMatrix {
     /// The probability of the end state, and no change.
     unchanged: Matrix,
     /// The probability of the end state.
@@ -71,9 +71,9 @@ struct Gap {
     changes: Matrix,
 }
 
-impl Gap {
-    fn then(&self, next: &Gap) -> Gap {
-        Gap {
+impl GapMatrix {
+    fn then(&self, next: &GapMatrix) -> GapMatrix {
+        GapMatrix {
             unchanged: times(&self.unchanged, &next.unchanged),
             any: times(&self.any, &next.any),
             changes: plus(times(&self.changes, &next.any), &times(&self.any, &next.changes)),
@@ -122,11 +122,11 @@ impl Law {
         self.states()[1] * self.chance
     }
 
-    fn one_cycle(&self) -> Gap {
+    fn one_cycle(&self) -> GapMatrix {
         let [off, on] = self.next;
         let with = |part: f64| [[off[0], off[1] * part], [on[0], on[1] * part]];
         let changes = [[0.0, off[1] * self.chance], [0.0, on[1] * self.chance]];
-        Gap { unchanged: with(1.0 - self.chance), any: self.next, changes }
+        GapMatrix { unchanged: with(1.0 - self.chance), any: self.next, changes }
     }
 }
 
@@ -135,7 +135,7 @@ impl Law {
 pub struct Laws {
     laws: [Law; LAWS],
     /// Of gaps of 1 cycle, 2 cycles and so on.
-    gaps: Vec<[Gap; LAWS]>,
+    gaps: Vec<[GapMatrix; LAWS]>,
 }
 
 /// A distribution over the laws of the grid.
@@ -161,7 +161,7 @@ impl Laws {
         Laws { laws, gaps }
     }
 
-    fn gap(&self, law: usize, cycles: u32) -> Gap {
+    fn gap(&self, law: usize, cycles: u32) -> GapMatrix {
         let longest = self.gaps.len();
         match cycles as usize {
             cycles if cycles <= longest => self.gaps[cycles.max(1) - 1][law],
@@ -244,7 +244,7 @@ impl Laws {
         // What is still to come, by the state at the beginning of each gap.
         let mut to_come = vec![[1.0, 1.0]; page.gaps.len() + 1];
         for (gap, &(cycles, has_changed)) in page.gaps.iter().enumerate().rev() {
-            let before = of(&self.gap(place, cycles).found(has_changed), to_come[gap + 1]);
+            let before = preceding(&self.gap(place, cycles).found(has_changed), to_come[gap + 1]);
             let scale = before[0].max(before[1]);
             // A law that cannot have it so has no weight, but for rounding.
             to_come[gap] = if scale > 0.0 { before.map(|state| state / scale) } else { [1.0, 1.0] };
@@ -288,7 +288,7 @@ impl Laws {
                 0 => (end, [0.0, 0.0]),
                 _ => {
                     let gap = self.gap(place, left);
-                    (of(&gap.any, end), of(&gap.found(true), end))
+                    (preceding(&gap.any, end), preceding(&gap.found(true), end))
                 }
             };
             let without = if has_changed { any } else { changed };
@@ -326,7 +326,7 @@ fn after(states: [f64; 2], gap: &Matrix) -> [f64; 2] {
 }
 
 /// What follows a gap, by the state before it.
-fn of(gap: &Matrix, following: [f64; 2]) -> [f64; 2] {
+fn preceding(gap: &Matrix, following: [f64; 2]) -> [f64; 2] {
     [0, 1].map(|begin| gap[begin][0] * following[0] + gap[begin][1] * following[1])
 }
 

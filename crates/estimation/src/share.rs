@@ -37,20 +37,20 @@ pub struct Estimate {
 
 /// The pages of a sample with and without a response, by host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Response {
+pub struct HostResponses {
     /// In order, so that sums have the same digits in every run.
-    hosts: BTreeMap<Box<str>, Answers>,
+    hosts: BTreeMap<Box<str>, HostWeights>,
     unanswered: ExactSum,
 }
 
 /// Weights of the pages of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Answers {
+struct HostWeights {
     part: ExactSum,
     rest: ExactSum,
 }
 
-impl Response {
+impl HostResponses {
     /// Counts a page of this host, drawn with this probability. `is_part` says whether it belongs to the
     /// estimated part; none without a response.
     pub fn count(&mut self, host: &str, is_part: Option<bool>, probability: f64) {
@@ -81,7 +81,7 @@ impl Response {
             return 0.0;
         }
         let lacking = unanswered / (unanswered + weight);
-        let residual = |host: &Answers| host.part.value() * (1.0 - share) - host.rest.value() * share;
+        let residual = |host: &HostWeights| host.part.value() * (1.0 - share) - host.rest.value() * share;
         let squares: f64 = self.hosts.values().map(|host| residual(host).powi(2)).sum();
         lacking * hosts / (hosts - 1.0) * squares / (weight * weight)
     }
@@ -101,11 +101,11 @@ impl Weighted {
     }
 }
 
-impl AddAssign<&Response> for Response {
-    fn add_assign(&mut self, other: &Response) {
+impl AddAssign<&HostResponses> for HostResponses {
+    fn add_assign(&mut self, other: &HostResponses) {
         for (host, answers) in &other.hosts {
             let sum = self.hosts.entry(host.clone()).or_default();
-            *sum = Answers { part: sum.part + answers.part, rest: sum.rest + answers.rest };
+            *sum = HostWeights { part: sum.part + answers.part, rest: sum.rest + answers.rest };
         }
         self.unanswered += other.unanswered;
     }
@@ -139,8 +139,8 @@ impl Estimate {
     /// pages differ more. With equal weights both are the number of pages. The interval is Wilson's
     /// (1927). Its n is the effective size (Korn & Graubard 1998) divided by 1 − n/N, since a
     /// census has no sampling error.
-    pub fn of(part: Weighted, rest: Weighted, population: Option<u64>) -> Option<Estimate> {
-        Estimate::of_answered(part, rest, population, &Response::default())
+    pub fn from_sample(part: Weighted, rest: Weighted, population: Option<u64>) -> Option<Estimate> {
+        Estimate::of_answered(part, rest, population, &HostResponses::default())
     }
 
     /// The same for a sample of which some pages had no response. Responses are missing host by host, and
@@ -151,7 +151,7 @@ impl Estimate {
         part: Weighted,
         rest: Weighted,
         population: Option<u64>,
-        response: &Response,
+        response: &HostResponses,
     ) -> Option<Estimate> {
         let all = part + rest;
         if all.pages == 0 {
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn equal_probabilities_give_the_plain_share_and_wilsons_interval() {
-        let found = Estimate::of(drawn(90, 0.25), drawn(10, 0.25), None).unwrap();
+        let found = Estimate::from_sample(drawn(90, 0.25), drawn(10, 0.25), None).unwrap();
         // Computed separately from the formula.
         let expected = Estimate { share: 0.9, low: 0.8256, high: 0.9448, effective: 100.0 };
         for (value, expected) in [
@@ -203,14 +203,14 @@ mod tests {
         ] {
             assert!((value - expected).abs() < 1e-4, "{found:?}");
         }
-        let all = Estimate::of(drawn(3, 0.1), Weighted::default(), None).unwrap();
+        let all = Estimate::from_sample(drawn(3, 0.1), Weighted::default(), None).unwrap();
         assert!(all.share == 1.0 && all.high == 1.0 && all.low > 0.4 && all.low < 0.5, "{all:?}");
-        assert_eq!(Estimate::of(Weighted::default(), Weighted::default(), Some(7)), None);
+        assert_eq!(Estimate::from_sample(Weighted::default(), Weighted::default(), Some(7)), None);
     }
 
     #[test]
     fn a_census_leaves_nothing_to_chance_and_a_large_part_less() {
-        let of = |population| Estimate::of(drawn(30, 0.5), drawn(10, 0.5), population).unwrap();
+        let of = |population| Estimate::from_sample(drawn(30, 0.5), drawn(10, 0.5), population).unwrap();
         let (census, half, unknown) = (of(Some(40)), of(Some(80)), of(None));
         assert_eq!([census.low, census.high], [0.75, 0.75]);
         assert!(half.low > unknown.low && half.high < unknown.high && half.low < 0.75, "{half:?}");
@@ -218,13 +218,13 @@ mod tests {
 
     #[test]
     fn where_hosts_did_not_answer_the_others_tell_less() {
-        let (mut alike, mut mixed) = (Response::default(), Response::default());
+        let (mut alike, mut mixed) = (HostResponses::default(), HostResponses::default());
         for page in 0..40 {
             // Four hosts: stale and fresh pages each on their own, or on all of them.
             alike.count(&format!("h{}", page % 4), Some(page % 2 == 0), 0.5);
             mixed.count(&format!("h{}", page / 2 % 4), Some(page % 2 == 0), 0.5);
         }
-        let of = |response: &Response| {
+        let of = |response: &HostResponses| {
             let estimate = Estimate::of_answered(drawn(20, 0.5), drawn(20, 0.5), None, response).unwrap();
             (estimate.share, estimate.effective)
         };
@@ -238,7 +238,7 @@ mod tests {
         let (share, effective) = of(&alike);
         assert!(share == 0.5 && (effective - expected).abs() < 1e-9, "{effective} beside {expected}");
         // Four hosts that all have only fresh pages tell as much as four pages.
-        let mut fresh = Response::default();
+        let mut fresh = HostResponses::default();
         (0..40).for_each(|page| fresh.count(&format!("h{}", page % 4), Some(true), 0.5));
         fresh.count("h9", None, 0.5);
         let found = Estimate::of_answered(drawn(40, 0.5), Weighted::default(), None, &fresh).unwrap();
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn unequal_probabilities_are_weighed_and_cost_effective_size() {
         let (stale, fresh) = (drawn(4, 0.008), drawn(16, 0.032));
-        let found = Estimate::of(stale, fresh, Some(1000)).unwrap();
+        let found = Estimate::from_sample(stale, fresh, Some(1000)).unwrap();
         assert!((found.share - 0.5).abs() < 1e-12, "{found:?}");
         assert!(found.effective < 13.0 && found.low < 0.3 && found.high > 0.7, "{found:?}");
     }

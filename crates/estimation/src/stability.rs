@@ -29,7 +29,7 @@ impl Stability {
     ///
     /// Bins that are empty in both count for nothing. The pages of a crawl are largely the same in both histograms, so
     /// chance reaches the limit more rarely still.
-    pub fn of(before: &[u64], now: &[u64]) -> Option<Stability> {
+    pub fn compare(before: &[u64], now: &[u64]) -> Option<Stability> {
         let taken = before.iter().zip(now).filter(|(before, now)| **before + **now > 0);
         let (before, now): (Vec<u64>, Vec<u64>) = taken.unzip();
         let pages = [&before, &now].map(|bins| bins.iter().sum::<u64>() as f64);
@@ -105,7 +105,7 @@ mod tests {
                     let pages = [&before, &now].map(|bins| bins.iter().sum::<u64>() as f64);
                     let limit = chi_square_beyond(BY_CHANCE / 2.0, bins - 1)
                         * pages.iter().map(|pages| 1.0 / pages).sum::<f64>();
-                    let found = Stability::of(&before, &now).unwrap();
+                    let found = Stability::compare(&before, &now).unwrap();
                     assert_eq!(found.limit, limit.max(MUCH));
                     found.index > limit
                 };
@@ -123,7 +123,8 @@ mod tests {
         let mut shifted = HALVES;
         (shifted[0], shifted[4]) = (512.0 - 204.6, 32.0 + 204.6);
         let found = |pages: u32, shares: &[f64; 10], rng: &mut ChaCha8Rng| {
-            let mut one = || Stability::of(&drawn(pages, &HALVES, rng), &drawn(pages, shares, rng)).unwrap();
+            let mut one =
+                || Stability::compare(&drawn(pages, &HALVES, rng), &drawn(pages, shares, rng)).unwrap();
             (0..500).filter(|_| one().has_moved()).count()
         };
         for pages in [250, 1000, 4000] {
@@ -147,10 +148,10 @@ mod tests {
 
     #[test]
     fn without_pages_there_is_no_index_and_with_few_a_higher_limit() {
-        assert_eq!(Stability::of(&[0, 0], &[1, 1]), None);
-        assert_eq!(Stability::of(&[3, 4], &[0, 0]), None);
-        assert_eq!(Stability::of(&[9, 0], &[5, 0]), Some(Stability { index: 0.0, limit: MUCH }));
-        let limit = |pages: u64| Stability::of(&[pages / 10; 10], &[pages / 10; 10]).unwrap().limit;
+        assert_eq!(Stability::compare(&[0, 0], &[1, 1]), None);
+        assert_eq!(Stability::compare(&[3, 4], &[0, 0]), None);
+        assert_eq!(Stability::compare(&[9, 0], &[5, 0]), Some(Stability { index: 0.0, limit: MUCH }));
+        let limit = |pages: u64| Stability::compare(&[pages / 10; 10], &[pages / 10; 10]).unwrap().limit;
         assert!(limit(20) > 2.0 && limit(230) > MUCH);
         assert_eq!(limit(240), MUCH);
     }

@@ -53,11 +53,11 @@ impl AddAssign<f64> for ExactSum {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Audited, Estimate, Population, Response, Sample, Weighted};
+    use crate::{Audited, Estimate, HostResponses, Population, Sample, Weighted};
     use proptest::prelude::*;
 
     #[derive(Clone, Debug)]
-    struct Page {
+    struct SummedPage {
         host: String,
         audited: Audited,
     }
@@ -68,18 +68,18 @@ mod tests {
             changed in prop::option::of(any::<bool>()),
             expected in 0.0..1.0f64,
             exponent in 0.0..9.0f64,
-        ) -> Page {
-            Page { host: format!("h{host}"), audited: Audited { changed, expected, probability: 10f64.powf(-exponent) } }
+        ) -> SummedPage {
+            SummedPage { host: format!("h{host}"), audited: Audited { changed, expected, probability: 10f64.powf(-exponent) } }
         }
     }
 
     /// All estimates of a sample, as text with every digit, in one part or two.
-    fn estimates(pages: &[Page], cut: usize) -> String {
-        let (mut sample, mut response) = (Sample::default(), Response::default());
+    fn estimates(pages: &[SummedPage], cut: usize) -> String {
+        let (mut sample, mut response) = (Sample::default(), HostResponses::default());
         let (mut changed, mut unchanged) = (Weighted::default(), Weighted::default());
         for part in [&pages[..cut], &pages[cut..]] {
-            let (mut of_part, mut responses) = (Sample::default(), Response::default());
-            for Page { host, audited } in part {
+            let (mut of_part, mut responses) = (Sample::default(), HostResponses::default());
+            for SummedPage { host, audited } in part {
                 of_part.count(host, *audited);
                 responses.count(host, audited.changed, audited.probability);
                 match audited.changed {

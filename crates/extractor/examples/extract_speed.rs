@@ -5,7 +5,9 @@
 //! Markdown, and one with the nesting and attributes of a template. Each page is read whole, with a rule
 //! of patterns, and with one of selectors; then written as Markdown.
 
-use recrawl_extractor::{Extracted, Fields, Options, PageExtent, Part, extract_part, markdown};
+use recrawl_extractor::{
+    BodyFields, CountedPart, ExtractOptions, Extracted, PageExtent, extract_part, markdown,
+};
 use recrawl_types::UrlRules;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -24,12 +26,12 @@ fn main() -> std::io::Result<()> {
         pages.push(("heavy markup".into(), heavy().into_bytes()));
     }
     let rules = UrlRules::default();
-    let options = Options::default();
-    let fields = Fields { content_type: Some("text/html; charset=utf-8"), ..Fields::default() };
+    let options = ExtractOptions::default();
+    let fields = BodyFields { content_type: Some("text/html; charset=utf-8"), ..BodyFields::default() };
     let url = rules.canonicalize("https://docs.example.com/guide/page-1.html").expect("a sound URL");
     let list = |entries: &[&str]| entries.iter().map(|entry| (*entry).to_owned()).collect::<Vec<_>>();
     let part = |include: &[&str], ignore: &[&str], ignore_text: &[&str]| {
-        Part::new(&list(include), &list(ignore), &list(ignore_text)).map(Some).expect("a sound rule")
+        CountedPart::new(&list(include), &list(ignore), &list(ignore_text)).map(Some).expect("a sound rule")
     };
     let parts = [
         ("", None),

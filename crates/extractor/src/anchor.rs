@@ -27,14 +27,14 @@ pub(crate) struct Contexts<'d> {
     /// In the order of references.
     found: Vec<Context>,
     /// The innermost link that is open.
-    open: Option<Open<'d>>,
+    open: Option<OpenLink<'d>>,
     /// Bytes of anchors so far.
     bytes: usize,
     language: Option<Cow<'d, str>>,
 }
 
 /// A link whose content is being walked.
-struct Open<'d> {
+struct OpenLink<'d> {
     /// Its number among the references.
     reference: usize,
     /// Number of open elements around it.
@@ -55,7 +55,7 @@ impl<'d> Contexts<'d> {
         let label = element.get(Attr::AriaLabel).filter(|label| !label.trim().is_empty());
         let label = label.or_else(|| element.get(Attr::Alt)).cloned();
         let text = Collapsed::new(MAX_ANCHOR_BYTES);
-        self.open = Some(Open { reference: self.found.len(), depth, text, label });
+        self.open = Some(OpenLink { reference: self.found.len(), depth, text, label });
         self.found.push(Context { anchor: String::new(), is_framed });
     }
 
@@ -97,7 +97,7 @@ impl<'d> Contexts<'d> {
     }
 
     fn close(&mut self) {
-        let Some(Open { reference, text, label, .. }) = self.open.take() else { return };
+        let Some(OpenLink { reference, text, label, .. }) = self.open.take() else { return };
         let mut anchor = text.finish();
         if anchor.is_empty()
             && let Some(label) = label

@@ -18,7 +18,7 @@ use url::Url;
 const MAX_JOINED: usize = 64 << 20;
 
 /// Resolves the references of one page.
-pub(crate) struct Resolver<'r> {
+pub(crate) struct ReferenceResolver<'r> {
     base: Url,
     rules: &'r UrlRules,
     /// The encoding of queries.
@@ -40,10 +40,10 @@ struct FastPath {
     prefix: String,
 }
 
-impl<'r> Resolver<'r> {
+impl<'r> ReferenceResolver<'r> {
     /// Of a document whose queries are in UTF-8. `href` is that of the first base element, if any.
-    pub(crate) fn new(page: &CanonicalUrl, href: Option<&str>, rules: &'r UrlRules) -> Resolver<'r> {
-        Resolver::of_page(page, href, rules, UTF_8)
+    pub(crate) fn new(page: &CanonicalUrl, href: Option<&str>, rules: &'r UrlRules) -> ReferenceResolver<'r> {
+        ReferenceResolver::of_page(page, href, rules, UTF_8)
     }
 
     /// The same, of a page in this encoding.
@@ -52,18 +52,18 @@ impl<'r> Resolver<'r> {
         href: Option<&str>,
         rules: &'r UrlRules,
         encoding: &'static Encoding,
-    ) -> Resolver<'r> {
-        Resolver::below(page.to_url(), href, rules, encoding, Rc::default())
+    ) -> ReferenceResolver<'r> {
+        ReferenceResolver::below(page.to_url(), href, rules, encoding, Rc::default())
     }
 
     /// Of a document in the page: its base is relative to the page's, and it is in UTF-8 (WHATWG HTML §7.4.2.2).
-    pub(crate) fn embedded(&self, href: Option<&str>) -> Resolver<'r> {
-        Resolver::below(self.base.clone(), href, self.rules, UTF_8, self.joined.clone())
+    pub(crate) fn embedded(&self, href: Option<&str>) -> ReferenceResolver<'r> {
+        ReferenceResolver::below(self.base.clone(), href, self.rules, UTF_8, self.joined.clone())
     }
 
     /// The same without a base element; `page` is the page's own URL.
-    pub(crate) fn without_base(&self, page: &CanonicalUrl) -> Resolver<'r> {
-        Resolver::below(page.to_url(), None, self.rules, self.encoding, self.joined.clone())
+    pub(crate) fn without_base(&self, page: &CanonicalUrl) -> ReferenceResolver<'r> {
+        ReferenceResolver::below(page.to_url(), None, self.rules, self.encoding, self.joined.clone())
     }
 
     fn below(
@@ -72,7 +72,7 @@ impl<'r> Resolver<'r> {
         rules: &'r UrlRules,
         encoding: &'static Encoding,
         joined: Rc<Cell<usize>>,
-    ) -> Resolver<'r> {
+    ) -> ReferenceResolver<'r> {
         let encode = query::encoder(encoding);
         let join = |href| Url::options().base_url(Some(&own)).encoding_override(Some(&encode)).parse(href);
         let base = href
@@ -80,8 +80,8 @@ impl<'r> Resolver<'r> {
             .and_then(|href| join(href).ok())
             .filter(|base| !matches!(base.scheme(), "data" | "javascript"));
         let base = base.unwrap_or_else(|| own.clone());
-        let fast = FastPath::of(&base, rules);
-        Resolver { base, rules, encoding, fast, joined }
+        let fast = FastPath::new(&base, rules);
+        ReferenceResolver { base, rules, encoding, fast, joined }
     }
 
     pub(crate) fn base(&self) -> &Url {
@@ -116,7 +116,7 @@ impl<'r> Resolver<'r> {
 
 impl FastPath {
     /// `None` if the base is not the URL of a page.
-    fn of(base: &Url, rules: &UrlRules) -> Option<FastPath> {
+    fn new(base: &Url, rules: &UrlRules) -> Option<FastPath> {
         let canonical = rules.canonicalize_url(base).ok()?;
         let path = canonical.path_and_query().split('?').next().unwrap_or("/");
         let folder = path[..=path.rfind('/')?].to_owned();
@@ -205,7 +205,7 @@ mod tests {
             (Some("data:text/plain,x"), "https://example.com/a/b?q=1"),
             (Some("https://exa mple/"), "https://example.com/a/b?q=1"),
         ] {
-            assert_eq!(Resolver::new(&page, href, &rules()).base().as_str(), base, "{href:?}");
+            assert_eq!(ReferenceResolver::new(&page, href, &rules()).base().as_str(), base, "{href:?}");
         }
     }
 
@@ -213,7 +213,7 @@ mod tests {
     fn a_base_of_another_scheme_carries_no_relative_links() {
         let page = rules().canonicalize("https://example.com/a/b").unwrap();
         let rules = rules();
-        let resolver = Resolver::new(&page, Some("mailto:a@example.com"), &rules);
+        let resolver = ReferenceResolver::new(&page, Some("mailto:a@example.com"), &rules);
         assert!(resolver.resolve("/x").is_err());
         assert!(resolver.resolve("https://example.com/x").is_ok());
     }
@@ -235,7 +235,7 @@ mod tests {
         ) {
             let rules = UrlRules::default();
             let Ok(base) = Url::parse(&base) else { return Ok(()) };
-            let Some(fast) = FastPath::of(&base, &rules) else { return Ok(()) };
+            let Some(fast) = FastPath::new(&base, &rules) else { return Ok(()) };
             let href = format!("{href}{}", "x".repeat([0, 0, 1_960, 2_100][long]));
             if let Some(url) = fast.resolve(&href, &rules) {
                 prop_assert_eq!(Ok(url), rules.join(&base, &href), "{} {}", base, href);
@@ -247,7 +247,7 @@ mod tests {
         fn the_short_way_keeps_the_length_limit(extra in 1_940usize..2_000) {
             let rules = UrlRules::default();
             let base = Url::parse("https://example.com/folder/page").unwrap();
-            let fast = FastPath::of(&base, &rules).unwrap();
+            let fast = FastPath::new(&base, &rules).unwrap();
             let href = "x".repeat(extra);
             let long = rules.join(&base, &href);
             prop_assert_eq!(fast.resolve(&href, &rules), long.ok());

@@ -66,9 +66,9 @@ impl<'a> Directives<'a> {
         if let Some(rank) = self.rank(name.trim()) {
             read(content, |item| match item {
                 // A `<meta>` names no agents, so an unknown word with a colon is ignored.
-                Item::Named(_) => {}
-                Item::Word(word) => rank.word(word),
-                Item::UnavailableAfter(at) => rank.expires(at),
+                DirectiveItemKind::Named(_) => {}
+                DirectiveItemKind::Word(word) => rank.word(word),
+                DirectiveItemKind::UnavailableAfter(at) => rank.expires(at),
             });
         }
     }
@@ -78,15 +78,15 @@ impl<'a> Directives<'a> {
     pub(crate) fn header(&mut self, value: &str) {
         let mut agent = "*".to_owned();
         read(value, |item| {
-            if let Item::Named(name) = item {
+            if let DirectiveItemKind::Named(name) = item {
                 agent = name.to_owned();
                 return;
             }
             let Some(rank) = self.rank(&agent) else { return };
             match item {
-                Item::Word(word) => rank.word(word),
-                Item::UnavailableAfter(at) => rank.expires(at),
-                Item::Named(_) => unreachable!("handled just before"),
+                DirectiveItemKind::Word(word) => rank.word(word),
+                DirectiveItemKind::UnavailableAfter(at) => rank.expires(at),
+                DirectiveItemKind::Named(_) => unreachable!("handled just before"),
             }
         });
     }
@@ -116,7 +116,7 @@ impl<'a> Directives<'a> {
 }
 
 /// An item of a list of directives.
-enum Item<'t> {
+enum DirectiveItemKind<'t> {
     /// `noindex`
     Word(&'t str),
     /// `otherbot:`, to which the rest of the list applies.
@@ -129,7 +129,7 @@ enum Item<'t> {
 const WITH_VALUE: [&str; 3] = ["max-snippet", "max-image-preview", "max-video-preview"];
 
 /// Parses a list. Commas separate items; so do white space and semicolons, since pages use them.
-fn read<'t>(list: &'t str, mut take: impl FnMut(Item<'t>)) {
+fn read<'t>(list: &'t str, mut take: impl FnMut(DirectiveItemKind<'t>)) {
     let is_separator = |c: char| c.is_whitespace() || c == ',' || c == ';';
     let mut rest = list;
     loop {
@@ -140,7 +140,7 @@ fn read<'t>(list: &'t str, mut take: impl FnMut(Item<'t>)) {
         let end = rest.find(|c: char| is_separator(c) || c == ':').unwrap_or(rest.len());
         let (word, behind) = rest.split_at(end);
         let Some(value) = behind.trim_start().strip_prefix(':') else {
-            take(Item::Word(word));
+            take(DirectiveItemKind::Word(word));
             rest = behind;
             continue;
         };
@@ -151,7 +151,7 @@ fn read<'t>(list: &'t str, mut take: impl FnMut(Item<'t>)) {
             let dates = commas.take(2).map(|end| (&value[..end], &value[end..]));
             let mut read = dates.filter_map(|(date, behind)| Some((date::seconds(date)?, behind)));
             if let Some((at, behind)) = read.next() {
-                take(Item::UnavailableAfter(at.into()));
+                take(DirectiveItemKind::UnavailableAfter(at.into()));
                 rest = behind;
             } else {
                 rest = value.split_once(',').map_or("", |(_, behind)| behind);
@@ -160,7 +160,7 @@ fn read<'t>(list: &'t str, mut take: impl FnMut(Item<'t>)) {
             let value = value.trim_start();
             rest = &value[value.find(is_separator).unwrap_or(value.len())..];
         } else {
-            take(Item::Named(word));
+            take(DirectiveItemKind::Named(word));
         }
     }
 }

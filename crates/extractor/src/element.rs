@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 /// The vocabulary that an element belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Space {
+pub(crate) enum ElementSpace {
     Html,
     Svg,
     MathMl,
@@ -17,7 +17,7 @@ pub(crate) enum Space {
 #[derive(Debug)]
 pub(crate) struct Element<'d> {
     pub(crate) name: Name,
-    pub(crate) space: Space,
+    pub(crate) space: ElementSpace,
     /// In no order that matters, except that the first of a name counts.
     pub(crate) attributes: Vec<(Attr, Cow<'d, str>)>,
 }
@@ -25,23 +25,24 @@ pub(crate) struct Element<'d> {
 impl<'d> Element<'d> {
     /// An element without attributes.
     pub(crate) fn bare(name: Name) -> Element<'d> {
-        Element { name, space: Space::Html, attributes: Vec::new() }
+        Element { name, space: ElementSpace::Html, attributes: Vec::new() }
     }
 
     /// An element of the tree.
     pub(crate) fn of_node(node: &'d node::Element) -> Element<'d> {
         let space = match node.name.ns {
-            ns!(svg) => Space::Svg,
-            ns!(mathml) => Space::MathMl,
-            _ => Space::Html,
+            ns!(svg) => ElementSpace::Svg,
+            ns!(mathml) => ElementSpace::MathMl,
+            _ => ElementSpace::Html,
         };
-        let attributes =
-            node.attrs.iter().filter_map(|(name, value)| match (&name.ns, Attr::of(name.local.as_bytes())) {
+        let attributes = node.attrs.iter().filter_map(|(name, value)| {
+            match (&name.ns, Attr::lookup(name.local.as_bytes())) {
                 (&ns!(), attr) if attr != Attr::Other => Some((attr, Cow::Borrowed(&**value))),
                 (&ns!(xlink), Attr::Href) => Some((Attr::XlinkHref, Cow::Borrowed(&**value))),
                 _ => None,
-            });
-        Element { name: Name::of(node.name.local.as_bytes()), space, attributes: attributes.collect() }
+            }
+        });
+        Element { name: Name::lookup(node.name.local.as_bytes()), space, attributes: attributes.collect() }
     }
 
     /// The same, independent of the page.
@@ -58,7 +59,7 @@ impl<'d> Element<'d> {
 
     /// Whether this is an HTML element of this name.
     pub(crate) fn is(&self, name: Name) -> bool {
-        self.name == name && self.space == Space::Html
+        self.name == name && self.space == ElementSpace::Html
     }
 }
 

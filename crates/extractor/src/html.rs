@@ -16,7 +16,7 @@
 //! visit. The tokenizer has a quadratic cost of its own, for tags with many attributes, which the
 //! module `oversized_tags` bounds.
 
-use crate::element::{Element, Space};
+use crate::element::{Element, ElementSpace};
 use crate::look::Look;
 use crate::names::{Attr, Name};
 use crate::oversized_tags;
@@ -86,11 +86,11 @@ pub(crate) fn base(html: &Html) -> Option<&str> {
     html.tree.root().traverse().find_map(|edge| {
         let (Edge::Open(node) | Edge::Close(node)) = edge;
         let Node::Element(element) = node.value() else { return None };
-        match (Name::of(element.name().as_bytes()), edge) {
+        match (Name::lookup(element.name().as_bytes()), edge) {
             (Name::Template, Edge::Open(_)) => templates += 1,
             (Name::Template, Edge::Close(_)) => templates -= 1,
             (Name::Base, Edge::Open(_)) if templates == 0 => {
-                let is_base = Element::of_node(element).space == Space::Html;
+                let is_base = Element::of_node(element).space == ElementSpace::Html;
                 return element.attr("href").filter(|_| is_base);
             }
             _ => {}
@@ -285,12 +285,12 @@ fn keep_what_is_read(tag: &mut Tag) {
     if tag.attrs.is_empty() {
         return;
     }
-    let attr = |a: &Attribute| Attr::of(a.name.local.as_bytes());
+    let attr = |a: &Attribute| Attr::lookup(a.name.local.as_bytes());
     if !is_formatting(&tag.name) {
         return tag.attrs.retain(|a| attr(a) != Attr::Other);
     }
     let mut slot = std::mem::take(&mut tag.attrs);
-    let look = Look::of(slot.iter().map(|a| (attr(a), &*a.value)), false);
+    let look = Look::from_attributes(slot.iter().map(|a| (attr(a), &*a.value)), false);
     let breaks_out = slot.iter().any(|a| breaks_out(attr(a)));
     slot.retain(|a| attr(a) == Attr::Slot);
     let said = look.attributes().chain(breaks_out.then(|| (local_name!("color"), String::new())));

@@ -9,7 +9,7 @@ mod look;
 
 pub use look::{ArchivedRequisite, Looked, inert_look};
 
-use crate::Fields;
+use crate::BodyFields;
 use crate::charset;
 use crate::html;
 use crate::media::{BodyKind, MediaType};
@@ -114,8 +114,8 @@ fn cleaned(html: &str, has_look: bool) -> String {
 /// assert!(document.contains("Hello") && !document.contains("steal"));
 /// # Ok::<(), recrawl_types::UrlError>(())
 /// ```
-pub fn inert(body: &[u8], fields: &Fields<'_>, url: &CanonicalUrl, types: &MediaTypes) -> Option<String> {
-    let media = MediaType::of(fields, body, types);
+pub fn inert(body: &[u8], fields: &BodyFields<'_>, url: &CanonicalUrl, types: &MediaTypes) -> Option<String> {
+    let media = MediaType::detect(fields, body, types);
     let text = || charset::decode(body, media.charset.as_deref(), media.syntax(), &url.host()).text;
     match media.kind {
         BodyKind::Opaque => None,

@@ -15,7 +15,7 @@ pub(crate) fn text(source: &str, limit: usize) -> Option<String> {
     if source.len() > limit.saturating_mul(MAX_LENGTHS) {
         return None;
     }
-    let mut reader = Reader { source, at: 0, out: String::new() };
+    let mut reader = JsonReader { source, at: 0, out: String::new() };
     reader.space();
     while reader.at < source.len() {
         reader.value(0)?;
@@ -25,7 +25,7 @@ pub(crate) fn text(source: &str, limit: usize) -> Option<String> {
     Some(of_lines(&reader.out, limit))
 }
 
-struct Reader<'s> {
+struct JsonReader<'s> {
     source: &'s str,
     at: usize,
     out: String,
@@ -37,7 +37,7 @@ struct Member {
     key_end: usize,
 }
 
-impl Reader<'_> {
+impl JsonReader<'_> {
     fn peek(&self) -> Option<u8> {
         self.source.as_bytes().get(self.at).copied()
     }

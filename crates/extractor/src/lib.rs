@@ -67,19 +67,19 @@ pub use listings::{Hub, Listing, ListingEntry, ListingKind};
 pub use markdown::{MAX_MARKDOWN_BYTES, Markdown, PageExtent, markdown};
 pub use media::media_type;
 pub use page_fields::{FieldValues, MAX_FIELD_BYTES, MAX_FIELD_VALUES, PageFields};
-pub use part::{MAX_PART_ENTRIES, Part, PartError};
+pub use part::{CountedPart, MAX_PART_ENTRIES, PartError};
 pub use requisites::{Requisite, RequisiteKind, requisites, style_requisites};
 pub use stream::assert_both_ways;
 
 use crate::anchor::Context;
-use crate::base::Resolver;
+use crate::base::ReferenceResolver;
 use crate::canonical::Claims;
 use crate::charset::Decoded;
 use crate::directives::Directives;
 use crate::html::Attributes;
 use crate::media::{BodyKind, MediaType};
-use crate::scope::Reference;
-use crate::walk::Found;
+use crate::scope::PageReference;
+use crate::walk::WalkResult;
 use encoding_rs::Encoding;
 use recrawl_types::{CanonicalUrl, Consent, MediaTypes, UrlRules};
 use std::borrow::Cow;
@@ -89,7 +89,7 @@ use url::Url;
 
 /// Limits on one page's results. The caller limits the body's size.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ExtractLimits {
     /// Maximum distinct links of one page; [`PageContent::links_over_limit`] counts the rest.
     pub max_links: usize,
     /// Maximum bytes of visible text. The rest is cut at a character, without notice, but
@@ -101,10 +101,10 @@ pub struct Limits {
     pub max_unpacked: usize,
 }
 
-impl Default for Limits {
+impl Default for ExtractLimits {
     /// 10,000 links and 1 MiB of text; 50,000 entries and 50 MiB, the maximum of a sitemap.
     fn default() -> Self {
-        Limits { max_links: 10_000, max_text: 1 << 20, max_entries: 50_000, max_unpacked: 50 << 20 }
+        ExtractLimits { max_links: 10_000, max_text: 1 << 20, max_entries: 50_000, max_unpacked: 50 << 20 }
     }
 }
 
@@ -113,9 +113,9 @@ pub const MAX_FEEDS: usize = 16;
 
 /// Options of [`extract`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct ExtractOptions {
     /// Limits on one page's results.
-    pub limits: Limits,
+    pub limits: ExtractLimits,
     /// The media types that are read.
     pub types: MediaTypes,
     /// Our product token; pages may address directives to it.
@@ -127,7 +127,7 @@ pub struct Options {
 
 /// Header fields that describe the body. Without them, the body alone decides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Fields<'a> {
+pub struct BodyFields<'a> {
     /// `Content-Type`; the values of several fields with commas between them.
     pub content_type: Option<&'a str>,
     /// Whether `X-Content-Type-Options: nosniff` is set: the declared type is then binding.
@@ -142,17 +142,17 @@ pub struct Fields<'a> {
     pub queries: Option<&'static Encoding>,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> BodyFields<'a> {
     /// Of the document that a browser made of the `body` that these fields describe: in UTF-8, and in the syntax of what
     /// was sent (its `outerHTML`). Its links still have the queries of the page that was sent.
-    pub fn rendered(self, body: &[u8], url: &CanonicalUrl, types: &MediaTypes) -> Fields<'a> {
-        let media = MediaType::of(&self, body, types);
+    pub fn rendered(self, body: &[u8], url: &CanonicalUrl, types: &MediaTypes) -> BodyFields<'a> {
+        let media = MediaType::detect(&self, body, types);
         let content_type = match media.kind {
             BodyKind::Xhtml => "application/xhtml+xml; charset=utf-8",
             _ => "text/html; charset=utf-8",
         };
         let queries = charset::encoding(body, media.charset.as_deref(), media.syntax(), &url.host());
-        Fields { content_type: Some(content_type), queries: Some(queries), ..self }
+        BodyFields { content_type: Some(content_type), queries: Some(queries), ..self }
     }
 }
 
@@ -241,10 +241,10 @@ pub struct FoundLink {
 /// Extracts links, text and consent from a response. `url` is the URL of the body, after redirects.
 pub fn extract(
     body: &[u8],
-    fields: &Fields<'_>,
+    fields: &BodyFields<'_>,
     url: &CanonicalUrl,
     rules: &UrlRules,
-    options: &Options,
+    options: &ExtractOptions,
 ) -> Extracted {
     extract_part(body, fields, url, rules, options, None)
 }
@@ -253,17 +253,17 @@ pub fn extract(
 /// of feeds.
 pub fn extract_part(
     body: &[u8],
-    fields: &Fields<'_>,
+    fields: &BodyFields<'_>,
     url: &CanonicalUrl,
     rules: &UrlRules,
-    options: &Options,
-    part: Option<&Part>,
+    options: &ExtractOptions,
+    part: Option<&CountedPart>,
 ) -> Extracted {
     let strip = |text: String| match part {
         Some(part) => part.strip(text),
         None => text,
     };
-    let media = MediaType::of(fields, body, &options.types);
+    let media = MediaType::detect(fields, body, &options.types);
     let decoded = || charset::decode(body, media.charset.as_deref(), media.syntax(), &url.host());
     let mut directives = PageDirectives::of_header(fields, url, rules, options);
     if let Some(mut listing) = listings::read(body, fields, &media, url, rules, &options.limits) {
@@ -277,8 +277,8 @@ pub fn extract_part(
             // JSON that cannot be read is compared as text.
             let json = media.is_json.then(|| json::text(&decoded, options.limits.max_text)).flatten();
             let text = json.unwrap_or_else(|| text::of_lines(&decoded, options.limits.max_text));
-            let found = Found { text, ..Found::default() };
-            let resolver = Resolver::of_page(url, None, rules, encoding);
+            let found = WalkResult { text, ..WalkResult::default() };
+            let resolver = ReferenceResolver::of_page(url, None, rules, encoding);
             let page = read(found, &resolver, fields, directives.decide(), url, &options.limits);
             Extracted::Page(PageContent { text: strip(page.text), work: decoded.len() as u64, ..page })
         }
@@ -291,8 +291,8 @@ pub fn extract_part(
                 _ => text,
             };
             let (max_text, anchors) = (options.limits.max_text, options.anchors);
-            let page = |found: Found<'_>, work: u64, is_given_up: bool| {
-                let resolver = Resolver::of_page(url, found.base.as_deref(), rules, encoding);
+            let page = |found: WalkResult<'_>, work: u64, is_given_up: bool| {
+                let resolver = ReferenceResolver::of_page(url, found.base.as_deref(), rules, encoding);
                 found.metas.iter().for_each(|(name, content)| directives.directives.meta(name, content));
                 // Claims are limited as links are: each URL to resolve takes time.
                 let claims = found.canonicals.iter().take_while(|_| !resolver.is_spent());
@@ -307,7 +307,7 @@ pub fn extract_part(
                 let (mut html, work) = html::parse(&text, Attributes::All);
                 let selected = part.select(&html, text.len());
                 shadow::flatten(&mut html);
-                let found = Found::of_part(&html, Some(&selected), max_text, anchors);
+                let found = WalkResult::of_part(&html, Some(&selected), max_text, anchors);
                 return page(found, work + selected.steps, selected.is_given_up);
             }
             match stream::read(&text, max_text, anchors) {
@@ -316,7 +316,7 @@ pub fn extract_part(
                 Err(_) => {
                     let (mut html, work) = html::parse(&text, Attributes::Read);
                     shadow::flatten(&mut html);
-                    page(Found::of_tree(&html, max_text, anchors), work, false)
+                    page(WalkResult::of_tree(&html, max_text, anchors), work, false)
                 }
             }
         }
@@ -330,7 +330,12 @@ struct PageDirectives<'a> {
 }
 
 impl<'a> PageDirectives<'a> {
-    fn of_header(fields: &Fields<'_>, url: &'a CanonicalUrl, rules: &UrlRules, options: &'a Options) -> Self {
+    fn of_header(
+        fields: &BodyFields<'_>,
+        url: &'a CanonicalUrl,
+        rules: &UrlRules,
+        options: &'a ExtractOptions,
+    ) -> Self {
         let mut directives =
             PageDirectives { directives: Directives::new(&options.agent), canonical: Claims::new(url) };
         fields.robots_tags.iter().for_each(|value| directives.directives.header(value));
@@ -345,19 +350,19 @@ impl<'a> PageDirectives<'a> {
 
 /// The consent of a response without a body (304), from its header.
 pub fn consent_of_header(
-    fields: &Fields<'_>,
+    fields: &BodyFields<'_>,
     url: &CanonicalUrl,
     rules: &UrlRules,
-    options: &Options,
+    options: &ExtractOptions,
 ) -> Consent {
     PageDirectives::of_header(fields, url, rules, options).decide()
 }
 
 /// The references of the fields `Refresh` and `Link`.
-fn references_of_header(fields: &Fields<'_>, url: &CanonicalUrl) -> Vec<Reference<'static>> {
+fn references_of_header(fields: &BodyFields<'_>, url: &CanonicalUrl) -> Vec<PageReference<'static>> {
     let refresh = fields.refresh.as_deref().and_then(refresh::target);
     let mut references: Vec<_> =
-        refresh.map(|target| Reference::plain(target.to_owned().into())).into_iter().collect();
+        refresh.map(|target| PageReference::plain(target.to_owned().into())).into_iter().collect();
     for value in &fields.links {
         canonical::links_of_page(value, url, &UrlRules::keep_all(), |link| {
             references.extend(scope::field_reference(link))
@@ -368,12 +373,12 @@ fn references_of_header(fields: &Fields<'_>, url: &CanonicalUrl) -> Vec<Referenc
 
 /// Builds the page from the results of the walk.
 fn read(
-    found: Found<'_>,
-    resolver: &Resolver<'_>,
-    fields: &Fields<'_>,
+    found: WalkResult<'_>,
+    resolver: &ReferenceResolver<'_>,
+    fields: &BodyFields<'_>,
     consent: Consent,
     url: &CanonicalUrl,
-    limits: &Limits,
+    limits: &ExtractLimits,
 ) -> PageContent {
     let mut page = PageContent {
         links: Vec::new(),
@@ -389,7 +394,7 @@ fn read(
         work: 0,
     };
     let mut places: HashMap<CanonicalUrl, usize> = HashMap::with_capacity(found.references.len().min(256));
-    let mut embedded: Vec<Resolver<'_>> = Vec::new();
+    let mut embedded: Vec<ReferenceResolver<'_>> = Vec::new();
     for document in &found.embedded {
         let outer = document.outer.map_or(resolver, |outer| &embedded[outer]);
         embedded.push(outer.embedded(document.base.as_deref()));

@@ -15,11 +15,11 @@ mod xml;
 
 pub use hub::Hub;
 
-use crate::base::Resolver;
+use crate::base::ReferenceResolver;
 use crate::charset::{self, Syntax};
 use crate::date;
 use crate::media::{BodyKind, MediaType};
-use crate::{Fields, Limits};
+use crate::{BodyFields, ExtractLimits};
 use hub::HubLinks;
 use recrawl_types::{CanonicalUrl, UrlRules};
 use std::borrow::Cow;
@@ -112,11 +112,11 @@ impl Listing {
 /// Parses a body as a sitemap or feed; `None` if it is neither.
 pub(crate) fn read(
     body: &[u8],
-    fields: &Fields<'_>,
+    fields: &BodyFields<'_>,
     media: &MediaType,
     url: &CanonicalUrl,
     rules: &UrlRules,
-    limits: &Limits,
+    limits: &ExtractLimits,
 ) -> Option<Listing> {
     let (bytes, cut) = match gzip::is_gzip(body) {
         true => gzip::unpack(body, limits.max_unpacked),
@@ -130,7 +130,7 @@ pub(crate) fn read(
         true => None,
         false => Some(xml::format(&decode(&bytes[..bytes.len().min(SNIFFED)]))?),
     };
-    let mut found = Found {
+    let mut found = EntryCollector {
         listing: Listing {
             kind: format.map_or(ListingKind::Text, |f| f.kind),
             damage: cut,
@@ -138,7 +138,7 @@ pub(crate) fn read(
             ..Listing::default()
         },
         own: url,
-        resolver: Resolver::new(url, None, rules),
+        resolver: ReferenceResolver::new(url, None, rules),
         hub: HubLinks::new(url),
         limit: limits.max_entries,
         max_text: limits.max_text,
@@ -157,10 +157,10 @@ pub(crate) fn read(
 }
 
 /// Collects entries within the limits.
-struct Found<'r> {
+struct EntryCollector<'r> {
     listing: Listing,
     own: &'r CanonicalUrl,
-    resolver: Resolver<'r>,
+    resolver: ReferenceResolver<'r>,
     hub: HubLinks<'r>,
     limit: usize,
     max_text: usize,
@@ -170,7 +170,7 @@ struct Found<'r> {
     alternates: BTreeSet<Box<str>>,
 }
 
-impl Found<'_> {
+impl EntryCollector<'_> {
     /// Adds an entry as written in the document.
     fn entry(&mut self, address: &str, date: Option<&str>) {
         if self.is_full() {

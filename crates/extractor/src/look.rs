@@ -12,7 +12,7 @@ use html5ever::{LocalName, local_name};
 pub(crate) struct Look {
     /// `hidden` or `popover` is set, which a style's `display` outweighs.
     pub(crate) is_off: bool,
-    pub(crate) display: Option<Display>,
+    pub(crate) display: Option<CssDisplay>,
     /// `visibility`, which elements inside can turn back.
     pub(crate) is_visible: Option<bool>,
     /// Does `white-space` keep line breaks?
@@ -25,7 +25,7 @@ pub(crate) struct Look {
 
 /// The values of `display`, as far as they matter to a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Display {
+pub(crate) enum CssDisplay {
     None,
     /// Begins and ends a line.
     Block,
@@ -34,7 +34,7 @@ pub(crate) enum Display {
 
 impl Look {
     /// Of an element's attributes. In a drawing, some are properties, which a style outweighs.
-    pub(crate) fn of<'a>(
+    pub(crate) fn from_attributes<'a>(
         attributes: impl Iterator<Item = (Attr, &'a str)> + Clone,
         is_drawing: bool,
     ) -> Look {
@@ -62,9 +62,9 @@ impl Look {
 
     /// Is nothing of the element shown? `is_off` tells whether a browser shows such an element without a style.
     pub(crate) fn hides(&self, is_off: bool) -> bool {
-        let is_shown = self.display.is_some_and(|display| display != Display::None);
+        let is_shown = self.display.is_some_and(|display| display != CssDisplay::None);
         self.is_skipped == Some(true)
-            || self.display == Some(Display::None)
+            || self.display == Some(CssDisplay::None)
             || (is_off || self.is_off) && !is_shown
     }
 
@@ -108,14 +108,14 @@ impl Look {
             let first = words.first().map_or("", String::as_str);
             self.display = match first {
                 "none" if words.len() > 1 => self.display,
-                "none" => Some(Display::None),
+                "none" => Some(CssDisplay::None),
                 "block" | "flex" | "grid" | "list-item" | "flow-root" | "table" | "-webkit-box"
-                | "-webkit-flex" => Some(Display::Block),
+                | "-webkit-flex" => Some(CssDisplay::Block),
                 "inline" | "inline-block" | "inline-flex" | "inline-grid" | "inline-table" | "contents"
                 | "ruby" | "math" | "run-in" | "flow" | "initial" | "inherit" | "unset"
-                | "-webkit-inline-box" => Some(Display::Other),
-                _ if first.starts_with("table-") => Some(Display::Block),
-                _ if first.starts_with("ruby-") => Some(Display::Other),
+                | "-webkit-inline-box" => Some(CssDisplay::Other),
+                _ if first.starts_with("table-") => Some(CssDisplay::Block),
+                _ if first.starts_with("ruby-") => Some(CssDisplay::Other),
                 _ => self.display,
             };
         } else if is(property, "visibility") && any(&["hidden", "collapse"]) {
@@ -137,7 +137,7 @@ impl Look {
     pub(crate) fn attributes(&self) -> impl Iterator<Item = (LocalName, String)> {
         let mut style = String::new();
         let said = [
-            (self.display == Some(Display::Block), "display:block;"),
+            (self.display == Some(CssDisplay::Block), "display:block;"),
             (self.is_visible == Some(true), "visibility:visible;"),
             (self.is_visible == Some(false), "visibility:hidden;"),
             (self.keeps_lines == Some(true), "white-space:pre;"),
@@ -162,8 +162,8 @@ fn is_frame(role: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn of(style: &str) -> Look {
-        Look::of([(Attr::Style, style)].into_iter(), false)
+    fn from_style(style: &str) -> Look {
+        Look::from_attributes([(Attr::Style, style)].into_iter(), false)
     }
 
     #[test]
@@ -192,7 +192,7 @@ mod tests {
             ("opacity:0", false),
             ("", false),
         ] {
-            assert_eq!(of(style).hides(false), hides, "{style}");
+            assert_eq!(from_style(style).hides(false), hides, "{style}");
         }
     }
 
@@ -212,14 +212,15 @@ mod tests {
             ("white-space:'pre'", None),
             ("", None),
         ] {
-            assert_eq!(of(style).keeps_lines, keeps, "{style}");
+            assert_eq!(from_style(style).keeps_lines, keeps, "{style}");
         }
     }
 
     #[test]
     fn a_display_outweighs_the_attribute_hidden() {
         let hides = |hidden: &str, style: &str| {
-            Look::of([(Attr::Style, style), (Attr::Hidden, hidden)].into_iter(), false).hides(false)
+            Look::from_attributes([(Attr::Style, style), (Attr::Hidden, hidden)].into_iter(), false)
+                .hides(false)
         };
         for (hidden, style, expected) in [
             ("", "", true),
@@ -240,7 +241,7 @@ mod tests {
         let of = |style, is_drawing| {
             let attributes =
                 attributes.map(|(name, value)| (name, if name == Attr::Style { style } else { value }));
-            let look = Look::of(attributes.into_iter(), is_drawing);
+            let look = Look::from_attributes(attributes.into_iter(), is_drawing);
             (look.hides(false), look.is_visible)
         };
         assert_eq!(of("", true), (true, Some(false)));
@@ -262,17 +263,17 @@ mod tests {
             "content-visibility:hidden",
             "color:red",
         ] {
-            let look = of(style);
+            let look = from_style(style);
             let spelled: Vec<_> = look.attributes().collect();
-            let again = Look::of(
-                spelled.iter().map(|(name, value)| (Attr::of(name.as_bytes()), value.as_str())),
+            let again = Look::from_attributes(
+                spelled.iter().map(|(name, value)| (Attr::lookup(name.as_bytes()), value.as_str())),
                 false,
             );
             assert_eq!(again.hides(false), look.hides(false), "{style}");
             if !look.hides(false) {
-                let blocks = |look: Look| look.display == Some(Display::Block);
+                let blocks = |look: Look| look.display == Some(CssDisplay::Block);
                 let of = |look: Look| (blocks(look), look.is_visible, look.keeps_lines, look.is_frame);
-                assert_eq!(of(again), of(look), "{style}");
+                assert_eq!(from_style(again), from_style(look), "{style}");
             }
         }
     }

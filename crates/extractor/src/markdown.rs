@@ -7,15 +7,15 @@
 //! We write it over our own tree: `htmd` brings a second html5ever, and `dom_query` a second tree, which would be parsed
 //! again and knows neither our bounds nor what is hidden.
 
-use crate::base::Resolver;
+use crate::base::ReferenceResolver;
 use crate::charset;
 use crate::html::{self, Attributes};
 use crate::listings;
 use crate::media::{BodyKind, MediaType};
-use crate::part::Part;
+use crate::part::CountedPart;
 use crate::shadow;
 use crate::xhtml;
-use crate::{Fields, Options};
+use crate::{BodyFields, ExtractOptions};
 use blocks::BlockWriter;
 use recrawl_types::{CanonicalUrl, UrlRules};
 use walk::MarkdownWriter;
@@ -67,16 +67,16 @@ pub struct Markdown {
 /// ```
 pub fn markdown(
     body: &[u8],
-    fields: &Fields<'_>,
+    fields: &BodyFields<'_>,
     url: &CanonicalUrl,
     rules: &UrlRules,
-    options: &Options,
-    part: Option<&Part>,
+    options: &ExtractOptions,
+    part: Option<&CountedPart>,
     extent: PageExtent,
 ) -> Option<Markdown> {
-    let media = MediaType::of(fields, body, &options.types);
+    let media = MediaType::detect(fields, body, &options.types);
     let decoded = charset::decode(body, media.charset.as_deref(), media.syntax(), &url.host());
-    let patterns = part.map_or(&[][..], Part::patterns);
+    let patterns = part.map_or(&[][..], CountedPart::patterns);
     let text = match media.kind {
         BodyKind::Html => decoded.text,
         BodyKind::Xhtml => xhtml::to_html(&decoded.text).into(),
@@ -100,7 +100,7 @@ pub fn markdown(
         of_rule => main_content::select(&html, of_rule.unwrap_or_default()),
     };
     let encoding = fields.queries.unwrap_or(decoded.encoding);
-    let resolver = Resolver::of_page(url, html::base(&html), rules, encoding);
+    let resolver = ReferenceResolver::of_page(url, html::base(&html), rules, encoding);
     let (text, is_cut) = MarkdownWriter::new(extent, patterns).page(&html, &resolver, &selected);
     Some(Markdown { text, is_cut })
 }

@@ -6,7 +6,7 @@
 //! `application/octet-stream` too, unless the server sends `nosniff`. And a PDF or an image is
 //! opaque, whatever its type says.
 
-use crate::Fields;
+use crate::BodyFields;
 use crate::charset::Syntax;
 use crate::xhtml;
 use encoding_rs::{Encoding, UTF_16BE, UTF_16LE};
@@ -47,7 +47,7 @@ const BINARY: &str = "application/octet-stream";
 const SNIFFED: usize = 1_445;
 
 impl MediaType {
-    pub(crate) fn of(fields: &Fields<'_>, body: &[u8], types: &MediaTypes) -> MediaType {
+    pub(crate) fn detect(fields: &BodyFields<'_>, body: &[u8], types: &MediaTypes) -> MediaType {
         let declared = ContentType::of_fields(fields.content_type.unwrap_or_default());
         let head = &body[..body.len().min(SNIFFED)];
         // Text in UTF-16 has bytes that count as binary elsewhere.
@@ -219,8 +219,12 @@ fn narrow(head: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn of(header: Option<&str>, body: &[u8]) -> MediaType {
-        MediaType::of(&Fields { content_type: header, ..Fields::default() }, body, &MediaTypes::default())
+    fn detect_media(header: Option<&str>, body: &[u8]) -> MediaType {
+        MediaType::detect(
+            &BodyFields { content_type: header, ..BodyFields::default() },
+            body,
+            &MediaTypes::default(),
+        )
     }
 
     fn wide(text: &str) -> Vec<u8> {
@@ -311,15 +315,15 @@ mod tests {
             (None, b"PK\x03\x04", Opaque, None),
             (Some("text/html"), b"\0\0<p>zeros in front", Html, None),
         ] {
-            let media = of(header, body);
+            let media = detect_media(header, body);
             assert_eq!((media.kind, media.charset.as_deref()), (kind, charset), "{header:?} {body:?}");
         }
     }
 
     #[test]
     fn a_server_that_insists_on_text_is_believed() {
-        let fields = Fields { content_type: Some("text/plain"), nosniff: true, ..Fields::default() };
-        let kind = |body: &[u8]| MediaType::of(&fields, body, &MediaTypes::default()).kind;
+        let fields = BodyFields { content_type: Some("text/plain"), nosniff: true, ..BodyFields::default() };
+        let kind = |body: &[u8]| MediaType::detect(&fields, body, &MediaTypes::default()).kind;
         assert_eq!(kind(b"<!doctype html>"), BodyKind::Plain);
         assert_eq!(kind(b"%PDF-1.4"), BodyKind::Opaque);
     }
@@ -328,7 +332,12 @@ mod tests {
     fn only_the_types_asked_for_are_read() {
         let types = MediaTypes::new(["text/HTML", "application/json", "image/*"]).unwrap();
         let kind = |header: &str, body: &[u8]| {
-            MediaType::of(&Fields { content_type: Some(header), ..Fields::default() }, body, &types).kind
+            MediaType::detect(
+                &BodyFields { content_type: Some(header), ..BodyFields::default() },
+                body,
+                &types,
+            )
+            .kind
         };
         assert_eq!(kind("text/html", b""), BodyKind::Html);
         assert_eq!(kind("application/xhtml+xml", b""), BodyKind::Opaque);

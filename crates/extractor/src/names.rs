@@ -35,7 +35,7 @@ macro_rules! names {
 
             /// Looks a name up. ASCII letters match in either case. Names have no null characters.
             #[inline]
-            pub(crate) fn of(name: &[u8]) -> $kind {
+            pub(crate) fn lookup(name: &[u8]) -> $kind {
                 let Some(key) = key(name) else { return $kind::Other };
                 let mut slot = slot(key);
                 loop {
@@ -138,16 +138,16 @@ mod tests {
     #[test]
     fn every_name_is_found_in_either_case_and_no_other() {
         for (name, spelling) in Name::ALL {
-            assert_eq!(Name::of(spelling.as_bytes()), *name, "{spelling}");
-            assert_eq!(Name::of(spelling.to_uppercase().as_bytes()), *name, "{spelling}");
+            assert_eq!(Name::lookup(spelling.as_bytes()), *name, "{spelling}");
+            assert_eq!(Name::lookup(spelling.to_uppercase().as_bytes()), *name, "{spelling}");
             let longer = format!("{spelling}-");
-            assert_eq!(Name::of(longer.as_bytes()), Name::Other, "{longer}");
+            assert_eq!(Name::lookup(longer.as_bytes()), Name::Other, "{longer}");
         }
         for (name, spelling) in Attr::ALL {
-            assert_eq!(Attr::of(spelling.to_uppercase().as_bytes()), *name, "{spelling}");
+            assert_eq!(Attr::lookup(spelling.to_uppercase().as_bytes()), *name, "{spelling}");
         }
         for other in ["", "@", "[", "`", "{", "\u{e1}", "my-element", "a-very-long-name-of-an-element"] {
-            assert_eq!(Name::of(other.as_bytes()), Name::Other, "{other}");
+            assert_eq!(Name::lookup(other.as_bytes()), Name::Other, "{other}");
         }
     }
 }

@@ -19,7 +19,7 @@ pub(crate) const MAX_ATTRIBUTES: usize = 256;
 /// The tokenizer's states inside a tag (WHATWG HTML §13.2.5), merged where they agree on where an
 /// attribute begins.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum State {
+enum TagState {
     /// After the `<`.
     TagOpen,
     TagName,
@@ -33,10 +33,10 @@ enum State {
     Unquoted,
 }
 
-impl State {
+impl TagState {
     /// The state after this byte, and whether an attribute begins with it; `None` at the tag's end.
-    fn after(self, byte: u8) -> Option<(State, bool)> {
-        use State::*;
+    fn after(self, byte: u8) -> Option<(TagState, bool)> {
+        use TagState::*;
         let is_space = matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0C);
         let next = match (self, byte) {
             (TagOpen, _) => TagName,
@@ -60,24 +60,24 @@ impl State {
 
 /// One reading of the text as a tag: its state and its number of attributes so far.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Reading {
-    state: State,
+struct TagReading {
+    state: TagState,
     attributes: Reverse<usize>,
 }
 
 /// The readings that have not ended, one for each state.
-struct Readings(Vec<Reading>);
+struct Readings(Vec<TagReading>);
 
 impl Readings {
     fn begin(&mut self) {
-        self.0.push(Reading { state: State::TagOpen, attributes: Reverse(0) });
+        self.0.push(TagReading { state: TagState::TagOpen, attributes: Reverse(0) });
         self.merge();
     }
 
     /// Whether an attribute over the limit begins with this byte.
     fn are_over_limit(&self, byte: u8) -> bool {
-        let is_full = |reading: &Reading| reading.attributes.0 == MAX_ATTRIBUTES;
-        let begins = |reading: &Reading| reading.state.after(byte).is_some_and(|(_, begins)| begins);
+        let is_full = |reading: &TagReading| reading.attributes.0 == MAX_ATTRIBUTES;
+        let begins = |reading: &TagReading| reading.state.after(byte).is_some_and(|(_, begins)| begins);
         self.0.iter().any(|reading| is_full(reading) && begins(reading))
     }
 
@@ -112,8 +112,8 @@ impl Readings {
         let mut at = 0;
         loop {
             at += match reading.state {
-                State::DoubleQuoted => next(b'"', &bytes[at..]),
-                State::SingleQuoted => next(b'\'', &bytes[at..]),
+                TagState::DoubleQuoted => next(b'"', &bytes[at..]),
+                TagState::SingleQuoted => next(b'\'', &bytes[at..]),
                 _ => 0,
             };
             let Some(&byte) = bytes.get(at).filter(|byte| **byte != b'<') else { return at };

@@ -3,9 +3,9 @@
 use crate::charset;
 use crate::html::{self, Attributes};
 use crate::media::{BodyKind, MediaType};
-use crate::part::{Cost, MAX_PART_ENTRIES, MAX_PART_ENTRY_BYTES, checked_selector, most_steps};
+use crate::part::{MAX_PART_ENTRIES, MAX_PART_ENTRY_BYTES, SelectorCost, checked_selector, most_steps};
 use crate::xhtml;
-use crate::{Fields, Options};
+use crate::{BodyFields, ExtractOptions};
 use recrawl_types::CanonicalUrl;
 use scraper::{ElementRef, Html, Node, Selector};
 use serde_json::Value;
@@ -32,7 +32,7 @@ const MAX_NAME: usize = 64;
 #[derive(Clone, Debug, Default)]
 pub struct PageFields {
     fields: Vec<(String, FieldSource)>,
-    cost: Cost,
+    cost: SelectorCost,
     has_json_ld: bool,
 }
 
@@ -88,7 +88,7 @@ impl PageFields {
             fields.push((name.clone(), source));
         }
         let has_json_ld = fields.iter().any(|(_, source)| matches!(source.find, Find::JsonLd(_)));
-        Ok(PageFields { fields, cost: Cost::of(selectors.iter()), has_json_ld })
+        Ok(PageFields { fields, cost: SelectorCost::estimate(selectors.iter()), has_json_ld })
     }
 
     /// Are there none?
@@ -98,8 +98,14 @@ impl PageFields {
 
     /// The fields of a body. A page on which the selectors would need too many steps has none, and neither has a body that
     /// is no HTML.
-    pub fn read(&self, body: &[u8], sent: &Fields<'_>, url: &CanonicalUrl, options: &Options) -> FieldValues {
-        let media = MediaType::of(sent, body, &options.types);
+    pub fn read(
+        &self,
+        body: &[u8],
+        sent: &BodyFields<'_>,
+        url: &CanonicalUrl,
+        options: &ExtractOptions,
+    ) -> FieldValues {
+        let media = MediaType::detect(sent, body, &options.types);
         if self.is_empty() || !matches!(media.kind, BodyKind::Html | BodyKind::Xhtml) {
             return FieldValues::new();
         }
@@ -340,9 +346,9 @@ mod tests {
 
     fn read(entry: &str, body: &str) -> Option<Value> {
         let url = UrlRules::keep_all().canonicalize("http://a.test/").unwrap();
-        let sent = Fields { content_type: Some("text/html"), ..Fields::default() };
+        let sent = BodyFields { content_type: Some("text/html"), ..BodyFields::default() };
         let found = fields(&[("x", entry)]).unwrap();
-        found.read(body.as_bytes(), &sent, &url, &Options::default()).remove("x")
+        found.read(body.as_bytes(), &sent, &url, &ExtractOptions::default()).remove("x")
     }
 
     fn one(text: &str) -> Option<Value> {
@@ -398,11 +404,11 @@ mod tests {
     #[test]
     fn many_fields_of_a_hostile_page_are_found_in_time_that_follows_from_its_size() {
         let url = UrlRules::keep_all().canonicalize("http://a.test/").unwrap();
-        let sent = Fields { content_type: Some("text/html"), ..Fields::default() };
+        let sent = BodyFields { content_type: Some("text/html"), ..BodyFields::default() };
         let names: Vec<String> = (10..59).map(|number| format!("f{number}")).collect();
         let all = |entry| names.iter().map(|name| (&**name, entry)).collect::<Vec<_>>();
         let read = |entries: &[(&str, &str)], body: &str| {
-            fields(entries).unwrap().read(body.as_bytes(), &sent, &url, &Options::default())
+            fields(entries).unwrap().read(body.as_bytes(), &sent, &url, &ExtractOptions::default())
         };
         // 50 fields of 100 values of 32 kB.
         let long = format!("<p>{}</p>", "a".repeat(40_000)).repeat(40);

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 
 mod cost;
 
-pub(crate) use cost::Cost;
+pub(crate) use cost::SelectorCost;
 
 /// Maximum selectors, and maximum patterns, of one part: each costs time at every visit.
 pub const MAX_PART_ENTRIES: usize = 50;
@@ -27,11 +27,11 @@ const SELECTOR_STEPS_A_BYTE: u64 = 64;
 
 /// The part of a page's text that counts.
 #[derive(Clone, Debug, Default)]
-pub struct Part {
+pub struct CountedPart {
     include: Option<Selector>,
     ignore: Option<Selector>,
     ignore_text: Vec<Regex>,
-    cost: Cost,
+    cost: SelectorCost,
 }
 
 /// Error: an entry of a part is invalid.
@@ -43,7 +43,7 @@ pub struct PartError {
     pub why: String,
 }
 
-impl Part {
+impl CountedPart {
     /// Checks and compiles selectors and patterns. Without `include`, the whole page counts.
     ///
     /// # Errors
@@ -63,10 +63,14 @@ impl Part {
     /// assert_eq!(page.text.trim(), "15 EUR");
     /// # Ok::<(), recrawl_extractor::PartError>(())
     /// ```
-    pub fn new(include: &[String], ignore: &[String], ignore_text: &[String]) -> Result<Part, PartError> {
+    pub fn new(
+        include: &[String],
+        ignore: &[String],
+        ignore_text: &[String],
+    ) -> Result<CountedPart, PartError> {
         let selectors = include.iter().chain(ignore);
-        Ok(Part {
-            cost: Cost::of(selectors),
+        Ok(CountedPart {
+            cost: SelectorCost::estimate(selectors),
             include: list("include", include)?,
             ignore: list("ignore", ignore)?,
             ignore_text: patterns(ignore_text)?,

@@ -39,7 +39,7 @@ fn encode<'q>(query: &'q str, encoding: &'static Encoding) -> Cow<'q, [u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::Resolver;
+    use crate::base::ReferenceResolver;
     use recrawl_types::UrlRules;
 
     /// Queries as browsers send them from a page in an encoding.
@@ -79,10 +79,10 @@ mod tests {
                 Some(other) => format!("https://{other}"),
                 None => format!("https://a.example{expected}"),
             };
-            let resolver = Resolver::of_page(&page, None, &rules, encoding);
+            let resolver = ReferenceResolver::of_page(&page, None, &rules, encoding);
             assert_eq!(resolver.resolve(href).unwrap().as_text(), expected, "{label} {href}");
             // The base may have a query of its own.
-            let resolver = Resolver::of_page(&page, Some(href), &rules, encoding);
+            let resolver = ReferenceResolver::of_page(&page, Some(href), &rules, encoding);
             assert_eq!(
                 rules.canonicalize_url(resolver.base()).unwrap().as_text(),
                 expected,

@@ -10,8 +10,8 @@ mod srcset;
 pub(crate) use css::{CssTarget, rewrite};
 pub(crate) use srcset::candidates;
 
-use crate::Fields;
-use crate::base::Resolver;
+use crate::BodyFields;
+use crate::base::ReferenceResolver;
 use crate::charset::{self, Decoded, Syntax};
 use crate::html::{self, Attributes};
 use crate::media::{BodyKind, MediaType};
@@ -71,13 +71,13 @@ pub struct Requisite {
 /// ```
 pub fn requisites(
     body: &[u8],
-    fields: &Fields<'_>,
+    fields: &BodyFields<'_>,
     url: &CanonicalUrl,
     types: &MediaTypes,
 ) -> Vec<Requisite> {
     let Some((html, encoding)) = document(body, fields, url, types) else { return Vec::new() };
     let rules = UrlRules::keep_all();
-    let resolver = Resolver::of_page(url, html::base(&html), &rules, encoding);
+    let resolver = ReferenceResolver::of_page(url, html::base(&html), &rules, encoding);
     let mut found = FoundRequisites::new(&resolver, url);
     found.document(&html);
     found.finish()
@@ -86,11 +86,11 @@ pub fn requisites(
 /// The tree of an HTML document, and the encoding of the queries in it; none of any other body.
 pub(crate) fn document(
     body: &[u8],
-    fields: &Fields<'_>,
+    fields: &BodyFields<'_>,
     url: &CanonicalUrl,
     types: &MediaTypes,
 ) -> Option<(Html, &'static Encoding)> {
-    let media = MediaType::of(fields, body, types);
+    let media = MediaType::detect(fields, body, types);
     let Decoded { text, encoding } =
         charset::decode(body, media.charset.as_deref(), media.syntax(), &url.host());
     let text = match media.kind {
@@ -105,7 +105,7 @@ pub(crate) fn document(
 /// The same of a style sheet that this URL served.
 pub fn style_requisites(body: &[u8], content_type: Option<&str>, url: &CanonicalUrl) -> Vec<Requisite> {
     let rules = UrlRules::keep_all();
-    let resolver = Resolver::new(url, None, &rules);
+    let resolver = ReferenceResolver::new(url, None, &rules);
     let mut found = FoundRequisites::new(&resolver, url);
     found.style(&style_text(body, content_type, url));
     found.finish()
@@ -122,7 +122,7 @@ pub(crate) fn style_text(body: &[u8], content_type: Option<&str>, url: &Canonica
 }
 
 /// The canonical URL of a reference to a requisite. What is in the reference itself needs no request.
-pub(crate) fn resolved(resolver: &Resolver<'_>, reference: &str) -> Option<CanonicalUrl> {
+pub(crate) fn resolved(resolver: &ReferenceResolver<'_>, reference: &str) -> Option<CanonicalUrl> {
     let reference = reference.trim();
     let is_local = reference.is_empty() || reference.starts_with('#');
     if is_local || reference.len() > MAX_URL_BYTES || resolver.is_spent() {
@@ -132,14 +132,14 @@ pub(crate) fn resolved(resolver: &Resolver<'_>, reference: &str) -> Option<Canon
 }
 
 struct FoundRequisites<'r> {
-    resolver: &'r Resolver<'r>,
+    resolver: &'r ReferenceResolver<'r>,
     own: &'r CanonicalUrl,
     seen: HashSet<CanonicalUrl>,
     all: Vec<Requisite>,
 }
 
 impl<'r> FoundRequisites<'r> {
-    fn new(resolver: &'r Resolver<'r>, own: &'r CanonicalUrl) -> FoundRequisites<'r> {
+    fn new(resolver: &'r ReferenceResolver<'r>, own: &'r CanonicalUrl) -> FoundRequisites<'r> {
         FoundRequisites { resolver, own, seen: HashSet::new(), all: Vec::new() }
     }
 

@@ -15,14 +15,14 @@
 //! MathML that are named so mean nothing, but for `a` in SVG.
 
 use crate::canonical::HeaderLink;
-use crate::element::{Element, Space, part};
+use crate::element::{Element, ElementSpace, part};
 use crate::names::{Attr, Name};
 use crate::refresh;
 use std::borrow::Cow;
 
 /// A reference as written in the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Reference<'d> {
+pub(crate) struct PageReference<'d> {
     /// Not yet resolved; entities are decoded.
     pub(crate) href: Cow<'d, str>,
     /// Marked `nofollow`, `ugc` or `sponsored`.
@@ -33,57 +33,57 @@ pub(crate) struct Reference<'d> {
     pub(crate) within: Option<usize>,
 }
 
-impl<'d> Reference<'d> {
+impl<'d> PageReference<'d> {
     /// Of the page itself, without marks.
-    pub(crate) fn plain(href: Cow<'d, str>) -> Reference<'d> {
-        Reference { href, nofollow: false, is_feed: false, within: None }
+    pub(crate) fn plain(href: Cow<'d, str>) -> PageReference<'d> {
+        PageReference { href, nofollow: false, is_feed: false, within: None }
     }
 }
 
 /// The reference of an element, if it counts.
-pub(crate) fn reference<'d>(element: &Element<'d>) -> Option<Reference<'d>> {
+pub(crate) fn reference<'d>(element: &Element<'d>) -> Option<PageReference<'d>> {
     let may_refer = match element.space {
-        Space::Html => true,
-        Space::Svg => element.name == Name::A,
+        ElementSpace::Html => true,
+        ElementSpace::Svg => element.name == Name::A,
         // MathML Core has no links, and browsers follow none.
-        Space::MathMl => false,
+        ElementSpace::MathMl => false,
     };
     if !may_refer {
         return None;
     }
     match element.name {
         Name::A | Name::Area => {
-            let xlink = || element.get(Attr::XlinkHref).filter(|_| element.space != Space::Html);
+            let xlink = || element.get(Attr::XlinkHref).filter(|_| element.space != ElementSpace::Html);
             let href = element.get(Attr::Href).or_else(xlink)?.clone();
             let nofollow = element
                 .get(Attr::Rel)
                 .is_some_and(|rel| tokens(rel).any(|t| is_one_of(t, &["nofollow", "ugc", "sponsored"])));
-            Some(Reference { nofollow, ..Reference::plain(href) })
+            Some(PageReference { nofollow, ..PageReference::plain(href) })
         }
         // Its content is in the page itself, and read with it.
         Name::Iframe if element.get(Attr::Srcdoc).is_some() => None,
-        Name::Iframe | Name::Frame => element.get(Attr::Src).cloned().map(Reference::plain),
+        Name::Iframe | Name::Frame => element.get(Attr::Src).cloned().map(PageReference::plain),
         Name::Link => {
             let media_type = element.get(Attr::Type).map_or("", |value| &**value);
             let is_feed =
                 related(element.get(Attr::Rel)?, element.get(Attr::Hreflang).is_some(), media_type)?;
-            Some(Reference { is_feed, ..Reference::plain(element.get(Attr::Href)?.clone()) })
+            Some(PageReference { is_feed, ..PageReference::plain(element.get(Attr::Href)?.clone()) })
         }
         Name::Meta => {
             let kind = element.get(Attr::HttpEquiv)?;
             if !kind.trim().eq_ignore_ascii_case("refresh") {
                 return None;
             }
-            part(element.get(Attr::Content)?, refresh::target).map(Reference::plain)
+            part(element.get(Attr::Content)?, refresh::target).map(PageReference::plain)
         }
         _ => None,
     }
 }
 
 /// The reference of a `Link` field, if it counts.
-pub(crate) fn field_reference(link: &HeaderLink<'_>) -> Option<Reference<'static>> {
+pub(crate) fn field_reference(link: &HeaderLink<'_>) -> Option<PageReference<'static>> {
     let is_feed = related(link.rel, link.has_language, link.media_type)?;
-    Some(Reference { is_feed, ..Reference::plain(link.target.to_owned().into()) })
+    Some(PageReference { is_feed, ..PageReference::plain(link.target.to_owned().into()) })
 }
 
 /// Do these relation types name a page that counts? Whether it is a feed.

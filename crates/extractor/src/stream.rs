@@ -13,7 +13,7 @@ pub(crate) use references::value as attribute_value;
 
 use crate::html::{self, Attributes};
 use crate::oversized_tags;
-use crate::walk::Found;
+use crate::walk::WalkResult;
 use builder::Builder;
 use std::borrow::Cow;
 
@@ -25,14 +25,14 @@ pub(crate) struct Slow(pub(crate) &'static str);
 ///
 /// # Errors
 /// If only the tree tells what the page contains.
-pub(crate) fn read(text: &str, max_text: usize, reads_anchors: bool) -> Result<Found<'_>, Slow> {
+pub(crate) fn read(text: &str, max_text: usize, reads_anchors: bool) -> Result<WalkResult<'_>, Slow> {
     if memchr::memchr(0, text.as_bytes()).is_some() {
         return Err(Slow("null character"));
     }
     if text.starts_with('\u{feff}') {
         return Err(Slow("byte order mark"));
     }
-    Found::by(max_text, reads_anchors, |walk| {
+    WalkResult::by(max_text, reads_anchors, |walk| {
         let has_other_readings = Builder::new(text, html::budget(text), walk).run()?;
         match has_other_readings && matches!(oversized_tags::bound(text), Cow::Owned(_)) {
             true => Err(Slow("many attributes")),
@@ -54,7 +54,7 @@ pub fn assert_both_ways(text: &str) -> Result<(), &'static str> {
         match read(text, max_text, reads_anchors) {
             Ok(found) => {
                 let (html, _) = html::parse(text, Attributes::Read);
-                assert_eq!(found, Found::of_tree(&html, max_text, reads_anchors), "{text}");
+                assert_eq!(found, WalkResult::of_tree(&html, max_text, reads_anchors), "{text}");
             }
             Err(Slow(why)) => result = Err(why),
         }

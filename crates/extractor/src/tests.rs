@@ -14,15 +14,22 @@ fn at(url: &str) -> CanonicalUrl {
 }
 
 fn page_at(html: &str, url: &str) -> PageContent {
-    match answer(html.as_bytes(), Some("text/html; charset=utf-8"), url, &Limits::default()) {
+    match answer(html.as_bytes(), Some("text/html; charset=utf-8"), url, &ExtractLimits::default()) {
         Extracted::Page(page) => page,
         other => panic!("HTML is a page, and not {other:?}"),
     }
 }
 
-fn answer(body: &[u8], content_type: Option<&str>, url: &str, limits: &Limits) -> Extracted {
-    let options = Options { limits: limits.clone(), agent: "recrawl".into(), ..Options::default() };
-    extract(body, &Fields { content_type, ..Fields::default() }, &at(url), &UrlRules::default(), &options)
+fn answer(body: &[u8], content_type: Option<&str>, url: &str, limits: &ExtractLimits) -> Extracted {
+    let options =
+        ExtractOptions { limits: limits.clone(), agent: "recrawl".into(), ..ExtractOptions::default() };
+    extract(
+        body,
+        &BodyFields { content_type, ..BodyFields::default() },
+        &at(url),
+        &UrlRules::default(),
+        &options,
+    )
 }
 
 fn page(html: &str) -> PageContent {
@@ -84,7 +91,7 @@ fn feeds_are_named_by_alternate_links_of_their_types() {
         (0..100).map(|n| format!("<link rel=alternate type=application/rss+xml href=/{n}>")).collect();
     assert_eq!(page(&many).feeds.len(), MAX_FEEDS);
     // Also after the last link that is kept.
-    let many: String = (0..=Limits::default().max_links).map(|n| format!("<a href=/{n}>")).collect();
+    let many: String = (0..=ExtractLimits::default().max_links).map(|n| format!("<a href=/{n}>")).collect();
     let found = page(&format!("{many}{html}"));
     assert_eq!((found.links_over_limit, found.feeds.len()), (1, 2));
 }
@@ -176,7 +183,7 @@ fn a_page_that_is_all_frame_keeps_it() {
 
 #[test]
 fn other_types_of_body() {
-    let read = |body: &[u8], kind| answer(body, kind, "https://example.com/", &Limits::default());
+    let read = |body: &[u8], kind| answer(body, kind, "https://example.com/", &ExtractLimits::default());
     assert_eq!(read(b"\x89PNG\r\n\x1a\n\0", None), Extracted::Opaque(Consent::default()));
     assert_eq!(read(b"<p>x", Some("application/pdf")), Extracted::Opaque(Consent::default()));
     let Extracted::Page(plain) = read(b" a  <b>\r\n\r\nc\xE9 \rd", Some("text/plain")) else {
@@ -192,7 +199,7 @@ fn other_types_of_body() {
 #[test]
 fn limits_bound_links_text_and_title() {
     let html: String = (0..100).map(|i| format!("<a href=/{}>word{i}</a> ", i % 80)).collect();
-    let limits = Limits { max_links: 50, max_text: 100, ..Limits::default() };
+    let limits = ExtractLimits { max_links: 50, max_text: 100, ..ExtractLimits::default() };
     let html = format!("<title>{}</title>{html}", "long title ".repeat(100));
     let found = answer(html.as_bytes(), Some("text/html"), "http://h/x", &limits);
     let Extracted::Page(found) = found else { panic!("HTML is a page") };
@@ -231,7 +238,7 @@ fn hostile_pages_are_read_in_linear_time_and_lose_no_links() {
         ("comments", "<!-- - -->".repeat(n), 0),
     ] {
         let found = page(&format!("{html}<p>end"));
-        let expected = least.min(Limits::default().max_links);
+        let expected = least.min(ExtractLimits::default().max_links);
         assert!(found.links.len() >= expected, "{what}: {} links", found.links.len());
         if least == n {
             assert_eq!(found.links.len() + found.links_over_limit as usize, n, "{what}");
@@ -268,7 +275,7 @@ proptest! {
         max_links in 0usize..4,
         max_text in 0usize..40,
     ) {
-        let limits = Limits { max_links, max_text, ..Limits::default() };
+        let limits = ExtractLimits { max_links, max_text, ..ExtractLimits::default() };
         let url = at("http://h/x");
         if let Extracted::Page(page) = answer(&body, kind.as_deref(), "http://h/x", &limits) {
             prop_assert!(page.links.len() <= max_links);

@@ -16,13 +16,13 @@
 //!
 //! If almost all text is in the frame ([`is_mostly_frame`]), the frame is the content and is kept.
 
-use crate::element::{Element, Space};
-use crate::look::{Display, Look};
+use crate::element::{Element, ElementSpace};
+use crate::look::{CssDisplay, Look};
 use crate::names::{Attr, Name};
 
 /// The effect of an element on the text inside it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Effect {
+pub(crate) struct TextEffect {
     /// Nothing inside is shown.
     pub(crate) hides: bool,
     /// It hides its text, or shows it again.
@@ -47,17 +47,17 @@ pub(crate) struct Effect {
 
 /// What a text is shown as: the effects of the elements around it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Shown {
+pub(crate) struct ShownText {
     is_hidden: bool,
     is_invisible: bool,
     is_in_drawing: bool,
     pub(crate) keeps_lines: bool,
 }
 
-impl Shown {
+impl ShownText {
     /// Inside of an element.
-    pub(crate) fn within(self, effect: &Effect) -> Shown {
-        Shown {
+    pub(crate) fn within(self, effect: &TextEffect) -> ShownText {
+        ShownText {
             is_hidden: self.is_hidden || effect.hides,
             is_invisible: effect.is_visible.map_or(self.is_invisible, |is_visible| !is_visible),
             is_in_drawing: effect.is_drawing.unwrap_or(self.is_in_drawing),
@@ -66,8 +66,8 @@ impl Shown {
     }
 
     /// Inside of an embedded document, which inherits no properties.
-    pub(crate) fn in_document(self) -> Shown {
-        Shown { is_hidden: !self.is_seen(), ..Shown::default() }
+    pub(crate) fn in_document(self) -> ShownText {
+        ShownText { is_hidden: !self.is_seen(), ..ShownText::default() }
     }
 
     /// Does a reader see a text here?
@@ -77,13 +77,13 @@ impl Shown {
 }
 
 /// The effect of an element; `in_section` tells whether an ancestor is a section.
-pub(crate) fn effect(element: &Element<'_>, in_section: bool) -> Effect {
+pub(crate) fn effect(element: &Element<'_>, in_section: bool) -> TextEffect {
     use Name::*;
-    let mut effect = Effect::default();
+    let mut effect = TextEffect::default();
     // Hidden unless a style says otherwise.
     let mut is_off = false;
     match element.name {
-        _ if element.space == Space::Svg && drawing(element, &mut effect) => {}
+        _ if element.space == ElementSpace::Svg && drawing(element, &mut effect) => {}
         Script | Style | Template => {
             effect.hides = true;
             effect.is_closed = true;
@@ -96,7 +96,7 @@ pub(crate) fn effect(element: &Element<'_>, in_section: bool) -> Effect {
         Head | Noscript | Video | Audio | Canvas | Object | Datalist | Noframes | Noembed | Rp => {
             effect.hides = true
         }
-        Annotation | AnnotationXml if element.space == Space::MathMl => effect.hides = true,
+        Annotation | AnnotationXml if element.space == ElementSpace::MathMl => effect.hides = true,
         Dialog => {
             effect.is_block = true;
             is_off = element.get(Attr::Open).is_none();
@@ -122,15 +122,15 @@ pub(crate) fn effect(element: &Element<'_>, in_section: bool) -> Effect {
         | Sup | Time | Tt | U | Var | Wbr | Img | Picture | Source | Slot | ShadowRoot => {}
         // Everything else separates words: blocks, cells, list items, `br`, controls, unknown
         // names. Elements of a MathML formula do not.
-        _ => effect.is_block = element.space != Space::MathMl,
+        _ => effect.is_block = element.space != ElementSpace::MathMl,
     }
     if !effect.hides && (is_off || !element.attributes.is_empty()) {
         let attributes = element.attributes.iter().map(|(name, value)| (*name, &**value));
-        let look = Look::of(attributes, element.space == Space::Svg);
+        let look = Look::from_attributes(attributes, element.space == ElementSpace::Svg);
         effect.hides = look.hides(is_off);
         effect.is_frame |= look.is_frame && !effect.hides;
         // A style may make a line of an element, but two menu entries are two words, whatever puts them side by side.
-        effect.is_block |= look.display == Some(Display::Block);
+        effect.is_block |= look.display == Some(CssDisplay::Block);
         effect.is_visible = look.is_visible;
         effect.keeps_lines = look.keeps_lines.or(effect.keeps_lines);
     }
@@ -138,7 +138,7 @@ pub(crate) fn effect(element: &Element<'_>, in_section: bool) -> Effect {
 }
 
 /// The effect of an element of SVG, if it is one of those that decide what is shown.
-fn drawing(element: &Element<'_>, effect: &mut Effect) -> bool {
+fn drawing(element: &Element<'_>, effect: &mut TextEffect) -> bool {
     use Name::*;
     match element.name {
         Svg => effect.is_drawing = Some(true),
@@ -183,12 +183,12 @@ pub(crate) fn of_lines(text: &str, limit: usize) -> String {
 pub(crate) struct Collapsed {
     text: String,
     limit: usize,
-    gap: Gap,
+    gap: TextGap,
 }
 
 /// The separator between the text so far and the next word.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Gap {
+enum TextGap {
     None,
     Space,
     Block,
@@ -196,34 +196,34 @@ enum Gap {
 
 impl Collapsed {
     pub(crate) fn new(limit: usize) -> Collapsed {
-        Collapsed { text: String::new(), limit, gap: Gap::None }
+        Collapsed { text: String::new(), limit, gap: TextGap::None }
     }
 
     /// Begins or ends a block.
     pub(crate) fn block(&mut self) {
-        self.gap = Gap::Block;
+        self.gap = TextGap::Block;
     }
 
     /// Adds text as written in a document.
     pub(crate) fn push(&mut self, text: &str) {
-        self.push_with(text, Gap::Space);
+        self.push_with(text, TextGap::Space);
     }
 
     /// Adds preformatted text: each of its lines is a block.
     pub(crate) fn push_lines(&mut self, text: &str) {
-        self.push_with(text, Gap::Block);
+        self.push_with(text, TextGap::Block);
     }
 
     /// Adds text, with this gap for white space that has a line break.
-    fn push_with(&mut self, text: &str, line_break: Gap) {
+    fn push_with(&mut self, text: &str, line_break: TextGap) {
         let bytes = text.as_bytes();
         let mut at = 0;
         loop {
             let spaces = spaces(bytes, at);
             if spaces > 0 {
                 let has_break = |spaces: &[u8]| memchr::memchr2(b'\n', b'\r', spaces).is_some();
-                let is_line = line_break == Gap::Block && has_break(&bytes[at..at + spaces]);
-                self.gap = self.gap.max(if is_line { Gap::Block } else { Gap::Space });
+                let is_line = line_break == TextGap::Block && has_break(&bytes[at..at + spaces]);
+                self.gap = self.gap.max(if is_line { TextGap::Block } else { TextGap::Space });
                 at += spaces;
             }
             if at == bytes.len() {
@@ -240,11 +240,11 @@ impl Collapsed {
         if self.text.len() >= self.limit {
             return;
         }
-        match std::mem::replace(&mut self.gap, Gap::None) {
+        match std::mem::replace(&mut self.gap, TextGap::None) {
             _ if self.text.is_empty() => {}
-            Gap::None => {}
-            Gap::Space => self.text.push(' '),
-            Gap::Block => self.text.push('\n'),
+            TextGap::None => {}
+            TextGap::Space => self.text.push(' '),
+            TextGap::Block => self.text.push('\n'),
         }
         self.text.push_str(words);
         if self.text.len() > self.limit {

@@ -6,13 +6,13 @@
 
 use crate::MAX_TITLE_BYTES;
 use crate::anchor::{Context, Contexts};
-use crate::element::{Element, Space};
+use crate::element::{Element, ElementSpace};
 use crate::html::{self, Attributes};
 use crate::names::{Attr, Name};
 use crate::part::Selected;
-use crate::scope::{Reference, canonical, reference};
+use crate::scope::{PageReference, canonical, reference};
 use crate::shadow;
-use crate::text::{Collapsed, Effect, Shown, effect, is_mostly_frame, label};
+use crate::text::{Collapsed, ShownText, TextEffect, effect, is_mostly_frame, label};
 use scraper::{Html, Node, node};
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -33,8 +33,8 @@ pub(crate) struct Embedded<'d> {
 
 /// The results of a walk.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Found<'d> {
-    pub(crate) references: Vec<Reference<'d>>,
+pub(crate) struct WalkResult<'d> {
+    pub(crate) references: Vec<PageReference<'d>>,
     /// What is said of each reference; empty unless anchors are read.
     pub(crate) contexts: Vec<Context>,
     /// The language that the page declares, likewise.
@@ -54,7 +54,7 @@ pub(crate) struct Found<'d> {
     pub(crate) canonicals: Vec<Cow<'d, str>>,
 }
 
-impl<'d> Found<'d> {
+impl<'d> WalkResult<'d> {
     /// Reads a page with a way to walk it; twice if the page is mostly frame.
     ///
     /// # Errors
@@ -63,7 +63,7 @@ impl<'d> Found<'d> {
         max_text: usize,
         reads_anchors: bool,
         way: impl Fn(&mut Walk<'d>) -> Result<(), E>,
-    ) -> Result<Found<'d>, E> {
+    ) -> Result<WalkResult<'d>, E> {
         let mut walk = Walk::new(max_text, false);
         walk.contexts = reads_anchors.then(Contexts::new);
         way(&mut walk)?;
@@ -73,7 +73,7 @@ impl<'d> Found<'d> {
             walk.text = whole.text;
         }
         let (contexts, language) = walk.contexts.map(Contexts::finish).unwrap_or_default();
-        Ok(Found {
+        Ok(WalkResult {
             contexts,
             language,
             references: walk.references,
@@ -88,8 +88,8 @@ impl<'d> Found<'d> {
     }
 
     /// Reads a tree.
-    pub(crate) fn of_tree(html: &'d Html, max_text: usize, reads_anchors: bool) -> Found<'d> {
-        Found::of_part(html, None, max_text, reads_anchors)
+    pub(crate) fn of_tree(html: &'d Html, max_text: usize, reads_anchors: bool) -> WalkResult<'d> {
+        WalkResult::of_part(html, None, max_text, reads_anchors)
     }
 
     /// Reads a tree, and the text of the selected part only. An included element counts even in the frame: its
@@ -99,7 +99,7 @@ impl<'d> Found<'d> {
         part: Option<&Selected>,
         max_text: usize,
         reads_anchors: bool,
-    ) -> Found<'d> {
+    ) -> WalkResult<'d> {
         let way = |walk: &mut Walk<'d>| -> Result<(), Infallible> {
             if part.is_some_and(|part| part.included.is_some()) {
                 (walk.keeps_frame, walk.including) = (true, Some(0));
@@ -107,7 +107,7 @@ impl<'d> Found<'d> {
             walk.tree(html, part, Element::of_node);
             Ok(())
         };
-        match Found::by(max_text, reads_anchors, way) {
+        match WalkResult::by(max_text, reads_anchors, way) {
             Ok(found) => found,
             Err(never) => match never {},
         }
@@ -116,7 +116,7 @@ impl<'d> Found<'d> {
 
 /// What is read on the way.
 pub(crate) struct Walk<'d> {
-    references: Vec<Reference<'d>>,
+    references: Vec<PageReference<'d>>,
     /// None unless anchors are read.
     contexts: Option<Contexts<'d>>,
     text: Collapsed,
@@ -136,7 +136,7 @@ pub(crate) struct Walk<'d> {
     keeps_frame: bool,
     frame: FrameText,
     /// How a text at this place is shown.
-    shown: Shown,
+    shown: ShownText,
     /// Number of open elements that are frame, or make sections.
     framing: u32,
     sections: u32,
@@ -144,7 +144,7 @@ pub(crate) struct Walk<'d> {
     ignoring: u32,
     including: Option<u32>,
     /// The effects of the open elements, and how a text before each is shown.
-    open: Vec<(Effect, Shown)>,
+    open: Vec<(TextEffect, ShownText)>,
 }
 
 impl<'d> Walk<'d> {
@@ -164,7 +164,7 @@ impl<'d> Walk<'d> {
             head: None,
             keeps_frame,
             frame: FrameText::default(),
-            shown: Shown::default(),
+            shown: ShownText::default(),
             framing: 0,
             sections: 0,
             ignoring: 0,
@@ -245,7 +245,7 @@ impl<'d> Walk<'d> {
             self.shown = shown;
             self.within.pop();
         }
-        self.shown = self.shown.within(&Effect { hides: true, ..Effect::default() });
+        self.shown = self.shown.within(&TextEffect { hides: true, ..TextEffect::default() });
     }
 
     /// Reads what counts of a page alone, or of each document.
@@ -275,12 +275,13 @@ impl<'d> Walk<'d> {
     /// Reads and opens an element. True if its children need no walk.
     fn open(&mut self, element: &Element<'d>, is_included: bool, is_ignored: bool) -> bool {
         self.frame.end_node();
-        if element.space == Space::Html {
+        if element.space == ElementSpace::Html {
             self.note(element);
         }
         let found = if element.attributes.is_empty() { None } else { reference(element) };
         let is_reference = found.is_some();
-        self.references.extend(found.map(|found| Reference { within: self.within.last().copied(), ..found }));
+        self.references
+            .extend(found.map(|found| PageReference { within: self.within.last().copied(), ..found }));
         let effect = effect(element, self.sections > 0);
         self.framing += u32::from(effect.is_frame);
         self.sections += u32::from(effect.is_section);
@@ -298,7 +299,7 @@ impl<'d> Walk<'d> {
                 contexts.block();
             }
         }
-        self.open.push((Effect { is_included, is_ignored, ..effect }, self.shown));
+        self.open.push((TextEffect { is_included, is_ignored, ..effect }, self.shown));
         self.shown = self.shown.within(&effect);
         self.ignoring += u32::from(is_ignored);
         if let Some(including) = self.including.as_mut().filter(|_| is_included) {

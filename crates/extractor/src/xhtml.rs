@@ -26,7 +26,7 @@ const VOID: [&str; 18] = [
 
 /// What a namespace stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Space {
+enum NamespaceKind {
     Html,
     Svg,
     MathMl,
@@ -34,14 +34,14 @@ enum Space {
     Other,
 }
 
-impl Space {
-    fn of(name: &str) -> Space {
+impl NamespaceKind {
+    fn from_uri(name: &str) -> NamespaceKind {
         match name.trim() {
-            "http://www.w3.org/1999/xhtml" => Space::Html,
-            "http://www.w3.org/2000/svg" => Space::Svg,
-            "http://www.w3.org/1998/Math/MathML" => Space::MathMl,
-            "http://www.w3.org/1999/xlink" => Space::Xlink,
-            _ => Space::Other,
+            "http://www.w3.org/1999/xhtml" => NamespaceKind::Html,
+            "http://www.w3.org/2000/svg" => NamespaceKind::Svg,
+            "http://www.w3.org/1998/Math/MathML" => NamespaceKind::MathMl,
+            "http://www.w3.org/1999/xlink" => NamespaceKind::Xlink,
+            _ => NamespaceKind::Other,
         }
     }
 }
@@ -55,8 +55,8 @@ pub(crate) fn is_root(head: &[u8]) -> bool {
             Ok(Event::Start(root) | Event::Empty(root)) => {
                 let name = root.name();
                 let (prefix, local) = parts(name.as_ref());
-                let bindings = Bindings::of(&root);
-                return local == "html" && bindings.of_prefix(prefix) == Some(Space::Html);
+                let bindings = Bindings::read(&root);
+                return local == "html" && bindings.of_prefix(prefix) == Some(NamespaceKind::Html);
             }
             Ok(Event::Text(text)) if !text.trim().is_empty() => return false,
             Ok(Event::Text(_) | Event::Decl(_) | Event::PI(_) | Event::Comment(_) | Event::DocType(_)) => {}
@@ -125,28 +125,28 @@ fn is_name(name: &str) -> bool {
 
 /// The prefixes that an element declares; the empty one is that of names without a prefix.
 #[derive(Default)]
-struct Bindings(Vec<(String, Space)>);
+struct Bindings(Vec<(String, NamespaceKind)>);
 
 impl Bindings {
-    fn of(element: &BytesStart<'_>) -> Bindings {
+    fn read(element: &BytesStart<'_>) -> Bindings {
         let mut attributes = element.attributes();
         let declared = attributes.with_checks(false).flatten().filter_map(|attribute| {
             let prefix = match attribute.key.as_ref() {
                 "xmlns" => "",
                 key => key.strip_prefix("xmlns:")?,
             };
-            Some((prefix.to_owned(), Space::of(&attribute.value)))
+            Some((prefix.to_owned(), NamespaceKind::from_uri(&attribute.value)))
         });
         Bindings(declared.collect())
     }
 
-    fn of_prefix(&self, prefix: &str) -> Option<Space> {
+    fn of_prefix(&self, prefix: &str) -> Option<NamespaceKind> {
         self.0.iter().find(|(name, _)| name == prefix).map(|(_, space)| *space)
     }
 }
 
 /// An open element with namespaces of its own.
-struct Scope<'x> {
+struct NamespaceScope<'x> {
     name: &'x str,
     /// Open elements of the same name in it.
     nested: usize,
@@ -154,7 +154,7 @@ struct Scope<'x> {
 }
 
 /// An open element in whose content HTML knows no tags, or whose content is not written.
-struct Raw<'x> {
+struct RawElement<'x> {
     name: &'x str,
     /// The name in HTML; empty if it is not written.
     written: String,
@@ -163,7 +163,7 @@ struct Raw<'x> {
     has_text: bool,
 }
 
-impl Raw<'_> {
+impl RawElement<'_> {
     /// The place of its end tag in a content that is not XML.
     fn end(&self, text: &str) -> Option<usize> {
         let ends = |at: &usize| {
@@ -177,8 +177,8 @@ impl Raw<'_> {
 struct Writer<'x> {
     xml: &'x str,
     html: String,
-    scopes: Vec<Scope<'x>>,
-    raw: Option<Raw<'x>>,
+    scopes: Vec<NamespaceScope<'x>>,
+    raw: Option<RawElement<'x>>,
     /// Number of open `svg` and `math` elements.
     foreign: usize,
     in_head: bool,
@@ -235,7 +235,7 @@ impl<'x> Writer<'x> {
         }
         let has_scope = self.open_scope(name, element, is_empty);
         let (mut written, space) = self.written(name);
-        let is_metadata = self.in_head && space != Space::Html;
+        let is_metadata = self.in_head && space != NamespaceKind::Html;
         match is_sound {
             // It would end the head in HTML.
             _ if is_metadata => written.clear(),
@@ -250,18 +250,20 @@ impl<'x> Writer<'x> {
             }
             return Ok(());
         }
-        if space == Space::Html && matches!(&written[..], "head" | "body") {
+        if space == NamespaceKind::Html && matches!(&written[..], "head" | "body") {
             self.in_head = written == "head";
         }
-        self.foreign +=
-            usize::from(matches!((space, &written[..]), (Space::Svg, "svg") | (Space::MathMl, "math")));
+        self.foreign += usize::from(matches!(
+            (space, &written[..]),
+            (NamespaceKind::Svg, "svg") | (NamespaceKind::MathMl, "math")
+        ));
         let has_text = match &written[..] {
             "title" | "textarea" => Some(true),
             "script" | "style" | "iframe" | "noembed" | "noframes" => Some(false),
             _ => is_metadata.then_some(false),
         };
-        if let Some(has_text) = has_text.filter(|_| is_metadata || space == Space::Html) {
-            self.raw = Some(Raw { name, written, nested: 0, has_text });
+        if let Some(has_text) = has_text.filter(|_| is_metadata || space == NamespaceKind::Html) {
+            self.raw = Some(RawElement { name, written, nested: 0, has_text });
         }
         Ok(())
     }
@@ -269,7 +271,7 @@ impl<'x> Writer<'x> {
     /// Metadata without an end ends with the head, before this element of HTML.
     fn leave_metadata(&mut self, name: &str, before: &str) {
         let is_open = self.raw.as_ref().is_some_and(|raw| raw.written.is_empty());
-        if is_open && parts(name).1 == before && self.written(name).1 == Space::Html {
+        if is_open && parts(name).1 == before && self.written(name).1 == NamespaceKind::Html {
             self.raw = None;
         }
     }
@@ -285,7 +287,8 @@ impl<'x> Writer<'x> {
             let (written, space) = self.written(name);
             self.write_end(&written);
             self.in_head &= written != "head";
-            if matches!((space, &written[..]), (Space::Svg, "svg") | (Space::MathMl, "math")) {
+            if matches!((space, &written[..]), (NamespaceKind::Svg, "svg") | (NamespaceKind::MathMl, "math"))
+            {
                 self.foreign = self.foreign.saturating_sub(1);
             }
         }
@@ -299,9 +302,9 @@ impl<'x> Writer<'x> {
 
     /// Notes an element and the namespaces that it declares. True if those hold within it alone.
     fn open_scope(&mut self, name: &'x str, element: &BytesStart<'_>, is_empty: bool) -> bool {
-        let bindings = Bindings::of(element);
+        let bindings = Bindings::read(element);
         if !bindings.0.is_empty() && self.scopes.len() < MAX_SCOPES {
-            self.scopes.push(Scope { name, nested: 0, bindings });
+            self.scopes.push(NamespaceScope { name, nested: 0, bindings });
             return true;
         }
         if let Some(scope) = self.scopes.last_mut().filter(|scope| scope.name == name) {
@@ -311,21 +314,23 @@ impl<'x> Writer<'x> {
     }
 
     /// What a prefix stands for. A document without namespaces is HTML: its media type says so.
-    fn space(&self, prefix: &str) -> Option<Space> {
+    fn space(&self, prefix: &str) -> Option<NamespaceKind> {
         let bound = self.scopes.iter().rev().find_map(|scope| scope.bindings.of_prefix(prefix));
-        bound.or(Some(Space::Html).filter(|_| prefix.is_empty()))
+        bound.or(Some(NamespaceKind::Html).filter(|_| prefix.is_empty()))
     }
 
     /// The name of an element in HTML. Names of other vocabularies get a prefix that HTML does not know.
-    fn written(&self, name: &str) -> (String, Space) {
+    fn written(&self, name: &str) -> (String, NamespaceKind) {
         let (prefix, local) = parts(name);
-        let Some(space) = self.space(prefix) else { return (name.to_owned(), Space::Other) };
+        let Some(space) = self.space(prefix) else { return (name.to_owned(), NamespaceKind::Other) };
         let written = match (space, local) {
             // Elements that HTML reads in a way of their own.
-            (Space::Html, "xmp" | "listing") => "pre".to_owned(),
-            (Space::Html, "plaintext") => "x:plaintext".to_owned(),
-            (Space::Html, _) | (Space::Svg, "svg") | (Space::MathMl, "math") => local.to_owned(),
-            (Space::Svg | Space::MathMl, _) if self.foreign > 0 => local.to_owned(),
+            (NamespaceKind::Html, "xmp" | "listing") => "pre".to_owned(),
+            (NamespaceKind::Html, "plaintext") => "x:plaintext".to_owned(),
+            (NamespaceKind::Html, _) | (NamespaceKind::Svg, "svg") | (NamespaceKind::MathMl, "math") => {
+                local.to_owned()
+            }
+            (NamespaceKind::Svg | NamespaceKind::MathMl, _) if self.foreign > 0 => local.to_owned(),
             _ => format!("x:{local}"),
         };
         (written, space)
@@ -342,7 +347,7 @@ impl<'x> Writer<'x> {
                 "" if local == "xmlns" => continue,
                 "xmlns" => continue,
                 "xml" if local == "lang" => "lang",
-                _ if local == "href" && self.space(prefix) == Some(Space::Xlink) => "xlink:href",
+                _ if local == "href" && self.space(prefix) == Some(NamespaceKind::Xlink) => "xlink:href",
                 _ => key,
             };
             let quote = if attribute.value.contains('"') { '\'' } else { '"' };

@@ -7,13 +7,13 @@ use crate::fetch::visit_task::PanickedVisit;
 use crate::host::addresses::Addresses;
 use crate::host::delay::LeftAlone;
 use crate::host::order::Precedence;
-use crate::host::{Action, Cursor, Next, OriginId, QueuedPage, RobotsRequest, SlotState};
+use crate::host::{Cursor, HostRequest, HostStep, OriginId, QueuedPage, RobotsRequest, SlotState};
 use crate::net::client::{Network, NetworkError, Reply, is_redirect};
 use crate::net::kept_types::KeptTypes;
 use crate::net::limits::{FetchConfig, LONG_WAIT, MAX_DETOURS, MAX_ROBOTS_REDIRECTS};
 use crate::outcome::{FetchError, FetchedPage, redirect_target};
 use crate::robots::policy::{RobotsPolicy, evaluate};
-use crate::run::budget::Budget;
+use crate::run::budget::RunBudget;
 use crate::run::clock::WallClock;
 use crate::run::control::{FIGURES_EVERY, HostActivity, HostsNow, MAX_FETCHING, MAX_SLOWEST, RunControl};
 use crate::run::rate::RequestRate;
@@ -94,7 +94,7 @@ pub struct Job {
     /// The same, but only once all remaining pages are at held hosts.
     pub held_deadline: Option<Instant>,
     /// When to leave the rest of the schedule to a later run; none to wait for every host.
-    pub patience: Option<Patience>,
+    pub patience: Option<RunPatience>,
     /// Commands of an operator during the run.
     pub control: Arc<RunControl>,
     /// Media types that are kept; none for all.
@@ -108,7 +108,7 @@ pub struct Job {
 /// How long a run waits for slow hosts. Then it starts no more requests, and neither visits nor delivers
 /// the rest of the schedule.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
+pub struct RunPatience {
     /// From the moment when half of the schedule's hosts are done, or only held ones are left.
     pub linger: Duration,
     /// The same if the run found pages for the next one, and took no longer until that moment: what waits then are
@@ -118,7 +118,7 @@ pub struct Patience {
     pub end: Instant,
 }
 
-impl Patience {
+impl RunPatience {
     /// How long a run waits for slow hosts that needed `took` until half of its hosts were done.
     fn wait(&self, took: Duration, has_found: bool) -> Duration {
         let least = self.least.filter(|_| has_found);
@@ -173,7 +173,7 @@ impl Fetcher {
             began: start,
             suspension: Suspension::new((self.clock)()),
             round: job.round,
-            budget: Mutex::new(Budget::new(&self.config, self.rate.clone(), &job.spent, start)),
+            budget: Mutex::new(RunBudget::new(&self.config, self.rate.clone(), &job.spent, start)),
             unavailable: Mutex::new(job.unavailable),
             report: Mutex::default(),
             types: job.types,
@@ -184,7 +184,7 @@ impl Fetcher {
             detours: Arc::new(Semaphore::new(MAX_DETOURS)),
             leaving: CancellationToken::new(),
         });
-        let mut state = Loop {
+        let mut state = FetchLoop {
             frontier: Frontier::new(&run, &job.precedence),
             addresses: Addresses::new(&run.config, start),
             visits: JoinSet::new(),
@@ -245,7 +245,7 @@ impl Fetcher {
 }
 
 /// State of a run, owned by one task.
-struct Loop {
+struct FetchLoop {
     run: Arc<Run>,
     frontier: Frontier,
     addresses: Addresses,
@@ -257,14 +257,14 @@ struct Loop {
     publish_at: Option<Instant>,
     /// When the next heartbeat is due, see [`Suspension`].
     heartbeat_at: Instant,
-    patience: Option<Patience>,
+    patience: Option<RunPatience>,
     /// Since when only slow hosts are left.
     lingers_from: Option<Instant>,
     /// Requests that the last run left in flight; then those that are left to the next one.
     left: Vec<InFlight>,
 }
 
-impl Loop {
+impl FetchLoop {
     /// Visits until the end, the stop or the deadline, and until the last visit has ended.
     async fn visit_all(
         &mut self,
@@ -410,25 +410,25 @@ impl Loop {
             }
             let next = host.next(&self.run, &mut self.addresses, grant.is_some())?;
             match next {
-                Next::Visit { finished, action, last } => self.begin_visit(id, finished, action, last),
-                Next::Wait(at) => {
+                HostStep::Visit { finished, action, last } => self.begin_visit(id, finished, action, last),
+                HostStep::Wait(at) => {
                     let is_long = at > now + LONG_WAIT;
                     self.frontier.wait(id, is_long, config.open_hosts, &self.run)?;
                     self.frontier.push(id, at);
                 }
-                Next::AwaitAddress(address) => {
+                HostStep::AwaitAddress(address) => {
                     self.frontier.wait_for_address(id, config.open_hosts, &self.run)?;
                     self.frontier.host(id).queued = true;
                     self.addresses.enqueue(address, id);
                     self.grant_next(address);
                 }
-                Next::Idle => self.frontier.reactivate(id),
-                Next::Held => self.frontier.set_slot_state(id, SlotState::Held),
-                Next::CoolDown(at) => {
+                HostStep::Idle => self.frontier.reactivate(id),
+                HostStep::Held => self.frontier.set_slot_state(id, SlotState::Held),
+                HostStep::CoolDown(at) => {
                     self.frontier.set_slot_state(id, SlotState::CoolingDown);
                     self.frontier.push(id, at);
                 }
-                Next::Done => self.frontier.close(id),
+                HostStep::Done => self.frontier.close(id),
             }
             // The grant is used up, even if this host made no request.
             if let Some(address) = grant {
@@ -443,7 +443,7 @@ impl Loop {
         &mut self,
         id: HostId,
         finished: Vec<FetchedPage>,
-        action: Option<(Option<OriginId>, Action)>,
+        action: Option<(Option<OriginId>, HostRequest)>,
         last: bool,
     ) {
         let run = self.run.clone();
@@ -485,7 +485,7 @@ impl Loop {
     }
 
     fn start_visit(&mut self, visit: HostVisit) {
-        let panicked = PanickedVisit::of(&visit);
+        let panicked = PanickedVisit::new(&visit);
         let host = self.frontier.host(visit.host);
         let span = host.span.clone();
         if let Some(page) = panicked.page() {
@@ -549,7 +549,7 @@ impl Loop {
             VisitEndKind::Again(queued) => {
                 let queue = host.origin(ended.origin.expect("a request has an origin"));
                 queue.count_result(false, &self.run, now)?;
-                queue.put_back(Action::Page(Box::new(queued)));
+                queue.put_back(HostRequest::Page(Box::new(queued)));
             }
             VisitEndKind::Page { host_failed, follow, .. } => {
                 if let Some(origin) = ended.origin.filter(|_| ended.feedback.is_some()) {
@@ -687,7 +687,7 @@ impl Loop {
         let id = self.frontier.host_of(&robots_request.robots_url, &self.run);
         let host = self.frontier.host(id);
         let _host = host.span.clone().entered();
-        let origin = Origin::of(&robots_request.robots_url);
+        let origin = Origin::from_url(&robots_request.robots_url);
         let queue = host.open_origin(&origin, &self.run)?;
         let policy = if robots_request.hops == 0 && matches!(answer, Err(NetworkError::Refused)) {
             RobotsPolicy::Refused

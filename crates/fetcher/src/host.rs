@@ -18,7 +18,7 @@ pub mod politeness;
 
 pub use cursor::{Cursor, QueuedPage};
 pub use fetches::Fetches;
-pub use origin_queue::{Action, OriginId, OriginQueue, RobotsRequest};
+pub use origin_queue::{HostRequest, OriginId, OriginQueue, RobotsRequest};
 
 use crate::host::addresses::Addresses;
 use crate::host::feedback::{HostFeedback, RetryPolicy};
@@ -28,8 +28,8 @@ use crate::net::limits::{ADDRESS_TTL, CHUNK, MAX_ADDRESSES};
 use crate::outcome::{FetchError, FetchedPage};
 use crate::run::Run;
 use crate::run::control::{HostActivity, HostFigures};
-use origin_queue::Step;
-use recrawl_types::{Found, HostRun, Origin, Share, Site};
+use origin_queue::QueueStep;
+use recrawl_types::{HostRun, Origin, SchedulePlace, Share, Site};
 use std::net::IpAddr;
 use std::ops::Range;
 use std::time::Duration;
@@ -48,9 +48,9 @@ const LATER: Duration = Duration::from_millis(50);
 
 /// The next step of a host.
 #[derive(Debug)]
-pub enum Next {
+pub enum HostStep {
     /// Deliver these pages, then make the request (of this origin), if any.
-    Visit { finished: Vec<FetchedPage>, action: Option<(Option<OriginId>, Action)>, last: bool },
+    Visit { finished: Vec<FetchedPage>, action: Option<(Option<OriginId>, HostRequest)>, last: bool },
     /// Try again at this time.
     Wait(Instant),
     /// Wait until this address is free.
@@ -115,7 +115,7 @@ pub struct RequestStart {
 
 /// One host. While all its connections are in use it is in no queue, so no request can start.
 #[derive(Debug)]
-pub struct Host {
+pub struct FetchedHost {
     /// The host's part of a URL's key.
     pub key: Box<[u8]>,
     name: Box<str>,
@@ -156,7 +156,7 @@ pub struct Host {
     pub span: Span,
 }
 
-impl Host {
+impl FetchedHost {
     /// Opens a host of this name, with its part of the schedule.
     pub fn new(
         key: Box<[u8]>,
@@ -164,9 +164,9 @@ impl Host {
         site: Site,
         run: &Run,
         part: Option<(HostIndex, Range<usize>)>,
-    ) -> Host {
+    ) -> FetchedHost {
         let (host_index, runs) = part.map_or((None, 0..0), |(host_index, runs)| (Some(host_index), runs));
-        Host {
+        FetchedHost {
             span: tracing::error_span!("host", host = name),
             key,
             pace: Pace::new(run.config.delay_per_host, run.began),
@@ -207,7 +207,7 @@ impl Host {
         }
         self.next_origin += 1;
         let queue = OriginQueue::open(self.next_origin, origin, run)?;
-        let (held, adaptive_delay) = (queue.retry_after_left(run), AdaptiveDelay::of(&queue.state));
+        let (held, adaptive_delay) = (queue.retry_after_left(run), AdaptiveDelay::load(&queue.state));
         // An unloaded host has kept its pace, which includes this Retry-After.
         let was_unloaded = self.unloaded.iter().any(|cursor| cursor.origin() == *origin);
         if !held.is_zero() && !was_unloaded {
@@ -232,21 +232,21 @@ impl Host {
     }
 
     pub fn add_robots_request(&mut self, robots_request: RobotsRequest, run: &Run) -> Result<(), FetchError> {
-        let origin = Origin::of(&robots_request.url);
+        let origin = Origin::from_url(&robots_request.url);
         self.open_origin(&origin, run)?.robots_requests.push_back(robots_request);
         Ok(())
     }
 
     /// Adds the target of a redirect, or a page to request again.
     pub fn add_followed(&mut self, queued: QueuedPage, run: &Run) -> Result<(), FetchError> {
-        let origin = Origin::of(&queued.entry.url);
+        let origin = Origin::from_url(&queued.entry.url);
         self.open_origin(&origin, run)?.followed.push_back(queued);
         Ok(())
     }
 
     /// Adds a request of a page that is rendered.
     pub fn add_resource(&mut self, queued: QueuedPage, run: &Run) -> Result<(), FetchError> {
-        let origin = Origin::of(&queued.entry.url);
+        let origin = Origin::from_url(&queued.entry.url);
         self.open_origin(&origin, run)?.resources.push_back(queued);
         Ok(())
     }
@@ -258,31 +258,31 @@ impl Host {
         run: &Run,
         addresses: &mut Addresses,
         has_grant: bool,
-    ) -> Result<Next, FetchError> {
+    ) -> Result<HostStep, FetchError> {
         let mut finished = Vec::new();
         let now = run.now();
         loop {
             // A host whose pages are all refused must not collect them in memory.
             if finished.len() >= CHUNK {
-                return Ok(Next::Visit { finished, action: None, last: false });
+                return Ok(HostStep::Visit { finished, action: None, last: false });
             }
             let (at, step) = self.step(run, now)?;
             match step {
-                Step::Nothing => break,
-                Step::Later if finished.is_empty() => return Ok(Next::Wait(Instant::now() + LATER)),
-                Step::Later => break,
-                Step::Finish(_) | Step::Request
+                QueueStep::Nothing => break,
+                QueueStep::Later if finished.is_empty() => return Ok(HostStep::Wait(Instant::now() + LATER)),
+                QueueStep::Later => break,
+                QueueStep::Finish(_) | QueueStep::Request
                     if run.control.is_host_held(&self.origins[at].origin.host) =>
                 {
-                    return Ok(Next::Held);
+                    return Ok(HostStep::Held);
                 }
-                Step::Finish(outcome) => {
+                QueueStep::Finish(outcome) => {
                     let pages = self.origins[at].finish(outcome, now);
                     self.done += pages.len() as u64;
                     finished.extend(pages);
                 }
-                Step::Request => match (self.pace.wait(), self.check_address(addresses, has_grant)) {
-                    (Some(at), _) if finished.is_empty() => return Ok(Next::Wait(at)),
+                QueueStep::Request => match (self.pace.wait(), self.check_address(addresses, has_grant)) {
+                    (Some(at), _) if finished.is_empty() => return Ok(HostStep::Wait(at)),
                     (None, AddressCheck::Ready) => {
                         self.pace.touch();
                         let queue = &mut self.origins[at];
@@ -292,34 +292,34 @@ impl Host {
                         let is_started = self.runs.is_empty() && self.unloaded.is_empty();
                         let last = self.idle_closes >= IDLE_CLOSES_TOLERATED
                             || is_started && self.origins.iter().all(OriginQueue::is_exhausted);
-                        return Ok(Next::Visit { finished, action, last });
+                        return Ok(HostStep::Visit { finished, action, last });
                     }
                     (None, AddressCheck::Unresolved) => {
                         self.address_state = AddressState::Resolving;
                         let host = self.origins[at].origin.host.clone();
-                        return Ok(Next::Visit {
+                        return Ok(HostStep::Visit {
                             finished,
-                            action: Some((None, Action::Lookup(host))),
+                            action: Some((None, HostRequest::Lookup(host))),
                             last: false,
                         });
                     }
-                    (None, AddressCheck::Resolving) if finished.is_empty() => return Ok(Next::Idle),
+                    (None, AddressCheck::Resolving) if finished.is_empty() => return Ok(HostStep::Idle),
                     (None, AddressCheck::Busy(address)) if finished.is_empty() => {
-                        return Ok(Next::AwaitAddress(address));
+                        return Ok(HostStep::AwaitAddress(address));
                     }
                     _ => break,
                 },
             }
         }
         if !finished.is_empty() {
-            return Ok(Next::Visit { finished, action: None, last: false });
+            return Ok(HostStep::Visit { finished, action: None, last: false });
         }
         if self.in_flight > 0 || !self.origins.iter().all(OriginQueue::is_idle) {
-            return Ok(Next::Idle);
+            return Ok(HostStep::Idle);
         }
         self.retire(run, 0)?;
         // Keep the host until its delay has passed: a redirect may lead back to it.
-        Ok(self.pace.wait().map_or(Next::Done, Next::CoolDown))
+        Ok(self.pace.wait().map_or(HostStep::Done, HostStep::CoolDown))
     }
 
     pub fn site_of_name(&self) -> Site {
@@ -363,7 +363,7 @@ impl Host {
 
     /// Takes back a request that no server processed. It is repeated after the delay, at the
     /// address that the name has then.
-    pub fn retry(&mut self, origin: OriginId, action: Action, was_closed_idle: bool) {
+    pub fn retry(&mut self, origin: OriginId, action: HostRequest, was_closed_idle: bool) {
         self.retries += 1;
         self.idle_closes += u32::from(was_closed_idle);
         self.address_state = AddressState::Unknown;
@@ -379,24 +379,24 @@ impl Host {
     }
 
     /// The first possible step, and the index of its origin.
-    fn step(&mut self, run: &Run, now: u64) -> Result<(usize, Step), FetchError> {
+    fn step(&mut self, run: &Run, now: u64) -> Result<(usize, QueueStep), FetchError> {
         loop {
             let mut later = None;
             // Resources first, whichever origin was opened first.
             let asked = self.origins.iter().position(|queue| !queue.resources.is_empty());
             for at in asked.into_iter().chain(0..self.origins.len()) {
                 match self.origins[at].step(run, now)? {
-                    Step::Nothing => {}
+                    QueueStep::Nothing => {}
                     // A resource of another origin does not wait.
-                    Step::Later => later = Some(at),
+                    QueueStep::Later => later = Some(at),
                     step => return Ok((at, step)),
                 }
             }
             if let Some(at) = later {
-                return Ok((at, Step::Later));
+                return Ok((at, QueueStep::Later));
             }
             if self.origins.iter().any(|queue| queue.cursor.is_some()) {
-                return Ok((0, Step::Nothing));
+                return Ok((0, QueueStep::Nothing));
             }
             self.retire(run, IDLE_ORIGINS)?;
             if let Some(origin) = self.unloaded.last().map(Cursor::origin) {
@@ -405,9 +405,9 @@ impl Host {
                 self.open_origin(&origin, run)?.cursor = cursor;
                 continue;
             }
-            let Some(next) = self.runs.next() else { return Ok((0, Step::Nothing)) };
+            let Some(next) = self.runs.next() else { return Ok((0, QueueStep::Nothing)) };
             let host_run = &run.schedule.hosts()[next];
-            self.open_origin(&Origin::of(&host_run.first), run)?.cursor = Some(Cursor::new(host_run));
+            self.open_origin(&Origin::from_url(&host_run.first), run)?.cursor = Some(Cursor::new(host_run));
         }
     }
 
@@ -487,8 +487,8 @@ impl Host {
     }
 
     /// Takes a scheduled page before its turn; none if it is visited or in flight.
-    pub fn take_early(&mut self, found: Found, run: &Run) -> Option<QueuedPage> {
-        let Found { host, index, entry } = found;
+    pub fn take_early(&mut self, found: SchedulePlace, run: &Run) -> Option<QueuedPage> {
+        let SchedulePlace { host, index, entry } = found;
         let cursors = self.origins.iter_mut().filter_map(|queue| queue.cursor.as_mut());
         let cursor = cursors.chain(&mut self.unloaded).find(|cursor| cursor.contains(index));
         let taken = match cursor {

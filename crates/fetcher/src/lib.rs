@@ -21,7 +21,7 @@ mod run;
 #[cfg(test)]
 mod testing;
 
-pub use fetch::{Fetcher, Job, Patience};
+pub use fetch::{Fetcher, Job, RunPatience};
 pub use host::delay::{DelayReason, HostDelay, LeftAlone, stored_rules};
 pub use host::order::Precedence;
 pub use net::access::HostAccess;
@@ -41,6 +41,6 @@ pub use run::clock::{WallClock, system_clock};
 pub use run::control::{self, RunControl};
 pub use run::rate::RequestRate;
 pub use run::report::{FetchReport, Outcomes, StoppedBy};
-pub use run::resources::{Asked, Load, LoadingPages, Resources};
+pub use run::resources::{LoadingPages, PageLoad, PendingResource, Resources};
 pub use run::unavailable::Unavailable;
 pub use run::unvisited_hosts::UnvisitedHosts;

@@ -26,11 +26,11 @@ pub mod policy;
 
 /// The rules of one robots.txt for one product token.
 #[derive(Clone, Debug, Default)]
-pub struct Rules {
+pub struct RobotsRules {
     /// All patterns, normalised and concatenated.
     text: String,
     /// Longest first; at equal length, allow first. The first match decides (RFC 9309 §2.2.2).
-    rules: Vec<Rule>,
+    rules: Vec<RobotsRule>,
     /// The longest Crawl-delay of our groups.
     pub crawl_delay: Option<Duration>,
     /// The sitemaps as written in the file. A Sitemap record belongs to no group (RFC 9309 §2.2.4;
@@ -39,7 +39,7 @@ pub struct Rules {
 }
 
 #[derive(Clone, Debug)]
-struct Rule {
+struct RobotsRule {
     pattern: Range<u32>,
     allow: bool,
 }
@@ -52,13 +52,13 @@ enum Addressee {
     Us,
 }
 
-impl Rules {
+impl RobotsRules {
     /// Parses a file. Ignores anything invalid, so it cannot fail.
-    pub fn parse(file: &[u8], product_token: &str) -> Rules {
+    pub fn parse(file: &[u8], product_token: &str) -> RobotsRules {
         let file = cut(file, MAX_ROBOTS);
         let file = file.strip_prefix(b"\xef\xbb\xbf").unwrap_or(file);
-        let mut ours = Rules::default();
-        let mut everyones = Rules::default();
+        let mut ours = RobotsRules::default();
+        let mut everyones = RobotsRules::default();
         let (mut named, mut sitemaps) = (false, Vec::new());
         // The crawlers of the current group; none before the first User-agent line.
         let mut address: Option<Addressee> = None;
@@ -96,7 +96,7 @@ impl Rules {
             }
         }
         // A group that names us replaces those for everyone, even if it is empty (§2.2.1).
-        let mut rules = Rules { sitemaps, ..if named { ours } else { everyones } };
+        let mut rules = RobotsRules { sitemaps, ..if named { ours } else { everyones } };
         rules.rules.sort_by_key(|r| (std::cmp::Reverse(r.pattern.len()), !r.allow));
         rules.text.shrink_to_fit();
         rules.rules.shrink_to_fit();
@@ -109,8 +109,8 @@ impl Rules {
             return;
         }
         let start = self.text.len();
-        normalize(value, Side::Pattern, &mut self.text);
-        self.rules.push(Rule { pattern: start as u32..self.text.len() as u32, allow });
+        normalize(value, RuleSide::Pattern, &mut self.text);
+        self.rules.push(RobotsRule { pattern: start as u32..self.text.len() as u32, allow });
     }
 
     /// May this path (with its query) be requested?
@@ -125,23 +125,23 @@ impl Rules {
         Some(format!("Disallow: {}", self.pattern(rule).replace(STAR, "%2A").replace(DOLLAR, "%24")))
     }
 
-    fn pattern(&self, rule: &Rule) -> &str {
+    fn pattern(&self, rule: &RobotsRule) -> &str {
         &self.text[rule.pattern.start as usize..rule.pattern.end as usize]
     }
 
-    fn decides(&self, path_and_query: &str) -> Option<&Rule> {
+    fn decides(&self, path_and_query: &str) -> Option<&RobotsRule> {
         // "The /robots.txt URI is implicitly allowed" (§2.2.2).
         if self.rules.is_empty() || path_and_query == "/robots.txt" {
             return None;
         }
         let mut path = String::with_capacity(path_and_query.len());
-        normalize(path_and_query.as_bytes(), Side::Path, &mut path);
+        normalize(path_and_query.as_bytes(), RuleSide::Path, &mut path);
         self.rules.iter().find(|rule| matches(self.pattern(rule), &path))
     }
 }
 
 /// The canonical sitemap URLs of an origin's robots.txt. Ignores invalid ones.
-pub fn sitemaps(rules: &Rules, origin: &Origin, canonical: &UrlRules) -> Vec<CanonicalUrl> {
+pub fn sitemaps(rules: &RobotsRules, origin: &Origin, canonical: &UrlRules) -> Vec<CanonicalUrl> {
     let Ok(base) = UrlRules::keep_all().canonicalize(&format!("{origin}/robots.txt")) else {
         return Vec::new();
     };
@@ -184,7 +184,7 @@ fn seconds(value: &[u8]) -> Option<Duration> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum RuleSide {
     Pattern,
     Path,
 }
@@ -197,7 +197,7 @@ const DOLLAR: &str = "%\x02\x04";
 /// Normalises path or pattern (§2.2.2): decodes unreserved characters, encodes everything that is
 /// neither unreserved nor reserved, writes hex digits in upper case. In a path, `*` and `$` are
 /// literal. In a pattern, `*` is a wildcard, and so is `$` at the end.
-fn normalize(bytes: &[u8], side: Side, out: &mut String) {
+fn normalize(bytes: &[u8], side: RuleSide, out: &mut String) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     let encode = |byte: u8, out: &mut String| {
         out.push('%');
@@ -225,8 +225,8 @@ fn normalize(bytes: &[u8], side: Side, out: &mut String) {
                 }
                 _ => out.push('%'),
             },
-            b'*' if side == Side::Pattern => out.push('*'),
-            b'$' if side == Side::Pattern && i == bytes.len() => out.push('$'),
+            b'*' if side == RuleSide::Pattern => out.push('*'),
+            b'$' if side == RuleSide::Pattern && i == bytes.len() => out.push('$'),
             b'*' => out.push_str(STAR),
             b'$' => out.push_str(DOLLAR),
             _ if byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!&'()+,;=".contains(&byte) => {

@@ -14,7 +14,7 @@ use crate::net::client::Network;
 use crate::net::kept_types::KeptTypes;
 use crate::net::limits::{FetchConfig, MAX_FOLLOWED};
 use crate::outcome::FetchError;
-use crate::run::budget::Budget;
+use crate::run::budget::RunBudget;
 use crate::run::clock::WallClock;
 use crate::run::control::RunControl;
 use crate::run::report::FetchReport;
@@ -22,8 +22,8 @@ use crate::run::resources::Resources;
 use crate::run::suspension::Suspension;
 use crate::run::unavailable::Unavailable;
 use recrawl_types::{
-    CanonicalUrl, DatedRound, Found, HostTable, RequestLog, ScheduleEntry, ScheduleSource, Skip, UrlRules,
-    ValidatorTrust,
+    CanonicalUrl, DatedRound, HostTable, RequestLog, ScheduleEntry, SchedulePlace, ScheduleSource, Skip,
+    UrlRules, ValidatorTrust,
 };
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -53,7 +53,7 @@ pub struct Run {
     /// Start of the run. The run knows no earlier request, so it keeps every delay from here on.
     pub began: Instant,
     pub suspension: Suspension,
-    pub budget: Mutex<Budget>,
+    pub budget: Mutex<RunBudget>,
     pub unavailable: Mutex<Unavailable>,
     pub report: Mutex<FetchReport>,
     /// Media types that are kept; none for all.
@@ -78,7 +78,7 @@ impl Run {
         (self.clock)()
     }
 
-    pub fn budget(&self) -> MutexGuard<'_, Budget> {
+    pub fn budget(&self) -> MutexGuard<'_, RunBudget> {
         unpoisoned(&self.budget)
     }
 
@@ -117,7 +117,7 @@ impl Run {
     }
 
     /// Finds a page in this schedule. A page in it gets its own visit and is not followed.
-    pub fn find(&self, url: &CanonicalUrl) -> Result<Option<Found>, FetchError> {
+    pub fn find(&self, url: &CanonicalUrl) -> Result<Option<SchedulePlace>, FetchError> {
         self.schedule.find(url).map_err(|source| FetchError::Search { url: url.clone(), source })
     }
 }

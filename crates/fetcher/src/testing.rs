@@ -56,13 +56,13 @@ pub struct LoggedRequest {
     pub end: Option<Instant>,
 }
 
-type Answer = dyn Fn(&Request) -> Script + Send + Sync;
-type Address = dyn Fn(&str) -> Result<IpAddr, NetworkError> + Send + Sync;
+type TestAnswer = dyn Fn(&Request) -> Script + Send + Sync;
+type PeerAddress = dyn Fn(&str) -> Result<IpAddr, NetworkError> + Send + Sync;
 
 /// A network whose responses a function gives, with a log of requests.
 pub struct ScriptedNetwork {
-    answer: Box<Answer>,
-    address: Box<Address>,
+    answer: Box<TestAnswer>,
+    address: Box<PeerAddress>,
     log: Mutex<Vec<LoggedRequest>>,
 }
 

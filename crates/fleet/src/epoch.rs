@@ -12,7 +12,7 @@ const MAX_READS: u32 = 64;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Head {
+struct EpochHeader {
     nonce: String,
 }
 
@@ -65,7 +65,7 @@ pub fn newest(store: &dyn Store, partition: u32) -> Result<u64, VaultError> {
 pub fn begin(store: &dyn Store, partition: u32, after: u64, nonce: &str) -> Result<u64, VaultError> {
     let epoch = after + 1;
     let key = key::epoch(partition, epoch);
-    match create_or_find(store, &key, &framed(&key, &Head { nonce: nonce.to_owned() }, b"")) {
+    match create_or_find(store, &key, &framed(&key, &EpochHeader { nonce: nonce.to_owned() }, b"")) {
         Err(StoreError::Exists(object)) => return Err(VaultError::Lost { object }),
         done => done?,
     }

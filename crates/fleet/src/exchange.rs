@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 const MAX_TOLD: u64 = 1 << 20;
 
 /// How long somebody waits.
-pub trait Patience: Send + Sync {
+pub trait ExchangePatience: Send + Sync {
     /// Something is not there yet: waits a moment, or returns false to give up. `times`: how often it was called before for
     /// the same thing.
     fn wait(&self, times: u64) -> bool;
@@ -44,7 +44,7 @@ pub struct PlanExchange<'s> {
     /// In the order of URLs; all of the map, until the first exchange is over.
     members: Vec<u32>,
     step: u64,
-    patience: &'s dyn Patience,
+    patience: &'s dyn ExchangePatience,
 }
 
 impl<'s> PlanExchange<'s> {
@@ -54,7 +54,7 @@ impl<'s> PlanExchange<'s> {
         map: &FleetMap,
         own: u32,
         cycle: u32,
-        patience: &'s dyn Patience,
+        patience: &'s dyn ExchangePatience,
     ) -> PlanExchange<'s> {
         let members = map.ranges().iter().map(|range| range.id).collect();
         PlanExchange { store, folder: key::bars(map.number(), cycle), own, members, step: 0, patience }
@@ -169,7 +169,7 @@ mod tests {
     /// The events while somebody waits; it says whether that goes on.
     struct Meanwhile<'t>(Box<dyn Fn(u64) -> bool + Send + Sync + 't>);
 
-    impl Patience for Meanwhile<'_> {
+    impl ExchangePatience for Meanwhile<'_> {
         fn wait(&self, times: u64) -> bool {
             (self.0)(times)
         }

@@ -38,16 +38,16 @@ impl Lease {
 
 /// Another node's look at an owner.
 #[derive(Clone, Copy, Debug)]
-pub struct Watch {
+pub struct LeaseWatch {
     length: u64,
     /// The epoch and counter that were seen last, and when they were first seen.
     seen: Option<(u64, u64, u64)>,
 }
 
-impl Watch {
+impl LeaseWatch {
     /// A look at an owner whose lease has this length.
-    pub fn new(length: u64) -> Watch {
-        Watch { length, seen: None }
+    pub fn new(length: u64) -> LeaseWatch {
+        LeaseWatch { length, seen: None }
     }
 
     /// The owner of this epoch shows this counter, which was asked for at `now`. Has it not stepped for a whole lease?
@@ -101,7 +101,7 @@ mod tests {
         // The clock of the successor runs a quarter faster, and is a day ahead.
         let successor = |at: u64| 86_400_000 + at + at / 4;
         let mut lease = Lease::new(LEASE, 0);
-        let mut watch = Watch::new(LEASE);
+        let mut watch = LeaseWatch::new(LEASE);
         lease.beaten(10_000, 10_500);
         // It sees the counter only once it was sent.
         assert!(!watch.is_over(1, 1, successor(10_000)));

@@ -26,12 +26,12 @@ mod partition;
 mod run;
 
 pub use epoch::{Seal, begin, newest, sealed};
-pub use exchange::{ExchangeError, Patience, PlanExchange};
-pub use lease::{Lease, Watch, beat, counter};
+pub use exchange::{ExchangeError, ExchangePatience, PlanExchange};
+pub use lease::{Lease, LeaseWatch, beat, counter};
 pub use map::{FleetMap, MapError, PartitionRange, read_map, write_map};
-pub use marks::{Marks, Next, RunMark, next_run};
+pub use marks::{MarkFinding, RunMark, RunMarks, next_run};
 pub use partition::{FleetWaits, Partition, ReceivedLinks};
-pub use run::{EachLink, NextLink, Refused, Run, RunWriter};
+pub use run::{EachLink, NextLink, ReceivedRun, RefusedParts, RunWriter};
 
 #[cfg(test)]
 mod tests;

@@ -57,7 +57,7 @@ pub struct FleetMap {
 /// As stored.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+struct StoredMap {
     number: u64,
     partitions: Vec<PartitionRange>,
 }
@@ -135,7 +135,7 @@ fn cuts(host: &str) -> Option<String> {
 /// When it is damaged, or the store does not answer.
 pub fn read_map(store: &dyn Store, number: u64) -> Result<Option<FleetMap>, VaultError> {
     let key = key::map(number);
-    let Some(stored) = read_framed::<Stored>(store, &key)? else { return Ok(None) };
+    let Some(stored) = read_framed::<StoredMap>(store, &key)? else { return Ok(None) };
     let wrong = |what: String| VaultError::Damaged { object: store.locate(&key), offset: 0, what };
     if stored.number != number {
         return Err(wrong(format!("it is map {}", stored.number)));
@@ -149,7 +149,7 @@ pub fn read_map(store: &dyn Store, number: u64) -> Result<Option<FleetMap>, Vaul
 /// [`VaultError::Away`] if another is there, or the store does not answer.
 pub fn write_map(store: &dyn Store, map: &FleetMap) -> Result<(), VaultError> {
     let key = key::map(map.number);
-    let stored = Stored { number: map.number, partitions: map.ranges.clone() };
+    let stored = StoredMap { number: map.number, partitions: map.ranges.clone() };
     Ok(create_or_find(store, &key, &framed(&key, &stored, b""))?)
 }
 
@@ -212,7 +212,7 @@ mod tests {
         write_map(&store, &map).unwrap();
         write_map(&store, &FleetMap::new(7, ranges(&[])).unwrap()).unwrap_err();
         let key = key::map(9);
-        store.create(&key, &framed(&key, &Stored { number: 9, partitions: twice }, b"")).unwrap();
+        store.create(&key, &framed(&key, &StoredMap { number: 9, partitions: twice }, b"")).unwrap();
         let error = read_map(&store, 9).unwrap_err().to_string();
         assert!(error.contains("partition 1 has two ranges"), "{error}");
     }

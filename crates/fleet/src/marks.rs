@@ -2,7 +2,7 @@
 
 use crate::epoch::{is_there, sealed};
 use crate::key;
-use crate::run::Run;
+use crate::run::ReceivedRun;
 use recrawl_vault::{Store, VaultError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -24,13 +24,13 @@ impl Default for RunMark {
 }
 
 /// The marks of a receiver, by sender.
-pub type Marks = BTreeMap<u32, RunMark>;
+pub type RunMarks = BTreeMap<u32, RunMark>;
 
 /// The finding of a receiver at a mark.
 #[derive(Debug)]
-pub enum Next {
+pub enum MarkFinding {
     /// A run, and the mark behind it.
-    Run(Run, RunMark),
+    Run(ReceivedRun, RunMark),
     /// No run yet: nobody waits for it.
     NotYet(RunMark),
 }
@@ -42,16 +42,16 @@ pub enum Next {
 ///
 /// # Errors
 /// When an object is damaged or missing, or the store does not answer.
-pub fn next_run(store: &dyn Store, sender: u32, mut mark: RunMark) -> Result<Next, VaultError> {
+pub fn next_run(store: &dyn Store, sender: u32, mut mark: RunMark) -> Result<MarkFinding, VaultError> {
     loop {
         let RunMark { epoch, number } = mark;
-        let run = Run::open(store, sender, epoch, number)?;
+        let run = ReceivedRun::open(store, sender, epoch, number)?;
         let behind = RunMark { number: number + 1, ..mark };
         if !is_there(store, &key::epoch(sender, epoch + 1))? {
-            return Ok(run.map_or(Next::NotYet(mark), |run| Next::Run(run, behind)));
+            return Ok(run.map_or(MarkFinding::NotYet(mark), |run| MarkFinding::Run(run, behind)));
         }
         match sealed(store, sender, epoch)? {
-            None => return Ok(Next::NotYet(mark)),
+            None => return Ok(MarkFinding::NotYet(mark)),
             Some(seal) if number < seal.runs => {
                 let missing = || VaultError::Damaged {
                     object: store.locate(&key::run(sender, epoch, number)),
@@ -59,8 +59,9 @@ pub fn next_run(store: &dyn Store, sender: u32, mut mark: RunMark) -> Result<Nex
                     what: "it was sealed, and is missing".into(),
                 };
                 // One that was not there may have been created since, and before the seal.
-                let run = run.map_or_else(|| Run::open(store, sender, epoch, number), |run| Ok(Some(run)))?;
-                return Ok(Next::Run(run.ok_or_else(missing)?, behind));
+                let run =
+                    run.map_or_else(|| ReceivedRun::open(store, sender, epoch, number), |run| Ok(Some(run)))?;
+                return Ok(MarkFinding::Run(run.ok_or_else(missing)?, behind));
             }
             Some(_) => mark = RunMark { epoch: epoch + 1, number: 0 },
         }

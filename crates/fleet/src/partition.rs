@@ -1,10 +1,10 @@
 //! A partition as its crawl uses it: which links leave, where they go, and what comes in.
 
 use crate::epoch;
-use crate::exchange::{Patience, PlanExchange};
+use crate::exchange::{ExchangePatience, PlanExchange};
 use crate::map::FleetMap;
-use crate::marks::{Marks, Next, next_run};
-use crate::run::{EachLink, NextLink, Refused, Run, RunWriter};
+use crate::marks::{MarkFinding, RunMarks, next_run};
+use crate::run::{EachLink, NextLink, ReceivedRun, RefusedParts, RunWriter};
 use recrawl_vault::{Store, VaultError};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,9 +13,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// How long a crawl waits for the others.
 pub struct FleetWaits {
     /// For what they tell of a plan.
-    pub plans: Box<dyn Patience>,
+    pub plans: Box<dyn ExchangePatience>,
     /// For their runs of a round. Nobody waits for these, but in lockstep.
-    pub runs: Box<dyn Patience>,
+    pub runs: Box<dyn ExchangePatience>,
 }
 
 /// A partition that a process owns.
@@ -25,11 +25,11 @@ pub struct Partition {
     place: usize,
     epoch: u64,
     waits: FleetWaits,
-    sent: Mutex<Sent>,
+    sent: Mutex<SentRuns>,
 }
 
 /// The runs of this process.
-struct Sent {
+struct SentRuns {
     next: u64,
     /// The round of the last run that counts, also of earlier owners.
     last: Option<u32>,
@@ -39,11 +39,11 @@ struct Sent {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReceivedLinks {
     /// The next runs to ask for: for the commit that has the links.
-    pub marks: Marks,
+    pub marks: RunMarks,
     /// Links that were taken.
     pub links: u64,
     /// By sender, what was not taken.
-    pub refused: BTreeMap<u32, Refused>,
+    pub refused: BTreeMap<u32, RefusedParts>,
 }
 
 impl fmt::Debug for Partition {
@@ -70,7 +70,7 @@ impl Partition {
     ) -> Result<Option<Partition>, VaultError> {
         let Some(place) = map.place_of(id) else { return Ok(None) };
         let epoch = epoch::begin(&*store, id, after, nonce)?;
-        let sent = Mutex::new(Sent { next: 0, last: last_round(&*store, id, epoch)? });
+        let sent = Mutex::new(SentRuns { next: 0, last: last_round(&*store, id, epoch)? });
         Ok(Some(Partition { store, map, place, epoch, waits, sent }))
     }
 
@@ -117,7 +117,7 @@ impl Partition {
         }
         // After an unknown answer the next try writes the same bytes under the same number.
         let links = run.finish().map_err(E::from)?;
-        *sent = Sent { next: sent.next + 1, last: Some(round) };
+        *sent = SentRuns { next: sent.next + 1, last: Some(round) };
         Ok(links)
     }
 
@@ -128,14 +128,14 @@ impl Partition {
     /// When a run is damaged or missing, the store does not answer, or `each` fails.
     pub fn receive<E: From<VaultError>>(
         &self,
-        marks: &Marks,
+        marks: &RunMarks,
         round: u32,
         each: &mut EachLink<'_, E>,
     ) -> Result<ReceivedLinks, E> {
         let mut received = ReceivedLinks { marks: marks.clone(), ..ReceivedLinks::default() };
         for range in self.map.ranges().iter().filter(|range| range.id != self.id()) {
             let mut mark = marks.get(&range.id).copied().unwrap_or_default();
-            let (mut times, mut reached, mut refused) = (0, None, Refused::default());
+            let (mut times, mut reached, mut refused) = (0, None, RefusedParts::default());
             let mut counted = |key: &[u8], value: &[u8]| -> Result<bool, E> {
                 let is_taken = each(key, value)?;
                 received.links += u64::from(is_taken);
@@ -143,14 +143,14 @@ impl Partition {
             };
             loop {
                 match next_run(&*self.store, range.id, mark).map_err(E::from)? {
-                    Next::Run(run, behind) => {
+                    MarkFinding::Run(run, behind) => {
                         let bounds = self.map.bounds(self.place);
                         let of_run = run.links_within(&*self.store, bounds, &mut counted)?;
                         refused.blocks += of_run.blocks;
                         refused.links += of_run.links;
                         (mark, reached) = (behind, Some(run.round()));
                     }
-                    Next::NotYet(behind) => {
+                    MarkFinding::NotYet(behind) => {
                         mark = behind;
                         if reached >= Some(round) || !self.waits.runs.wait(times) {
                             break;
@@ -160,7 +160,7 @@ impl Partition {
                 }
             }
             received.marks.insert(range.id, mark);
-            if refused != Refused::default() {
+            if refused != RefusedParts::default() {
                 received.refused.insert(range.id, refused);
             }
         }
@@ -173,7 +173,7 @@ fn last_round(store: &dyn Store, partition: u32, epoch: u64) -> Result<Option<u3
     for older in (1..epoch).rev() {
         let runs = epoch::sealed(store, partition, older)?.map_or(0, |seal| seal.runs);
         if let Some(last) = runs.checked_sub(1) {
-            return Ok(Run::open(store, partition, older, last)?.map(|run| run.round()));
+            return Ok(ReceivedRun::open(store, partition, older, last)?.map(|run| run.round()));
         }
     }
     Ok(None)

@@ -6,7 +6,7 @@
 
 mod read;
 
-pub use read::{Refused, Run};
+pub use read::{ReceivedRun, RefusedParts};
 
 use crate::key;
 use recrawl_vault::{Store, StoreError, VaultError, create_or_find, framed};
@@ -28,20 +28,20 @@ pub type EachLink<'e, E> = dyn FnMut(&[u8], &[u8]) -> Result<bool, E> + 'e;
 /// The head of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Head {
+pub(crate) struct RunHeader {
     /// The round whose links it has.
     pub round: u32,
     /// Steps of the vault that have what it was made of: those with lower numbers.
     pub steps: u64,
     /// Links.
     pub links: u64,
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<RunBlock>,
 }
 
 /// A block, in one of the parts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Block {
+pub(crate) struct RunBlock {
     pub part: usize,
     pub at: u64,
     pub bytes: u64,
@@ -70,7 +70,7 @@ pub struct RunWriter<'s> {
     partition: u32,
     epoch: u64,
     number: u64,
-    head: Head,
+    head: RunHeader,
     parts: usize,
     part: Vec<u8>,
     /// Where the open block begins in the part.
@@ -89,7 +89,7 @@ impl<'s> RunWriter<'s> {
         round: u32,
         steps: u64,
     ) -> RunWriter<'s> {
-        let head = Head { round, steps, links: 0, blocks: Vec::new() };
+        let head = RunHeader { round, steps, links: 0, blocks: Vec::new() };
         let (part, first, last) = (Vec::new(), Vec::new(), Vec::new());
         RunWriter { store, partition, epoch, number, head, parts: 0, part, block: 0, first, last }
     }
@@ -128,7 +128,7 @@ impl<'s> RunWriter<'s> {
         if bytes.is_empty() {
             return;
         }
-        self.head.blocks.push(Block {
+        self.head.blocks.push(RunBlock {
             part: self.parts,
             at: self.block as u64,
             bytes: bytes.len() as u64,

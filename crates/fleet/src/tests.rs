@@ -5,8 +5,8 @@
 
 use crate::epoch::sealed;
 use crate::{
-    FleetMap, FleetWaits, Lease, Marks, Partition, PartitionRange, Patience, Seal, Watch, beat, counter, key,
-    write_map,
+    ExchangePatience, FleetMap, FleetWaits, Lease, LeaseWatch, Partition, PartitionRange, RunMarks, Seal,
+    beat, counter, key, write_map,
 };
 use recrawl_types::UrlRules;
 use recrawl_vault::store::faulty::{Faults, FaultyStore, draw};
@@ -27,7 +27,7 @@ const NODES: usize = 3;
 /// Nobody waits.
 struct Never;
 
-impl Patience for Never {
+impl ExchangePatience for Never {
     fn wait(&self, _times: u64) -> bool {
         false
     }
@@ -35,18 +35,18 @@ impl Patience for Never {
 
 /// What a partition knows: each step of its vault has all of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct State {
+struct PartitionState {
     /// By page, which visit counts.
     visits: Vec<u64>,
     /// Rounds that are committed.
     rounds: usize,
     /// Links that came in, and how often.
     links: BTreeMap<String, u32>,
-    marks: Marks,
+    marks: RunMarks,
 }
 
-struct World {
-    nodes: Vec<Mutex<Node>>,
+struct FleetWorld {
+    nodes: Vec<Mutex<TestNode>>,
     seed: Mutex<u64>,
     now: AtomicU64,
     /// Nodes within a request of another.
@@ -60,7 +60,7 @@ struct World {
     visits: AtomicU64,
 }
 
-impl World {
+impl FleetWorld {
     fn draw(&self, below: u64) -> u64 {
         draw(&mut self.seed.lock().unwrap()) % below
     }
@@ -77,18 +77,18 @@ impl World {
 
 /// A store before whose requests other nodes do something.
 #[derive(Debug)]
-struct Busy {
+struct BusyStore {
     store: FaultyStore,
-    world: Weak<World>,
+    world: Weak<FleetWorld>,
 }
 
-impl std::fmt::Debug for World {
+impl std::fmt::Debug for FleetWorld {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("World")
     }
 }
 
-impl Busy {
+impl BusyStore {
     fn between(&self) {
         let Some(world) = self.world.upgrade() else { return };
         // Not in turn within what others do: else a request would take for ever.
@@ -99,7 +99,7 @@ impl Busy {
     }
 }
 
-impl Store for Busy {
+impl Store for BusyStore {
     fn create(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
         self.between();
         self.store.create(key, bytes)
@@ -127,7 +127,7 @@ impl Store for Busy {
 struct Unsettled {
     key: String,
     object: Vec<u8>,
-    state: State,
+    state: PartitionState,
 }
 
 /// A partition that a node owns, or believes that it owns.
@@ -137,13 +137,13 @@ struct Owned {
     lease: Lease,
     beats: u64,
     /// What is in the vault, and what is not yet.
-    shipped: State,
-    state: State,
+    shipped: PartitionState,
+    state: PartitionState,
     next_step: u64,
     unsettled: Option<Unsettled>,
 }
 
-struct Node {
+struct TestNode {
     store: Arc<dyn Store>,
     number: u64,
     lives: u64,
@@ -152,7 +152,7 @@ struct Node {
     offset: u64,
     asleep_until: u64,
     owned: Vec<Owned>,
-    watches: BTreeMap<u32, Watch>,
+    watches: BTreeMap<u32, LeaseWatch>,
     /// By partition, an epoch that is there.
     epochs: BTreeMap<u32, u64>,
 }
@@ -170,7 +170,7 @@ fn link(sender: u32, page: usize, visit: u64) -> Vec<u8> {
 }
 
 /// What of the epochs before one counts, as their seals say.
-fn recovered(store: &dyn Store, id: u32, epoch: u64) -> Result<State, VaultError> {
+fn recovered(store: &dyn Store, id: u32, epoch: u64) -> Result<PartitionState, VaultError> {
     for older in (1..epoch).rev() {
         let seal = sealed(store, id, older)?.unwrap_or_else(|| panic!("epoch {older} of {id} has no seal"));
         let Seal { manifest: Some(_), steps, .. } = seal else { continue };
@@ -181,12 +181,12 @@ fn recovered(store: &dyn Store, id: u32, epoch: u64) -> Result<State, VaultError
         };
         return Ok(step.unwrap_or_else(|| panic!("step {last} of epoch {older} was sealed, and is missing")));
     }
-    Ok(State::default())
+    Ok(PartitionState::default())
 }
 
-impl Node {
-    fn new(store: Arc<dyn Store>, number: u64) -> Node {
-        Node {
+impl TestNode {
+    fn new(store: Arc<dyn Store>, number: u64) -> TestNode {
+        TestNode {
             store,
             number,
             lives: 0,
@@ -199,11 +199,11 @@ impl Node {
         }
     }
 
-    fn clock(&self, world: &World) -> u64 {
+    fn clock(&self, world: &FleetWorld) -> u64 {
         self.offset + world.now.load(Ordering::Relaxed) * self.rate / 1000
     }
 
-    fn step(&mut self, world: &World) {
+    fn step(&mut self, world: &FleetWorld) {
         let now = world.now.load(Ordering::Relaxed);
         if now < self.asleep_until {
             return;
@@ -229,7 +229,7 @@ impl Node {
     }
 
     /// Looks at a partition of another, and takes it over after its lease.
-    fn watch(&mut self, world: &World, id: u32) {
+    fn watch(&mut self, world: &FleetWorld, id: u32) {
         let store = self.store.clone();
         let known = self.epochs.get(&id).copied().unwrap_or(0);
         let look = || {
@@ -239,14 +239,14 @@ impl Node {
         };
         let Ok((epoch, asked, counter)) = look() else { return };
         self.epochs.insert(id, epoch);
-        let watch = self.watches.entry(id).or_insert_with(|| Watch::new(LEASE));
+        let watch = self.watches.entry(id).or_insert_with(|| LeaseWatch::new(LEASE));
         let is_impatient = world.is_impatient.load(Ordering::Relaxed) && world.draw(8) == 0;
         if epoch == 0 || watch.is_over(epoch, counter, asked) || is_impatient {
             let _ = self.take_over(world, id, epoch);
         }
     }
 
-    fn take_over(&mut self, world: &World, id: u32, after: u64) -> Result<(), VaultError> {
+    fn take_over(&mut self, world: &FleetWorld, id: u32, after: u64) -> Result<(), VaultError> {
         self.lives += 1;
         let nonce = format!("{}-{}", self.number, self.lives);
         let began = self.clock(world);
@@ -255,14 +255,14 @@ impl Node {
             Partition::begin(self.store.clone(), map(), id, after, &nonce, waits)?.expect("it is in the map");
         let state = recovered(&*self.store, id, partition.epoch())?;
         let lease = Lease::new(LEASE, began);
-        let (shipped, next_step, unsettled) = (State::default(), 0, None);
+        let (shipped, next_step, unsettled) = (PartitionState::default(), 0, None);
         self.owned.push(Owned { id, partition, lease, beats: 0, shipped, state, next_step, unsettled });
         Ok(())
     }
 }
 
 impl Owned {
-    fn work(&mut self, store: &dyn Store, world: &World, node: &Node) -> Result<(), VaultError> {
+    fn work(&mut self, store: &dyn Store, world: &FleetWorld, node: &TestNode) -> Result<(), VaultError> {
         let sent = node.clock(world);
         if self.beats == 0 || world.draw(3) == 0 {
             self.beats += 1;
@@ -299,7 +299,7 @@ impl Owned {
     }
 
     /// Asks a host.
-    fn visit(&mut self, world: &World) {
+    fn visit(&mut self, world: &FleetWorld) {
         let epoch = self.partition.epoch();
         let mut asked = world.asked.lock().unwrap();
         let highest = asked.entry(self.id).or_default();
@@ -326,7 +326,7 @@ impl Owned {
         self.partition.send(self.state.rounds as u32 + 1, self.next_step, &mut next).map(drop)
     }
 
-    fn receive(&self, next: &mut State) -> Result<(), VaultError> {
+    fn receive(&self, next: &mut PartitionState) -> Result<(), VaultError> {
         let mut links = Vec::new();
         let mut each = |key: &[u8], _: &[u8]| -> Result<bool, VaultError> {
             links.push(String::from_utf8_lossy(key).into_owned());
@@ -339,7 +339,12 @@ impl Owned {
         Ok(())
     }
 
-    fn ship(&mut self, store: &dyn Store, state: State, is_manifest: bool) -> Result<(), VaultError> {
+    fn ship(
+        &mut self,
+        store: &dyn Store,
+        state: PartitionState,
+        is_manifest: bool,
+    ) -> Result<(), VaultError> {
         let name = if is_manifest { key::manifest } else { key::log };
         let key = name(self.id, self.partition.epoch(), self.next_step);
         let object = framed(&key, &state, b"");
@@ -362,23 +367,23 @@ impl Owned {
     }
 }
 
-fn world_of(seed: u64) -> (Arc<World>, Arc<MemoryStore>) {
+fn world_of(seed: u64) -> (Arc<FleetWorld>, Arc<MemoryStore>) {
     let objects = Arc::new(MemoryStore::new());
     write_map(&*objects, &map()).unwrap();
     let mut draws = seed;
     let has_sane_clocks = AtomicBool::new(seed.is_multiple_of(2));
     let trouble = [0, 20, 80, 200][(seed / 2 % 4) as usize];
-    let world = Arc::new_cyclic(|world: &Weak<World>| {
+    let world = Arc::new_cyclic(|world: &Weak<FleetWorld>| {
         let node = |number| {
             let faults = Faults { before: trouble, after: trouble, late: trouble / 2 };
             let store = FaultyStore::new(objects.clone(), draw(&mut draws), faults);
-            let store = Arc::new(Busy { store, world: world.clone() });
+            let store = Arc::new(BusyStore { store, world: world.clone() });
             // A tenth faster or slower.
             let rate = 900 + draw(&mut draws) % 200;
             let offset = draw(&mut draws) % (10 * LEASE);
-            Mutex::new(Node { rate, offset, ..Node::new(store, number) })
+            Mutex::new(TestNode { rate, offset, ..TestNode::new(store, number) })
         };
-        World {
+        FleetWorld {
             nodes: (0..NODES as u64).map(node).collect(),
             seed: Mutex::new(seed),
             now: AtomicU64::new(0),
@@ -407,7 +412,7 @@ fn fleet_of(seed: u64) -> u64 {
     world.has_sane_clocks.store(false, Ordering::Relaxed);
     world.is_impatient.store(false, Ordering::Relaxed);
     // Each partition's last owner has a store without faults. The others still believe what they believe.
-    let mut last = Node::new(objects.clone(), 99);
+    let mut last = TestNode::new(objects.clone(), 99);
     let newest = |id| crate::newest(&*objects, id).unwrap();
     [1, 2].into_iter().for_each(|id| last.take_over(&world, id, newest(id)).unwrap());
     for _ in 0..2000 {

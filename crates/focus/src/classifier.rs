@@ -20,7 +20,7 @@ pub struct PageText<'a> {
 
 /// The words of a page as hashes of their stems.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reading {
+pub struct PageWords {
     /// Language of the page.
     pub language: Language,
     /// Words of the title, then of the text.
@@ -31,11 +31,11 @@ pub struct Reading {
     pub has_url: bool,
 }
 
-impl Reading {
+impl PageWords {
     /// Reads a page up to `bytes` bytes of its text.
-    pub fn of(page: &PageText, bytes: usize, words: &mut Words) -> Reading {
+    pub fn read(page: &PageText, bytes: usize, words: &mut Words) -> PageWords {
         let language = Language::of_page(page.language, page.text);
-        let mut reading = Reading { language, words: vec![], url: vec![], has_url: page.url.is_some() };
+        let mut reading = PageWords { language, words: vec![], url: vec![], has_url: page.url.is_some() };
         words.hashes(page.title, language, bytes.min(MAX_TEXT), usize::MAX, &mut reading.words);
         words.hashes(page.text, language, bytes, usize::MAX, &mut reading.words);
         if let Some(url) = page.url {
@@ -61,12 +61,12 @@ pub struct Assessment {
 /// Scores pages.
 pub trait Classifier: Sync {
     /// Scores a page. The same words give the same scores, bit for bit, on every machine.
-    fn assess(&self, page: &Reading) -> Assessment;
+    fn assess(&self, page: &PageWords) -> Assessment;
 }
 
 /// A classifier of the list.
 #[derive(Clone, Copy, Debug)]
-pub struct Kind {
+pub struct ClassifierKind {
     /// Name on the command line.
     pub name: &'static str,
     /// One sentence for the reference.
@@ -76,7 +76,7 @@ pub struct Kind {
 }
 
 /// All classifiers.
-pub const ALL: &[Kind] = &[linear::KIND, terms::KIND];
+pub const ALL: &[ClassifierKind] = &[linear::KIND, terms::KIND];
 
 #[cfg(test)]
 mod tests;

@@ -1,13 +1,13 @@
 //! The link as it shows before its target is fetched.
 
 use crate::classifier::terms::Terms;
-use crate::terms::Set;
+use crate::terms::TermSet;
 use crate::words::{Language, MAX_ANCHOR_WORDS, MAX_URL, Words, joined};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// What a link shows before its target is fetched.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Evidence {
+pub struct LinkEvidence {
     /// Words of the anchor, as hashes of stems.
     pub words: Vec<u64>,
     /// Share of the anchor's words that are in a genre term.
@@ -22,9 +22,9 @@ pub struct Evidence {
     pub group: u64,
 }
 
-impl Evidence {
+impl LinkEvidence {
     /// Reads a link.
-    pub fn of(
+    pub fn from_link(
         parent: u32,
         anchor: &str,
         url: Option<&str>,
@@ -32,15 +32,15 @@ impl Evidence {
         language: Language,
         terms: &Terms,
         words: &mut Words,
-    ) -> Evidence {
-        let mut evidence = Evidence { framed, ..Evidence::default() };
+    ) -> LinkEvidence {
+        let mut evidence = LinkEvidence { framed, ..LinkEvidence::default() };
         words.hashes(anchor, language, MAX_URL, MAX_ANCHOR_WORDS, &mut evidence.words);
         let matcher = terms.matcher(language);
         let (mut genre, mut content) = (0, 0);
         matcher.each(&evidence.words, |set, _| match set {
-            Set::Genre => genre += 1,
-            Set::Content => content += 1,
-            Set::Url => {}
+            TermSet::Genre => genre += 1,
+            TermSet::Content => content += 1,
+            TermSet::Url => {}
         });
         let count = evidence.words.len().max(1) as f64;
         evidence.genre = (f64::from(genre) / count).min(1.0);
@@ -53,10 +53,10 @@ impl Evidence {
         });
         evidence.group = joined(joined(xxh3_64(folder.as_bytes()), u64::from(parent)), u64::from(framed));
         // Without URL terms there is nothing to look for.
-        if let Some(url) = url.filter(|_| !terms.topic().terms(Set::Url).is_empty()) {
+        if let Some(url) = url.filter(|_| !terms.topic().terms(TermSet::Url).is_empty()) {
             let mut found = vec![];
             words.of_url(url, language, &mut found);
-            evidence.url = matcher.share(Set::Url, &found);
+            evidence.url = matcher.share(TermSet::Url, &found);
         }
         evidence
     }

@@ -13,6 +13,6 @@ pub mod similarity;
 pub mod terms;
 pub mod words;
 
-pub use classifier::{Assessment, Classifier, PageText, Reading};
-pub use terms::{Combine, Set, TermsError, Topic, UrlTerms, Weights};
+pub use classifier::{Assessment, Classifier, PageText, PageWords};
+pub use terms::{Combine, TermSet, TermsError, Topic, UrlTerms, Weights};
 pub use words::{Language, Words};

@@ -15,9 +15,9 @@ pub mod stop;
 pub mod yields;
 
 use crate::classifier::Assessment;
-use crate::evidence::Evidence;
+use crate::evidence::LinkEvidence;
 use crate::logistic::{Weights, logistic};
-use crate::policy::{Policy, Rule, When};
+use crate::policy::{FocusPolicy, FocusRule, When};
 use libm::{log, log1p};
 use serde::{Deserialize, Serialize};
 use yields::Yield;
@@ -63,7 +63,7 @@ impl Parent {
 
 /// The features that a link itself shows, and the page that has it: that page's relevance, genre and content, four of the
 /// anchor, the URL's terms, and whether the link stands in the page's frame.
-pub fn shown_features(relevance: f64, verdict: &Assessment, link: &Evidence) -> [f64; 9] {
+pub fn shown_features(relevance: f64, verdict: &Assessment, link: &LinkEvidence) -> [f64; 9] {
     let flag = |is: bool| f64::from(u8::from(is));
     [
         log(relevance + 0.01) - log(0.02),
@@ -79,7 +79,7 @@ pub fn shown_features(relevance: f64, verdict: &Assessment, link: &Evidence) -> 
 }
 
 /// The features of a link when it is found, in the order of [`FOUND`].
-pub fn found_features(parent: &Parent, link: &Evidence) -> [f64; FOUND.len()] {
+pub fn found_features(parent: &Parent, link: &LinkEvidence) -> [f64; FOUND.len()] {
     let mut features = [1.0; FOUND.len()];
     features[1..].copy_from_slice(&shown_features(parent.relevance(), &parent.verdict, link));
     features
@@ -87,7 +87,7 @@ pub fn found_features(parent: &Parent, link: &Evidence) -> [f64; FOUND.len()] {
 
 /// What is known of an untried URL when a round is planned.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Candidate {
+pub struct UntriedUrl {
     /// Log odds that were kept when links to it were found.
     pub links: f64,
     /// Irrelevant pages in a row on the way.
@@ -103,7 +103,7 @@ pub struct Candidate {
 }
 
 /// The features of an untried URL, in the order of [`PLANNED`].
-pub fn planned_features(url: &Candidate) -> [f64; PLANNED.len()] {
+pub fn planned_features(url: &UntriedUrl) -> [f64; PLANNED.len()] {
     let mean = url.all.shrunk(0.01);
     let site = url.site.shrunk(mean);
     [
@@ -150,17 +150,17 @@ const MAX_STEP: f64 = 0.05;
 
 impl LiveModel {
     /// Log odds of a link that is found.
-    pub fn found(&self, parent: &Parent, link: &Evidence) -> f64 {
+    pub fn found(&self, parent: &Parent, link: &LinkEvidence) -> f64 {
         self.found.logit(&found_features(parent, link))
     }
 
     /// Log odds of an untried URL.
-    pub fn planned(&self, url: &Candidate) -> f64 {
+    pub fn planned(&self, url: &UntriedUrl) -> f64 {
         self.planned.logit(&planned_features(url))
     }
 
     /// Moves the second mixture by a tried link, which was chosen with this probability.
-    pub fn learn(&mut self, url: &Candidate, is_relevant: bool, propensity: f64) {
+    pub fn learn(&mut self, url: &UntriedUrl, is_relevant: bool, propensity: f64) {
         let features = planned_features(url);
         let weight = (1.0 / propensity).clamp(1.0, MAX_WEIGHT);
         let error = f64::from(u8::from(is_relevant)) - logistic(self.planned.logit(&features));
@@ -173,22 +173,22 @@ impl LiveModel {
 
 /// An order of discovery in a running crawl.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Order {
-    policy: &'static Policy,
+pub struct DiscoveryOrder {
+    policy: &'static FocusPolicy,
     change_threshold: f64,
 }
 
-impl Order {
+impl DiscoveryOrder {
     /// All names.
     pub fn names() -> Vec<&'static str> {
-        let is_live = |policy: &&Policy| is_live(policy.rule);
+        let is_live = |policy: &&FocusPolicy| is_live(policy.rule);
         crate::policy::ALL.iter().filter(is_live).map(|policy| policy.name).collect()
     }
 
     /// The order of this name. None if no order has it, or if a crawl in rounds cannot follow that order.
-    pub fn named(name: &str, change_threshold: f64) -> Option<Order> {
+    pub fn named(name: &str, change_threshold: f64) -> Option<DiscoveryOrder> {
         let policy = crate::policy::named(name).filter(|policy| is_live(policy.rule))?;
-        Some(Order { policy, change_threshold })
+        Some(DiscoveryOrder { policy, change_threshold })
     }
 
     /// Its name.
@@ -203,23 +203,25 @@ impl Order {
 
     /// Does it rank by what is expected?
     pub fn is_by_expectation(&self) -> bool {
-        self.policy.rule != Rule::Breadth
+        self.policy.rule != FocusRule::Breadth
     }
 
     /// The log odds to keep with the target of a link. By a rule of the thesis, they are those of the score that the page
     /// gives to its children (§4.4).
-    pub fn found(&self, model: &LiveModel, parent: &Parent, link: &Evidence) -> f64 {
+    pub fn found(&self, model: &LiveModel, parent: &Parent, link: &LinkEvidence) -> f64 {
         match self.policy.rule {
-            Rule::Scores { children, .. } => logit(self.passed(children, parent.verdict.relevance)),
+            FocusRule::Scores { children, .. } => logit(self.passed(children, parent.verdict.relevance)),
             _ => model.found(parent, link),
         }
     }
 
     /// The log odds by which an untried URL is ranked. By a rule of the thesis, they are those of the greater score that its
     /// page and its siblings give to it; its group stands for the siblings.
-    pub fn planned(&self, model: &LiveModel, url: &Candidate) -> f64 {
+    pub fn planned(&self, model: &LiveModel, url: &UntriedUrl) -> f64 {
         match self.policy.rule {
-            Rule::Scores { siblings, .. } => url.links.max(logit(self.passed(siblings, url.group.mean()))),
+            FocusRule::Scores { siblings, .. } => {
+                url.links.max(logit(self.passed(siblings, url.group.mean())))
+            }
             _ => model.planned(url),
         }
     }
@@ -234,8 +236,8 @@ impl Order {
     }
 }
 
-fn is_live(rule: Rule) -> bool {
-    matches!(rule, Rule::Scores { .. } | Rule::Breadth | Rule::Learned)
+fn is_live(rule: FocusRule) -> bool {
+    matches!(rule, FocusRule::Scores { .. } | FocusRule::Breadth | FocusRule::Learned)
 }
 
 /// The log odds of a score.

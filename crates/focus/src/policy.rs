@@ -14,7 +14,7 @@ pub enum When {
 
 /// How untried pages are ranked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
+pub enum FocusRule {
     /// A visited page's score goes to pages that it links to, and to others linked by its parents (Assis 2008,
     /// section 4.4).
     Scores {
@@ -35,21 +35,21 @@ pub enum Rule {
 
 /// An order of the list.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Policy {
+pub struct FocusPolicy {
     /// Name on the command line.
     pub name: &'static str,
     /// One sentence for the reference.
     pub about: &'static str,
     /// Its rule.
-    pub rule: Rule,
+    pub rule: FocusRule,
 }
 
-const fn scores(name: &'static str, about: &'static str, children: When, siblings: When) -> Policy {
-    Policy { name, about, rule: Rule::Scores { children, siblings } }
+const fn scores(name: &'static str, about: &'static str, children: When, siblings: When) -> FocusPolicy {
+    FocusPolicy { name, about, rule: FocusRule::Scores { children, siblings } }
 }
 
 /// All orders.
-pub const ALL: &[Policy] = &[
+pub const ALL: &[FocusPolicy] = &[
     scores("ps", "children get the score of a visited page", When::Always, When::Never),
     scores("fs-1", "siblings get the score of a visited page", When::Never, When::Always),
     scores(
@@ -65,28 +65,28 @@ pub const ALL: &[Policy] = &[
         When::AboveThreshold,
         When::AboveThreshold,
     ),
-    Policy { name: "breadth", about: "fewest links from a seed first", rule: Rule::Breadth },
-    Policy { name: "random", about: "random order", rule: Rule::Random },
-    Policy {
+    FocusPolicy { name: "breadth", about: "fewest links from a seed first", rule: FocusRule::Breadth },
+    FocusPolicy { name: "random", about: "random order", rule: FocusRule::Random },
+    FocusPolicy {
         name: "anchor",
         about: "half for a genre term in the anchor, half the parent's content similarity",
-        rule: Rule::Anchor,
+        rule: FocusRule::Anchor,
     },
-    Policy {
+    FocusPolicy {
         name: "learned",
         about: "expected relevance by link features, fitted on other sites, updated as the crawl goes on",
-        rule: Rule::Learned,
+        rule: FocusRule::Learned,
     },
 ];
 
 /// An order by its name.
-pub fn named(name: &str) -> Option<&'static Policy> {
+pub fn named(name: &str) -> Option<&'static FocusPolicy> {
     ALL.iter().find(|policy| policy.name == name)
 }
 
-impl Policy {
+impl FocusPolicy {
     /// Whether it is one of the thesis' queuing policies.
     pub fn is_of_thesis(&self) -> bool {
-        matches!(self.rule, Rule::Scores { .. })
+        matches!(self.rule, FocusRule::Scores { .. })
     }
 }

@@ -4,7 +4,7 @@ mod file;
 mod matcher;
 
 pub use file::TermsError;
-pub use matcher::{Counts, Matcher};
+pub use matcher::{Matcher, TermCounts};
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
@@ -21,7 +21,7 @@ pub const MAX_FILE_BYTES: usize = 64 * 1024;
 /// One of the sets of a topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Set {
+pub enum TermSet {
     /// The kind of text: a syllabus, a job offer.
     Genre,
     /// The subject: databases.
@@ -30,16 +30,16 @@ pub enum Set {
     Url,
 }
 
-impl Set {
+impl TermSet {
     /// All sets, in the order of their places.
-    pub const ALL: [Set; 3] = [Set::Genre, Set::Content, Set::Url];
+    pub const ALL: [TermSet; 3] = [TermSet::Genre, TermSet::Content, TermSet::Url];
 
     /// The key of a term file.
     pub fn name(self) -> &'static str {
         match self {
-            Set::Genre => "genre",
-            Set::Content => "content",
-            Set::Url => "url",
+            TermSet::Genre => "genre",
+            TermSet::Content => "content",
+            TermSet::Url => "url",
         }
     }
 }
@@ -102,7 +102,7 @@ pub struct Topic {
 
 impl Topic {
     /// The terms of a set as written. The set of URL terms may be empty.
-    pub fn terms(&self, set: Set) -> &[String] {
+    pub fn terms(&self, set: TermSet) -> &[String] {
         &self.terms[set as usize]
     }
 

@@ -11,10 +11,10 @@ mod rehearsal;
 
 use recrawl_forecast::Completions;
 use recrawl_forecast::back_test::{Aim, back_test};
-use recrawl_forecast::what_if::{BUDGETS, Replays};
+use recrawl_forecast::what_if::{BUDGETS, BudgetReplays};
 use recrawl_formula::Formula;
 use recrawl_generator::{Recipe, generate};
-use recrawl_simulation::policy::formula::FormulaPolicy;
+use recrawl_simulation::policy::formula::ReplayFormula;
 use recrawl_simulation::{Budget, Rules};
 use std::error::Error;
 use std::time::Instant;
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let recipe = Recipe { pages, sites: pages / 50, cycles: cycles + 5, ..Recipe::default() };
         let data = generate(&recipe)?.fixed_part();
         let rules = Rules { budget: Budget::Share(0.1), ..Rules::default() };
-        rehearsal::crawl(&data, &rules, &mut FormulaPolicy::new(&formula), 5, 1)?.0
+        rehearsal::crawl(&data, &rules, &mut ReplayFormula::new(&formula), 5, 1)?.0
     };
     let visits = histories.visits_a_page();
     println!(
@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("one formula replayed over all completions after {}", begun.elapsed()?);
     println!("memory above the histories: {} MiB at most", peak()?.saturating_sub(before) >> 20);
     let begun = Begun::now()?;
-    Replays::of(&completions, &formula, visits, &BUDGETS);
+    BudgetReplays::run(&completions, &formula, visits, &BUDGETS);
     println!("replayed at {} budgets in {}", BUDGETS.len(), begun.elapsed()?);
     println!("memory above the histories: {} MiB at most", peak()?.saturating_sub(before) >> 20);
     Ok(())

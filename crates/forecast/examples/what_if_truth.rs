@@ -13,10 +13,10 @@ mod rehearsal;
 use recrawl_estimation::Interval;
 use recrawl_forecast::Completions;
 use recrawl_forecast::histories::{Histories, SeenPage};
-use recrawl_forecast::what_if::{BUDGETS, Replays, freshness};
+use recrawl_forecast::what_if::{BUDGETS, BudgetReplays, freshness};
 use recrawl_formula::Formula;
 use recrawl_generator::{Recipe, generate};
-use recrawl_simulation::policy::formula::FormulaPolicy;
+use recrawl_simulation::policy::formula::ReplayFormula;
 use recrawl_simulation::{Beginning, Budget, Dataset, Rules, Truth, replay};
 use std::error::Error;
 use std::path::Path;
@@ -35,11 +35,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         let since = (data.truth.cycles() / 3).max(3);
         let real = |budget: f64| -> Result<_, Box<dyn Error>> {
             let rules = Rules { budget: Budget::Share((share * budget).min(1.0)), ..Rules::default() };
-            Ok(rehearsal::crawl(&data, &rules, &mut FormulaPolicy::new(&formula), since, 1)?)
+            Ok(rehearsal::crawl(&data, &rules, &mut ReplayFormula::new(&formula), since, 1)?)
         };
         let (histories, trace) = real(1.0)?;
         let completions = Completions::new(&histories);
-        let replays = Replays::of(&completions, &formula, histories.visits_a_page(), &BUDGETS);
+        let replays = BudgetReplays::run(&completions, &formula, histories.visits_a_page(), &BUDGETS);
         let audited = share * rehearsal::AUDIT_SHARE * 0.5 * data.pages.len() as f64 * 28.0;
         let value = freshness(&trace);
         let measured = Interval { value, variance: value * (1.0 - value) / audited.max(100.0), sample: 0 };
@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 budget: Budget::Share((histories.visits_a_page() * forecast.budget).min(1.0)),
                 ..Rules::default()
             };
-            let of_raw = freshness(&replay::run(&raw, &rules, &mut FormulaPolicy::new(&formula))?);
+            let of_raw = freshness(&replay::run(&raw, &rules, &mut ReplayFormula::new(&formula))?);
             let [low, high] = forecast.interval;
             if forecast.budget != 1.0 {
                 all += 1;

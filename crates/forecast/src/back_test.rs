@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use recrawl_estimation::interval::quantile;
 use recrawl_estimation::{Interval, combine};
 use recrawl_formula::Formula;
-use recrawl_simulation::policy::formula::FormulaPolicy;
+use recrawl_simulation::policy::formula::ReplayFormula;
 use recrawl_simulation::{SiteFigures, Trace};
 
 /// What a comparison of formulas counts.
@@ -48,7 +48,7 @@ const FRESHNESS: [f64; 2] = [0.0, 1.0];
 
 /// What a formula reached, over all completions. Pages count by their importance.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tested {
+pub struct BackTested {
     /// Changes found by a visit.
     pub change_rate: f64,
     /// Share of pages whose copy is current, after the visits of a cycle.
@@ -64,7 +64,7 @@ pub struct Tested {
     pub gains: [Interval; 2],
 }
 
-impl Tested {
+impl BackTested {
     /// The ends of the interval of the gain with this error probability.
     pub fn ends(&self, alpha: f64) -> [f64; 2] {
         ends(&self.gain, alpha)
@@ -79,7 +79,7 @@ pub fn ends(gain: &Interval, alpha: f64) -> [f64; 2] {
 
 /// The place of the formula that gains most over the first; with a balanced aim, of those that lose neither figure if there
 /// are any. None without another formula.
-pub fn best(tested: &[Tested], aim: Aim) -> Option<usize> {
+pub fn best(tested: &[BackTested], aim: Aim) -> Option<usize> {
     let loses =
         |place: usize| aim == Aim::Balanced && tested[place].gains.iter().any(|gain| gain.value < 0.0);
     let gain = |place: usize| tested[place].gain.value;
@@ -93,10 +93,10 @@ pub fn back_test(
     formulas: &[Formula],
     visits_a_page: f64,
     aim: Aim,
-) -> Vec<Tested> {
+) -> Vec<BackTested> {
     let of_seed = |seed: u64| {
         let data = completions.draw(seed);
-        let replay = |formula| replayed(&data, &mut FormulaPolicy::new(formula), visits_a_page);
+        let replay = |formula| replayed(&data, &mut ReplayFormula::new(formula), visits_a_page);
         formulas.iter().map(replay).collect::<Vec<Trace>>()
     };
     let traces: Vec<Vec<Trace>> = (0..COMPLETIONS).into_par_iter().map(of_seed).collect();
@@ -110,7 +110,7 @@ pub fn back_test(
                 traces.iter().map(|traces| gain([&traces[0], &traces[place]], weights)).collect();
             combine(&gains).unwrap_or_default()
         };
-        Tested {
+        BackTested {
             change_rate: mean(place, &|trace| GroupTotals::over(trace).change_rate()),
             freshness: mean(place, &|trace| GroupTotals::over(trace).freshness()),
             reached: mean(place, &|trace| GroupTotals::over(trace).weighted(weights)),
@@ -173,13 +173,13 @@ mod tests {
     use super::*;
     use crate::rehearsal;
     use recrawl_generator::{Recipe, generate};
-    use recrawl_simulation::{Budget, Observed, Policy, Rules, replay};
+    use recrawl_simulation::{Budget, Observed, ReplayPolicy, Rules, replay};
     use recrawl_types::Reads;
 
     /// One formula up to a cycle, then another.
-    struct Switched([FormulaPolicy; 2], u32);
+    struct Switched([ReplayFormula; 2], u32);
 
-    impl Policy for Switched {
+    impl ReplayPolicy for Switched {
         fn name(&self) -> &str {
             "switched"
         }
@@ -201,8 +201,8 @@ mod tests {
         let rules = Rules { budget: Budget::Share(0.05), ..Rules::default() };
         let formulas = ["t", "p_eb_site", "t + 0"].map(|text| Formula::from_expression(text).unwrap());
         let (histories, trace) =
-            rehearsal::crawl(&data, &rules, &mut FormulaPolicy::new(&formulas[0]), 30, 1).unwrap();
-        let policies = [&formulas[0], &formulas[1]].map(FormulaPolicy::new);
+            rehearsal::crawl(&data, &rules, &mut ReplayFormula::new(&formulas[0]), 30, 1).unwrap();
+        let policies = [&formulas[0], &formulas[1]].map(ReplayFormula::new);
         let better = replay::run(&data, &rules, &mut Switched(policies, 30)).unwrap();
         let completions = Completions::new(&histories);
         let [same, learned, again] =
@@ -274,7 +274,7 @@ mod tests {
     fn the_best_gains_most_and_with_a_balanced_aim_loses_neither_figure() {
         let of = |gain: f64, gains: [f64; 2]| {
             let interval = |value| Interval { value, ..Interval::default() };
-            Tested {
+            BackTested {
                 change_rate: 0.0,
                 freshness: 0.0,
                 reached: 0.0,

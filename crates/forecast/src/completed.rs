@@ -40,7 +40,7 @@ impl<'h> Completions<'h> {
         let prior = Weights::fit(&likelihoods);
         let weights = likelihoods.iter().map(|(page, _)| prior.posterior(page));
         let pages = visited.into_iter().zip(weights).collect();
-        Completions { histories, laws, pages, places: Places::of(&histories.pages) }
+        Completions { histories, laws, pages, places: Places::from_pages(&histories.pages) }
     }
 
     /// How many groups of pages there are, which change more alike than others.

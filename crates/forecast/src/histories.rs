@@ -4,7 +4,7 @@
 use crate::places::Places;
 use recrawl_estimation::{Gaps, Visited};
 use recrawl_repository::{Generation, ReadError, StoredRounds, StoredVisit};
-use recrawl_types::{CanonicalUrl, Cycle, DatedRound, History, Importance, PageRecord, Share, Status};
+use recrawl_types::{CanonicalUrl, Cycle, DatedRound, History, Importance, PageRecord, PageStatus, Share};
 use std::collections::{BTreeMap, BinaryHeap};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -94,10 +94,10 @@ impl Histories {
             return Ok(Histories { ends_at: Some("no visits are kept".into()), ..Histories::default() });
         };
         let earliest = Cycle(last.0.saturating_sub(request.cycles - 1)).max(rounds[0].cycle);
-        let Drawn { sample, visited_first } = Drawn::of(generation, &request)?;
+        let Drawn { sample, visited_first } = Drawn::draw(generation, &request)?;
         let first = earliest.max(Cycle(settled(&visited_first).0 + request.warmup + 1)).min(last);
         let population = visited_first.range(..first).map(|(_, pages)| pages).sum();
-        let mut seen = Seen::of(&sample);
+        let mut seen = SeenVisits::new(&sample);
         let (first, ends_at) = seen.read(kept, &rounds, first, &sample);
         let mut histories = Histories {
             first,
@@ -144,7 +144,7 @@ impl Histories {
 
     /// Divides the sample by site, or by folder where there are few sites: pages to learn from, and pages to test on.
     pub fn halves(&self, seed: u64) -> (Histories, Histories) {
-        let places = Places::of(&self.pages);
+        let places = Places::from_pages(&self.pages);
         let is_tested = |group: &String| xxh3_64_with_seed(group.as_bytes(), seed).is_multiple_of(2);
         let are_tested: Vec<bool> = places.groups.iter().map(is_tested).collect();
         let (mut to_learn, mut to_test) = (Vec::new(), Vec::new());
@@ -181,11 +181,11 @@ struct Drawn {
 }
 
 impl Drawn {
-    fn of(generation: &Generation, request: &SampleRequest) -> Result<Drawn, ReadError> {
+    fn draw(generation: &Generation, request: &SampleRequest) -> Result<Drawn, ReadError> {
         let (mut visited_first, mut lowest) = (BTreeMap::new(), BinaryHeap::new());
         generation.scan(true, |begin, columns| -> Result<(), ReadError> {
             for row in 0..columns.len() {
-                if !columns.visited[row] || columns.known[row].status != Status::Live {
+                if !columns.visited[row] || columns.known[row].status != PageStatus::Live {
                     continue;
                 }
                 *visited_first.entry(Cycle(columns.first[row])).or_insert(0) += 1;
@@ -222,16 +222,16 @@ fn settled(visited_first: &BTreeMap<Cycle, u64>) -> Cycle {
 }
 
 /// What the kept visits say of the sample and the panel.
-struct Seen {
+struct SeenVisits {
     visits: Vec<Vec<Seeing>>,
     panel: BTreeMap<CanonicalUrl, Vec<(Cycle, bool)>>,
     bytes: u64,
     bodies: u64,
 }
 
-impl Seen {
-    fn of(sample: &[(CanonicalUrl, PageRecord)]) -> Seen {
-        Seen { visits: vec![Vec::new(); sample.len()], panel: BTreeMap::new(), bytes: 0, bodies: 0 }
+impl SeenVisits {
+    fn new(sample: &[(CanonicalUrl, PageRecord)]) -> SeenVisits {
+        SeenVisits { visits: vec![Vec::new(); sample.len()], panel: BTreeMap::new(), bytes: 0, bodies: 0 }
     }
 
     /// Reads the rounds from the last one back. Returns the first cycle of which all visits are known, and why it is not

@@ -17,8 +17,8 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    pub fn of(pages: &[SeenPage]) -> Places {
-        let (mut sites, mut groups) = (Names::default(), Names::default());
+    pub fn from_pages(pages: &[SeenPage]) -> Places {
+        let (mut sites, mut groups) = (PlaceNames::default(), PlaceNames::default());
         let site_of = |page: &SeenPage| Site::of_host(&page.url.host()).to_string();
         let of_site: Vec<u32> = pages.iter().map(|page| sites.place(site_of(page))).collect();
         let has_few = sites.all.len() < FEW_SITES;
@@ -38,12 +38,12 @@ impl Places {
 
 /// Names in the order of their first use.
 #[derive(Default)]
-struct Names {
+struct PlaceNames {
     all: Vec<String>,
     places: HashMap<String, u32>,
 }
 
-impl Names {
+impl PlaceNames {
     fn place(&mut self, name: String) -> u32 {
         *self.places.entry(name).or_insert_with_key(|name| {
             self.all.push(name.clone());

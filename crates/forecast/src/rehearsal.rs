@@ -5,22 +5,22 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use recrawl_forecast::histories::{Histories, SeenPage};
 use recrawl_simulation::policy::PolicyVisit;
-use recrawl_simulation::{Dataset, Observed, Policy, Rules, RulesError, Trace, replay};
+use recrawl_simulation::{Dataset, Observed, ReplayPolicy, Rules, RulesError, Trace, replay};
 use recrawl_types::{Cycle, History, Importance, Reads, UrlRules};
 
 /// Part of the budget that is drawn at random.
 pub const AUDIT_SHARE: f64 = 0.02;
 
 /// A policy, an audit sample beside it, and what its visits found.
-struct Crawl<'p> {
-    policy: &'p mut dyn Policy,
+struct RehearsedCrawl<'p> {
+    policy: &'p mut dyn ReplayPolicy,
     random: ChaCha8Rng,
     since: u32,
     before: Vec<History>,
     visits: Vec<Vec<(Cycle, bool)>>,
 }
 
-impl Policy for Crawl<'_> {
+impl ReplayPolicy for RehearsedCrawl<'_> {
     fn name(&self) -> &str {
         self.policy.name()
     }
@@ -65,13 +65,13 @@ impl Policy for Crawl<'_> {
 pub fn crawl(
     data: &Dataset,
     rules: &Rules,
-    policy: &mut dyn Policy,
+    policy: &mut dyn ReplayPolicy,
     since: u32,
     seed: u64,
 ) -> Result<(Histories, Trace), RulesError> {
     let random = ChaCha8Rng::seed_from_u64(seed);
     let visits = vec![Vec::new(); data.pages.len()];
-    let mut crawl = Crawl { policy, random, since, before: Vec::new(), visits };
+    let mut crawl = RehearsedCrawl { policy, random, since, before: Vec::new(), visits };
     let trace = replay::run(data, rules, &mut crawl)?;
     let url = |number: usize, text: &str| {
         let given = UrlRules::keep_all().canonicalize(text);

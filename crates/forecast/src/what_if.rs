@@ -4,8 +4,8 @@ use crate::Completions;
 use rayon::prelude::*;
 use recrawl_estimation::{Interval, combine};
 use recrawl_formula::Formula;
-use recrawl_simulation::policy::formula::FormulaPolicy;
-use recrawl_simulation::{Budget, Dataset, Policy, Rules, SiteFigures, Trace, replay};
+use recrawl_simulation::policy::formula::ReplayFormula;
+use recrawl_simulation::{Budget, Dataset, ReplayPolicy, Rules, SiteFigures, Trace, replay};
 use serde::Serialize;
 
 /// Completions that are replayed.
@@ -29,7 +29,7 @@ pub struct Forecast {
 }
 
 /// The replays of one formula.
-pub struct Replays {
+pub struct BudgetReplays {
     /// Budgets as parts of the present one, ascending; one of them is 1.
     budgets: Vec<f64>,
     /// By completion and budget.
@@ -55,31 +55,31 @@ pub fn freshness(trace: &Trace) -> f64 {
 }
 
 /// The replay of a formula at a budget.
-pub(crate) fn replayed(data: &Dataset, policy: &mut dyn Policy, share: f64) -> Trace {
+pub(crate) fn replayed(data: &Dataset, policy: &mut dyn ReplayPolicy, share: f64) -> Trace {
     let rules =
         Rules { warmup: 0, budget: Budget::Share(share.clamp(f64::MIN_POSITIVE, 1.0)), ..Rules::default() };
     replay::run(data, &rules, policy).expect("a completion has pages and cycles")
 }
 
-impl Replays {
+impl BudgetReplays {
     /// Replays a formula over all completions, at these budgets and the present one. `visits_a_page` is the present one, in
     /// visits of a page a cycle.
-    pub fn of(
+    pub fn run(
         completions: &Completions<'_>,
         formula: &Formula,
         visits_a_page: f64,
         budgets: &[f64],
-    ) -> Replays {
+    ) -> BudgetReplays {
         let mut budgets = [budgets, &[1.0]].concat();
         budgets.sort_by(f64::total_cmp);
         budgets.dedup();
         let of_seed = |seed: u64| {
             let data = completions.draw(seed);
-            let at = |budget| replayed(&data, &mut FormulaPolicy::new(formula), budget * visits_a_page);
+            let at = |budget| replayed(&data, &mut ReplayFormula::new(formula), budget * visits_a_page);
             budgets.iter().map(at).collect()
         };
         let traces = (0..COMPLETIONS).into_par_iter().map(of_seed).collect();
-        Replays { budgets, traces }
+        BudgetReplays { budgets, traces }
     }
 
     /// The place of the present budget.
@@ -134,7 +134,7 @@ fn step(from: &Trace, to: &Trace) -> Interval {
 
 /// What another policy would ask for the freshness that the formula in force brings.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Savings {
+pub struct RevisitSavings {
     /// Its budget, as a part of the present one; none if it needs more than the largest that was replayed.
     pub budget: Option<f64>,
     /// Ends of the 95 % interval; an end is none beyond what was replayed.
@@ -142,7 +142,7 @@ pub struct Savings {
 }
 
 /// The budget at which the replays of `plain` are as fresh as those of `ours` at the present one.
-pub fn savings(ours: &Replays, plain: &Replays) -> Savings {
+pub fn savings(ours: &BudgetReplays, plain: &BudgetReplays) -> RevisitSavings {
     let present = ours.present();
     let difference = |place: usize| {
         let pairs = ours.traces.iter().zip(&plain.traces);
@@ -160,7 +160,7 @@ pub fn savings(ours: &Replays, plain: &Replays) -> Savings {
         // Between two budgets, in their logarithms.
         Some((budgets[below].ln() + part * (budgets[above] / budgets[below]).ln()).exp())
     };
-    Savings { budget: crossing(0.0), interval: [crossing(Z), crossing(-Z)] }
+    RevisitSavings { budget: crossing(0.0), interval: [crossing(Z), crossing(-Z)] }
 }
 
 #[cfg(test)]

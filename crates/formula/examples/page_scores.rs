@@ -20,13 +20,15 @@ const CONSTANTS: [f64; 8] = [0.001, 0.01, 0.1, 0.5, 1.0, 10.0, 100.0, 1000.0];
 fn main() {
     let mut random = Random(88_172_645_463_325_252);
     let columns = pages(&mut random);
-    let (basic, all) = (terminal::Set::Basic, terminal::Set::All);
-    let shape =
-        |set: terminal::Set, unary: &'static [&str], binary: &'static [&str], counts: [[usize; 2]; 2]| {
-            move |random: &mut Random| -> Vec<Expr> {
-                (0..EXPRESSIONS).map(|i| tree(random, set, unary, binary, counts[i % 2])).collect()
-            }
-        };
+    let (basic, all) = (terminal::TerminalSet::Basic, terminal::TerminalSet::All);
+    let shape = |set: terminal::TerminalSet,
+                 unary: &'static [&str],
+                 binary: &'static [&str],
+                 counts: [[usize; 2]; 2]| {
+        move |random: &mut Random| -> Vec<Expr> {
+            (0..EXPRESSIONS).map(|i| tree(random, set, unary, binary, counts[i % 2])).collect()
+        }
+    };
     // In "full" trees, two of seven inner nodes have one argument, on average.
     let (plain, powers) = (&["add", "sub", "mul", "div"], &["add", "sub", "mul", "div", "pow"]);
     for (set, of) in [(basic, "n, X, t"), (all, "and rates")] {
@@ -107,7 +109,7 @@ fn pages(random: &mut Random) -> StateColumns {
 /// An expression with these numbers of unary and binary functions, in random places.
 fn tree(
     random: &mut Random,
-    set: terminal::Set,
+    set: terminal::TerminalSet,
     unary: &[&str],
     binary: &[&str],
     counts: [usize; 2],
@@ -128,7 +130,7 @@ fn tree(
 }
 
 /// A terminal or, in one of four cases, a constant.
-fn leaf(random: &mut Random, set: terminal::Set) -> Expr {
+fn leaf(random: &mut Random, set: terminal::TerminalSet) -> Expr {
     if random.below(4) == 0 {
         return Expr::Constant(CONSTANTS[random.below(CONSTANTS.len())]);
     }

@@ -23,12 +23,12 @@ pub struct Check {
     pub simplified: Option<String>,
     /// A record whose score is infinite or NaN. Such pages still have a rank: infinities at the
     /// ends, NaN last.
-    pub not_finite: Option<Sample>,
+    pub not_finite: Option<GridSample>,
     /// Two ages of one record, where the score at the later one is lower or NaN.
-    pub falls_with_age: Option<[Sample; 2]>,
+    pub falls_with_age: Option<[GridSample; 2]>,
     /// A page that never changed and whose score never rises with age: if others score higher, it
     /// may never be visited again.
-    pub starves: Option<Sample>,
+    pub starves: Option<GridSample>,
     /// Logarithms that are constant on the grid although their arguments are not: the protection
     /// hides their values.
     pub flat_logs: Vec<String>,
@@ -38,7 +38,7 @@ pub struct Check {
 
 /// A record of the grid, and its score.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Sample {
+pub struct GridSample {
     /// Compared visits.
     pub n: u32,
     /// Number of these that found a change.
@@ -82,7 +82,7 @@ impl Check {
     }
 
     /// Checks a formula.
-    pub(crate) fn of(formula: &Formula) -> Check {
+    pub(crate) fn run(formula: &Formula) -> Check {
         let simple = crate::simplify(&formula.expr, formula.protection);
         let program = formula.compile();
         let mut check = Check {
@@ -140,15 +140,15 @@ fn flat_logs(formula: &Formula) -> Vec<String> {
 /// The relative error of a score, at most: sums of a few terms near the limit of a saturating formula.
 const ROUNDING: f64 = 1e-12;
 
-impl Sample {
+impl GridSample {
     /// Whether this score is not lower than the other, but for rounding; false if either is NaN.
-    fn is_at_least(&self, other: &Sample) -> bool {
+    fn is_at_least(&self, other: &GridSample) -> bool {
         self.score >= other.score - ROUNDING * other.score.abs()
     }
 }
 
 /// The scores of one record at every age of the grid.
-fn score_ages(program: &Program, history: &History) -> Vec<Sample> {
+fn score_ages(program: &Program, history: &History) -> Vec<GridSample> {
     let mut columns = StateColumns::default();
     columns.push(Known::default(), Some(history));
     (columns.global_rate, columns.site_rate) = (grid::RATES.global, vec![grid::RATES.site]);
@@ -159,7 +159,7 @@ fn score_ages(program: &Program, history: &History) -> Vec<Sample> {
         .iter()
         .map(|&t| {
             program.evaluate(&columns, Cycle(history.last.0 + t), &mut score);
-            Sample { n: history.visits, x: history.changes, t, score: score[0] }
+            GridSample { n: history.visits, x: history.changes, t, score: score[0] }
         })
         .collect()
 }

@@ -121,7 +121,7 @@ impl Formula {
 
     /// Checks the formula before it schedules anything.
     pub fn check(&self) -> Check {
-        Check::of(self)
+        Check::run(self)
     }
 }
 

@@ -23,7 +23,7 @@ pub struct Function {
     /// Name: the word in expressions, or the name of an operator's symbol.
     pub name: &'static str,
     /// The notation.
-    pub syntax: Syntax,
+    pub syntax: FunctionSyntax,
     /// A short description of the result.
     pub help: &'static str,
     /// Number of arguments, 1 or 2.
@@ -34,7 +34,7 @@ pub struct Function {
 
 /// The notation of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Syntax {
+pub enum FunctionSyntax {
     /// Between its arguments, left-associative.
     Infix {
         /// The operator.
@@ -69,7 +69,7 @@ pub static ALL: &[&Function] = &[
 /// A set of functions for expressions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Set {
+pub enum FunctionSet {
     /// Sum, difference, product, quotient, `log`, `exp` and `pow`: those of Santos et al. (2013 and 2015).
     #[default]
     Basic,
@@ -77,33 +77,33 @@ pub enum Set {
     Extended,
 }
 
-impl Set {
+impl FunctionSet {
     /// Both sets.
-    pub const ALL: [Set; 2] = [Set::Basic, Set::Extended];
+    pub const ALL: [FunctionSet; 2] = [FunctionSet::Basic, FunctionSet::Extended];
 
     /// The name in configurations.
     pub fn name(self) -> &'static str {
         match self {
-            Set::Basic => "basic",
-            Set::Extended => "extended",
+            FunctionSet::Basic => "basic",
+            FunctionSet::Extended => "extended",
         }
     }
 
     /// The set with this name.
-    pub fn named(name: &str) -> Option<Set> {
-        Set::ALL.into_iter().find(|set| set.name() == name)
+    pub fn named(name: &str) -> Option<FunctionSet> {
+        FunctionSet::ALL.into_iter().find(|set| set.name() == name)
     }
 
     /// Its functions.
     pub fn functions(self) -> &'static [&'static Function] {
         match self {
-            Set::Basic => &ALL[..7],
-            Set::Extended => ALL,
+            FunctionSet::Basic => &ALL[..7],
+            FunctionSet::Extended => ALL,
         }
     }
 }
 
-impl fmt::Display for Set {
+impl fmt::Display for FunctionSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -117,20 +117,20 @@ impl Function {
 
     /// The function written as a call with this name.
     pub fn called(name: &str) -> Option<&'static Function> {
-        ALL.iter().copied().find(|f| f.syntax == Syntax::Call && f.name == name)
+        ALL.iter().copied().find(|f| f.syntax == FunctionSyntax::Call && f.name == name)
     }
 
     /// The infix operator with this symbol, and its precedence.
     pub fn infix(written: char) -> Option<(&'static Function, u8)> {
         ALL.iter().copied().find_map(|f| match f.syntax {
-            Syntax::Infix { symbol, binds } if symbol == written => Some((f, binds)),
+            FunctionSyntax::Infix { symbol, binds } if symbol == written => Some((f, binds)),
             _ => None,
         })
     }
 
     /// The prefix operator with this symbol.
     pub fn prefix(written: char) -> Option<&'static Function> {
-        ALL.iter().copied().find(|f| f.syntax == Syntax::Prefix { symbol: written })
+        ALL.iter().copied().find(|f| f.syntax == FunctionSyntax::Prefix { symbol: written })
     }
 
     /// Applies the function to one row, for constant folding.

@@ -68,7 +68,7 @@ pub mod simplify;
 pub mod terminal;
 pub mod tile;
 
-pub use crate::check::{Check, Sample};
+pub use crate::check::{Check, GridSample};
 pub use crate::estimator::{Basis, Estimator};
 pub use crate::explain::Term;
 pub use crate::expr::Expr;
@@ -77,7 +77,7 @@ pub use crate::function::Function;
 pub use crate::next_change::{NextChange, NextChangeModel};
 pub use crate::parse::{ParseError, ParseProblem, parse};
 pub use crate::posterior::expected_change;
-pub use crate::prior::{Evidence, Priors, SiteRates};
+pub use crate::prior::{Priors, RateEvidence, SiteRates};
 pub use crate::program::Program;
 pub use crate::protection::Protection;
 pub use crate::simplify::simplify;

@@ -16,7 +16,7 @@ pub use error::{ParseError, ParseProblem};
 
 use crate::nearest::nearest;
 use crate::{Expr, Function, Terminal, function, terminal};
-use lexer::{Lexer, Token};
+use lexer::{FormulaToken, Lexer};
 
 /// Maximum nesting of parentheses, calls and signs in the text. The tree has its own limit,
 /// [`Expr::MAX_DEPTH`], and parentheses do not appear in it.
@@ -37,13 +37,13 @@ pub fn parse(text: &str) -> Result<Expr, ParseError> {
     let mut parser = Parser { lexer: Lexer::new(text), nodes: 0, nesting: 0 };
     let expr = parser.infix(1)?.expr;
     match parser.lexer.peek()? {
-        (Token::End, _) => Ok(expr),
+        (FormulaToken::End, _) => Ok(expr),
         (token, at) => Err(parser.error(at, ParseProblem::Unexpected { found: token.to_string() })),
     }
 }
 
 /// A parsed part with its depth, which would otherwise be counted again at every level.
-struct Part {
+struct ParsedExpr {
     expr: Expr,
     depth: usize,
 }
@@ -59,14 +59,14 @@ const TIGHTEST: u8 = 2;
 
 impl Parser<'_> {
     /// Parts joined by operators with precedence `binds`.
-    fn infix(&mut self, binds: u8) -> Result<Part, ParseError> {
+    fn infix(&mut self, binds: u8) -> Result<ParsedExpr, ParseError> {
         if binds > TIGHTEST {
             return self.unary();
         }
         let mut left = self.infix(binds + 1)?;
         loop {
             let (token, at) = self.lexer.peek()?;
-            let Token::Symbol(symbol) = token else { return Ok(left) };
+            let FormulaToken::Symbol(symbol) = token else { return Ok(left) };
             match Function::infix(symbol) {
                 Some((function, own)) if own == binds => {
                     self.lexer.take()?;
@@ -78,12 +78,12 @@ impl Parser<'_> {
         }
     }
 
-    fn unary(&mut self) -> Result<Part, ParseError> {
+    fn unary(&mut self) -> Result<ParsedExpr, ParseError> {
         let (token, at) = self.lexer.peek()?;
-        let Token::Symbol(symbol) = token else { return self.atom() };
+        let FormulaToken::Symbol(symbol) = token else { return self.atom() };
         let Some(function) = Function::prefix(symbol) else { return self.atom() };
         self.lexer.take()?;
-        if let (Token::Number(value), _) = self.lexer.peek()? {
+        if let (FormulaToken::Number(value), _) = self.lexer.peek()? {
             self.lexer.take()?;
             return self.leaf(at, Expr::Constant(-value));
         }
@@ -91,12 +91,12 @@ impl Parser<'_> {
         self.call(at, function, vec![argument])
     }
 
-    fn atom(&mut self) -> Result<Part, ParseError> {
+    fn atom(&mut self) -> Result<ParsedExpr, ParseError> {
         let (token, at) = self.lexer.take()?;
         match token {
-            Token::Number(value) => self.leaf(at, Expr::Constant(value)),
-            Token::Name(name) => {
-                if let (Token::Symbol('('), _) = self.lexer.peek()? {
+            FormulaToken::Number(value) => self.leaf(at, Expr::Constant(value)),
+            FormulaToken::Name(name) => {
+                if let (FormulaToken::Symbol('('), _) = self.lexer.peek()? {
                     return self.called(at, name);
                 }
                 match Terminal::named(name) {
@@ -104,7 +104,7 @@ impl Parser<'_> {
                     None => Err(self.error(at, misplaced(name))),
                 }
             }
-            Token::Symbol('(') => {
+            FormulaToken::Symbol('(') => {
                 let part = self.nested(at, |p| p.infix(1))?;
                 self.expect(')', "an operator or ')'")?;
                 Ok(part)
@@ -113,16 +113,16 @@ impl Parser<'_> {
         }
     }
 
-    fn called(&mut self, at: usize, name: &str) -> Result<Part, ParseError> {
+    fn called(&mut self, at: usize, name: &str) -> Result<ParsedExpr, ParseError> {
         let Some(function) = Function::called(name) else { return Err(self.error(at, misplaced(name))) };
         self.expect('(', "'('")?;
         let mut arguments = Vec::with_capacity(function.arity);
         loop {
             arguments.push(self.nested(at, |p| p.infix(1))?);
             match self.lexer.peek()? {
-                (Token::Symbol(','), _) if arguments.len() < function.arity => self.lexer.take()?,
-                (Token::Symbol(')'), _) if arguments.len() == function.arity => break,
-                (Token::Symbol(',' | ')'), at) => {
+                (FormulaToken::Symbol(','), _) if arguments.len() < function.arity => self.lexer.take()?,
+                (FormulaToken::Symbol(')'), _) if arguments.len() == function.arity => break,
+                (FormulaToken::Symbol(',' | ')'), at) => {
                     let problem = ParseProblem::Arity { name: function.name, takes: function.arity };
                     return Err(self.error(at, problem));
                 }
@@ -139,7 +139,7 @@ impl Parser<'_> {
 
     fn expect(&mut self, symbol: char, what: &'static str) -> Result<(), ParseError> {
         match self.lexer.take()? {
-            (Token::Symbol(found), _) if found == symbol => Ok(()),
+            (FormulaToken::Symbol(found), _) if found == symbol => Ok(()),
             (token, at) => Err(self.error(at, ParseProblem::Expected { what, found: token.to_string() })),
         }
     }
@@ -148,8 +148,8 @@ impl Parser<'_> {
     fn nested(
         &mut self,
         at: usize,
-        inner: impl FnOnce(&mut Self) -> Result<Part, ParseError>,
-    ) -> Result<Part, ParseError> {
+        inner: impl FnOnce(&mut Self) -> Result<ParsedExpr, ParseError>,
+    ) -> Result<ParsedExpr, ParseError> {
         if self.nesting == MAX_NESTING {
             return Err(self.error(at, ParseProblem::TooDeep));
         }
@@ -159,23 +159,23 @@ impl Parser<'_> {
         part
     }
 
-    fn leaf(&mut self, at: usize, expr: Expr) -> Result<Part, ParseError> {
+    fn leaf(&mut self, at: usize, expr: Expr) -> Result<ParsedExpr, ParseError> {
         self.count(at)?;
-        Ok(Part { expr, depth: 1 })
+        Ok(ParsedExpr { expr, depth: 1 })
     }
 
     fn call(
         &mut self,
         at: usize,
         function: &'static Function,
-        arguments: Vec<Part>,
-    ) -> Result<Part, ParseError> {
+        arguments: Vec<ParsedExpr>,
+    ) -> Result<ParsedExpr, ParseError> {
         self.count(at)?;
         let depth = 1 + arguments.iter().map(|a| a.depth).max().unwrap_or(0);
         if depth > Expr::MAX_DEPTH {
             return Err(self.error(at, ParseProblem::TooDeep));
         }
-        Ok(Part { expr: Expr::Call(function, arguments.into_iter().map(|a| a.expr).collect()), depth })
+        Ok(ParsedExpr { expr: Expr::Call(function, arguments.into_iter().map(|a| a.expr).collect()), depth })
     }
 
     fn count(&mut self, at: usize) -> Result<(), ParseError> {
@@ -201,7 +201,7 @@ fn misplaced(name: &str) -> ParseProblem {
 
 /// The names of an expression: terminals, and called functions.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    let called = function::ALL.iter().filter(|f| f.syntax == function::Syntax::Call).map(|f| f.name);
+    let called = function::ALL.iter().filter(|f| f.syntax == function::FunctionSyntax::Call).map(|f| f.name);
     terminal::ALL.iter().map(|t| t.name).chain(called)
 }
 

@@ -31,7 +31,7 @@ pub(crate) enum Mean {
 impl Posterior {
     /// The posterior of a record, with `prior` = a/m.
     #[inline(always)]
-    pub fn of(prior: f64, changes: u32, changed_cycles: u32, first: u32, last: u32) -> Posterior {
+    pub fn new(prior: f64, changes: u32, changed_cycles: u32, first: u32, last: u32) -> Posterior {
         let watched = f64::from(last.saturating_sub(first)) - 0.5 * f64::from(changed_cycles);
         Posterior { shape: Priors::SHAPE + f64::from(changes), watched: prior + watched }
     }
@@ -53,7 +53,7 @@ impl Posterior {
 /// the rate of all pages together in changes a cycle.
 pub fn expected_change(history: &History, cycle: Cycle, global_rate: f64) -> f64 {
     let History { changes, changed_cycles, first, last, .. } = *history;
-    let posterior = Posterior::of(Priors::SHAPE / global_rate, changes, changed_cycles, first.0, last.0);
+    let posterior = Posterior::new(Priors::SHAPE / global_rate, changes, changed_cycles, first.0, last.0);
     1.0 - exp(-posterior.hazard(terminal::age(cycle, last.0)))
 }
 
@@ -122,15 +122,15 @@ pub(crate) fn load(tile: &Tile<'_>, mean: Mean, out: &mut [f64], value: impl Fn(
         Mean::Site => tile.map(&c.site_rate, out, |rate| Priors::SHAPE / rate),
         Mean::Siblings => tile.map(&c.sibling_rate, out, |rate| Priors::SHAPE / rate),
     }
-    let (x, changed) = (tile.of(&c.changes), tile.of(&c.changed_cycles));
+    let (x, changed) = (tile.slice(&c.changes), tile.slice(&c.changed_cycles));
     let cycle = tile.cycle;
-    let (first, last) = (tile.of(&c.first), tile.of(&c.last));
+    let (first, last) = (tile.slice(&c.first), tile.slice(&c.last));
     vectorised(
         #[inline(always)]
         move || {
             let pages = x.iter().zip(changed).zip(first).zip(last);
             for (out, (((&x, &changed), &first), &last)) in out.iter_mut().zip(pages) {
-                *out = value(Posterior::of(*out, x, changed, first, last), terminal::age(cycle, last));
+                *out = value(Posterior::new(*out, x, changed, first, last), terminal::age(cycle, last));
             }
         },
     );

@@ -1,7 +1,7 @@
 //! Prints expressions as text that parses to the same tree.
 
 use crate::Expr;
-use crate::function::Syntax;
+use crate::function::FunctionSyntax;
 use std::fmt;
 
 /// Precedence: sums 1, products 2, a prefix 3, everything else 4.
@@ -18,18 +18,18 @@ impl fmt::Display for Expr {
             Expr::Call(function, arguments) => (function, arguments),
         };
         match (function.syntax, arguments.as_slice()) {
-            (Syntax::Infix { symbol, binds }, [left, right]) => {
+            (FunctionSyntax::Infix { symbol, binds }, [left, right]) => {
                 write_within(left, binds, f)?;
                 write!(f, " {symbol} ")?;
                 write_within(right, binds + 1, f)
             }
             // The parser takes a minus right before a number as the number's sign.
-            (Syntax::Prefix { symbol }, [Expr::Constant(value)]) if value.is_sign_positive() => {
+            (FunctionSyntax::Prefix { symbol }, [Expr::Constant(value)]) if value.is_sign_positive() => {
                 write!(f, "{symbol}(")?;
                 write_constant(*value, f)?;
                 f.write_str(")")
             }
-            (Syntax::Prefix { symbol }, [argument]) => {
+            (FunctionSyntax::Prefix { symbol }, [argument]) => {
                 write!(f, "{symbol}")?;
                 write_within(argument, PREFIX, f)
             }
@@ -49,9 +49,9 @@ impl fmt::Display for Expr {
 fn write_within(part: &Expr, binds: u8, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let own = match part {
         Expr::Call(function, _) => match function.syntax {
-            Syntax::Infix { binds, .. } => binds,
-            Syntax::Prefix { .. } => PREFIX,
-            Syntax::Call => ATOM,
+            FunctionSyntax::Infix { binds, .. } => binds,
+            FunctionSyntax::Prefix { .. } => PREFIX,
+            FunctionSyntax::Call => ATOM,
         },
         _ => ATOM,
     };

@@ -6,7 +6,7 @@ use recrawl_types::{History, StateColumns};
 /// The combined observations of some pages. Sums of integers, so the order of pages does not
 /// matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Evidence {
+pub struct RateEvidence {
     /// Observed changes: ΣX.
     pub changes: u64,
     /// Cycles between first fetch and last visit: ΣT.
@@ -15,10 +15,10 @@ pub struct Evidence {
     pub changed_cycles: u64,
 }
 
-impl Evidence {
+impl RateEvidence {
     /// The evidence of one page.
-    pub fn of(history: &History) -> Evidence {
-        Evidence {
+    pub fn from_history(history: &History) -> RateEvidence {
+        RateEvidence {
             changes: history.changes.into(),
             cycles: history.last.since(history.first).into(),
             changed_cycles: history.changed_cycles.into(),
@@ -26,8 +26,8 @@ impl Evidence {
     }
 
     /// The evidence of the page in a row; empty if it was never visited.
-    pub fn of_row(columns: &StateColumns, row: usize) -> Evidence {
-        Evidence {
+    pub fn of_row(columns: &StateColumns, row: usize) -> RateEvidence {
+        RateEvidence {
             changes: columns.changes[row].into(),
             cycles: columns.last[row].saturating_sub(columns.first[row]).into(),
             changed_cycles: columns.changed_cycles[row].into(),
@@ -35,14 +35,14 @@ impl Evidence {
     }
 
     /// Adds the evidence of other pages.
-    pub fn add(&mut self, other: Evidence) {
+    pub fn add(&mut self, other: RateEvidence) {
         self.changes += other.changes;
         self.cycles += other.cycles;
         self.changed_cycles += other.changed_cycles;
     }
 
     /// Subtracts evidence that was added before.
-    pub fn remove(&mut self, other: Evidence) {
+    pub fn remove(&mut self, other: RateEvidence) {
         self.changes -= other.changes;
         self.cycles -= other.cycles;
         self.changed_cycles -= other.changed_cycles;
@@ -84,16 +84,16 @@ impl Priors {
     pub const SITE_WEIGHT: f64 = 100.0;
 
     /// From the evidence of each site.
-    pub fn new(sites: &[Evidence]) -> Priors {
-        let mut all = Evidence::default();
+    pub fn new(sites: &[RateEvidence]) -> Priors {
+        let mut all = RateEvidence::default();
         sites.iter().for_each(|site| all.add(*site));
         let global = all.rate();
-        let shrunk = |site: &Evidence| site.rate_shrunk(global, Self::SITE_WEIGHT);
+        let shrunk = |site: &RateEvidence| site.rate_shrunk(global, Self::SITE_WEIGHT);
         Priors { global, sites: sites.iter().map(shrunk).collect() }
     }
 
     /// The rates for the pages of one site.
-    pub fn of(&self, site: usize) -> SiteRates {
+    pub fn for_site(&self, site: usize) -> SiteRates {
         SiteRates { global: self.global, site: self.sites[site] }
     }
 
@@ -125,20 +125,20 @@ mod tests {
         busy.record(Cycle(4), true);
         busy.record(Cycle(10), true);
         busy.record(Cycle(12), false);
-        let shown = Evidence::of(&busy);
-        assert_eq!(shown, Evidence { changes: 2, cycles: 10, changed_cycles: 8 });
+        let shown = RateEvidence::from_history(&busy);
+        assert_eq!(shown, RateEvidence { changes: 2, cycles: 10, changed_cycles: 8 });
         assert_eq!(shown.exposure(), 6.0);
         let mut columns = StateColumns::default();
         columns.push(Known::default(), Some(&busy));
         columns.push(Known::default(), None);
-        assert_eq!(Evidence::of_row(&columns, 0), shown);
-        assert_eq!(Evidence::of_row(&columns, 1), Evidence::default());
+        assert_eq!(RateEvidence::of_row(&columns, 0), shown);
+        assert_eq!(RateEvidence::of_row(&columns, 1), RateEvidence::default());
 
-        let priors = Priors::new(&[shown, Evidence::default()]);
+        let priors = Priors::new(&[shown, RateEvidence::default()]);
         assert_eq!(priors.global, 2.5 / 11.0);
         assert_eq!(priors.sites[1], priors.global);
         assert_eq!(priors.sites[0], (2.0 + 100.0 * priors.global) / 110.0);
-        assert_eq!(priors.of(0), SiteRates { global: priors.global, site: priors.sites[0] });
+        assert_eq!(priors.for_site(0), SiteRates { global: priors.global, site: priors.sites[0] });
         priors.fill(&mut columns, [1, 0].into_iter());
         assert_eq!(columns.site_rate, [priors.sites[1], priors.sites[0]]);
 

@@ -11,7 +11,7 @@ use recrawl_types::{Cycle, Reads, StateColumns};
 /// loops or allocates, so the cost of every page is the number of steps.
 #[derive(Clone, Debug)]
 pub struct Program {
-    steps: Vec<Step>,
+    steps: Vec<ProgramStep>,
     /// The score of every page, if it is constant; then there are no steps.
     constant: Option<f64>,
     registers: usize,
@@ -21,21 +21,21 @@ pub struct Program {
 
 /// An operation and its output register, which is none of its input registers.
 #[derive(Clone, Copy, Debug)]
-struct Step {
-    action: Action,
+struct ProgramStep {
+    action: StackAction,
     out: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Action {
+enum StackAction {
     Load(fn(&Tile<'_>, &mut [f64])),
-    Call(Kernel, [Source; 2]),
+    Call(Kernel, [ArgumentSource; 2]),
 }
 
 /// Location of an argument: a register, or a constant. The second argument of a unary function is
 /// ignored.
 #[derive(Clone, Copy, Debug)]
-enum Source {
+enum ArgumentSource {
     Register(usize),
     Constant(f64),
 }
@@ -122,20 +122,20 @@ impl Program {
     }
 }
 
-impl Action {
+impl StackAction {
     fn run(&self, tile: &Tile<'_>, registers: &[Vec<f64>], out: &mut [f64]) {
         let rows = out.len();
-        let operand = |source: Source| match source {
-            Source::Register(i) => Operand::Column(&registers[i][..rows]),
-            Source::Constant(value) => Operand::Constant(value),
+        let operand = |source: ArgumentSource| match source {
+            ArgumentSource::Register(i) => Operand::Column(&registers[i][..rows]),
+            ArgumentSource::Constant(value) => Operand::Constant(value),
         };
         match *self {
-            Action::Load(load) => load(tile, out),
-            Action::Call(Kernel::Unary(run), [x, _]) => match operand(x) {
+            StackAction::Load(load) => load(tile, out),
+            StackAction::Call(Kernel::Unary(run), [x, _]) => match operand(x) {
                 Operand::Column(x) => run(out, x),
                 Operand::Constant(_) => unreachable!("functions of constants are computed beforehand"),
             },
-            Action::Call(Kernel::Binary(run), [x, y]) => run(out, operand(x), operand(y)),
+            StackAction::Call(Kernel::Binary(run), [x, y]) => run(out, operand(x), operand(y)),
         }
     }
 }

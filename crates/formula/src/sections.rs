@@ -6,7 +6,7 @@
 //! of all pages. What the page showed itself is left out, since its posterior counts it already. Sums are kept of each
 //! subtree, so one pass over the records finds them, and nothing is stored.
 
-use crate::Evidence;
+use crate::RateEvidence;
 use recrawl_types::{CanonicalUrl, Site, StateColumns};
 
 /// Minimum known pages of a subtree that counts, also of a domain: fewer tell little beside [`WEIGHT`], and would take
@@ -25,7 +25,7 @@ const HOST: usize = 1;
 /// The subtrees of all pages that were found. Memory: 32 bytes each.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sections {
-    all: Evidence,
+    all: RateEvidence,
     /// By their place in a chain, in URL order.
     levels: [Vec<Subtree>; LEVELS],
 }
@@ -50,13 +50,13 @@ impl Sections {
         for (place, row) in pages {
             let next = |level: usize| self.levels[level].partition_point(|subtree| subtree.end <= place);
             let at = at.get_or_insert_with(|| std::array::from_fn(next));
-            columns.section_rate[row] = self.rate(at, place, Evidence::of_row(columns, row));
+            columns.section_rate[row] = self.rate(at, place, RateEvidence::of_row(columns, row));
         }
     }
 
     /// The rate of the section of the page with this place without what it showed itself, in changes a cycle. `at` has the
     /// first subtree of each level that does not end before the last page asked for.
-    fn rate(&self, at: &mut [usize; LEVELS], place: u64, own: Evidence) -> f64 {
+    fn rate(&self, at: &mut [usize; LEVELS], place: u64, own: RateEvidence) -> f64 {
         let mut others = self.all;
         others.remove(own);
         let mut rate = others.rate();
@@ -70,7 +70,7 @@ impl Sections {
             let size = subtree.end - subtree.first;
             if std::mem::replace(&mut pages, size) > size {
                 let (changes, cycles) = (subtree.changes - own.changes, subtree.cycles - own.cycles);
-                rate = Evidence { changes, cycles, changed_cycles: 0 }.rate_shrunk(rate, WEIGHT);
+                rate = RateEvidence { changes, cycles, changed_cycles: 0 }.rate_shrunk(rate, WEIGHT);
             }
         }
         rate
@@ -97,7 +97,7 @@ pub struct SectionFinder {
 
 impl SectionFinder {
     /// Adds a known page and what it showed: nothing, if it was never visited.
-    pub fn push(&mut self, key: &[u8], shown: Evidence) {
+    pub fn push(&mut self, key: &[u8], shown: RateEvidence) {
         let common = self.key.iter().zip(key).take_while(|(a, b)| a == b).count();
         if common < self.host || self.host == 0 {
             self.enter_host(key);
@@ -130,7 +130,7 @@ impl SectionFinder {
     /// Begins the chain of another host, in the same domain or another one. Bytes that are no key have none.
     fn enter_host(&mut self, key: &[u8]) {
         let url = CanonicalUrl::from_key(key).ok();
-        let site = url.as_ref().map(Site::of);
+        let site = url.as_ref().map(Site::from_url);
         let from = if site.is_some() && site == self.site { HOST } else { DOMAIN };
         self.close(from);
         self.host = url.map_or(0, |url| CanonicalUrl::key_of_host(&url.host()).len());

@@ -6,10 +6,10 @@
 
 mod shown;
 
-pub use shown::Observed;
+pub use shown::ObservedVisits;
 
 use recrawl_types::{CanonicalUrl, Cycle, StateColumns};
-use shown::{MEMORY, Shown};
+use shown::{MEMORY, ShownPages};
 use std::ops::Range;
 
 /// Maximum pages of a group of siblings.
@@ -70,7 +70,7 @@ impl Groups {
         let mut bursting = Vec::new();
         for (number, group) in (0..).zip(&self.groups) {
             let rows = &self.rows[group.clone()];
-            let mut shown = Shown::NONE;
+            let mut shown = ShownPages::NONE;
             rows.iter().for_each(|&row| shown.add_row(columns, row, cycle));
             let bursts = shown.bursts();
             for &row in rows {
@@ -98,14 +98,14 @@ pub struct Group {
     /// Number of its pages.
     pub pages: usize,
     /// What the visits met that are meant.
-    pub met: Observed,
+    pub met: ObservedVisits,
 }
 
 /// Visits in this cycle and the one before tell of a burst now.
 const NOW: usize = 2;
 
 /// Do visits tell of a burst? At least 3 changes, and at least twice as many as expected: one or two are chance.
-pub fn is_burst(met: &Observed) -> bool {
+pub fn is_burst(met: &ObservedVisits) -> bool {
     met.changes >= 3 && met.burst() >= 2.0
 }
 
@@ -115,7 +115,7 @@ pub fn of_page(columns: &StateColumns, cycle: Cycle, row: usize) -> Option<Group
     let number = columns.siblings[row];
     let rows: Vec<usize> = (0..columns.len()).filter(|&other| columns.siblings[other] == number).collect();
     let (&first, &last) = rows.first().zip(rows.last()).filter(|_| number != StateColumns::ALONE)?;
-    let mut shown = Shown::NONE;
+    let mut shown = ShownPages::NONE;
     rows.iter().for_each(|&row| shown.add_row(columns, row, cycle));
     let age = cycle.since(Cycle(columns.last[row])) as usize;
     Some(Group { first, last, pages: rows.len(), met: shown.later_than(age) })
@@ -127,14 +127,14 @@ struct Finder {
     key: Vec<u8>,
     pages: usize,
     /// The folders of the last key, outermost first.
-    folders: Vec<Folder>,
+    folders: Vec<SiblingFolder>,
     /// The last pages in a row that are directly in a large folder.
     run: Range<usize>,
     groups: Vec<Range<usize>>,
 }
 
 /// An open folder.
-struct Folder {
+struct SiblingFolder {
     /// Length of its prefix of the key.
     prefix: usize,
     start: usize,
@@ -150,7 +150,7 @@ impl Finder {
         let start = self.pages;
         let open = CanonicalUrl::folders(key).skip(self.folders.len());
         let is_large = self.pages == 0;
-        self.folders.extend(open.map(|prefix| Folder { prefix, start, parts: Vec::new(), is_large }));
+        self.folders.extend(open.map(|prefix| SiblingFolder { prefix, start, parts: Vec::new(), is_large }));
         self.key.clear();
         self.key.extend_from_slice(key);
         self.pages += 1;

@@ -141,7 +141,7 @@ const OF_RELATED_PAGES: usize = 13;
 /// A set of terminals for expressions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Set {
+pub enum TerminalSet {
     /// n, X and t: "GP4C" in the article of Santos et al. (2015), and all that the thesis (2013) has.
     #[default]
     Basic,
@@ -153,37 +153,38 @@ pub enum Set {
     Related,
 }
 
-impl Set {
+impl TerminalSet {
     /// Every set.
-    pub const ALL: [Set; 4] = [Set::Basic, Set::All, Set::Extended, Set::Related];
+    pub const ALL: [TerminalSet; 4] =
+        [TerminalSet::Basic, TerminalSet::All, TerminalSet::Extended, TerminalSet::Related];
 
     /// The name in configurations.
     pub fn name(self) -> &'static str {
         match self {
-            Set::Basic => "basic",
-            Set::All => "all",
-            Set::Extended => "extended",
-            Set::Related => "related",
+            TerminalSet::Basic => "basic",
+            TerminalSet::All => "all",
+            TerminalSet::Extended => "extended",
+            TerminalSet::Related => "related",
         }
     }
 
     /// The set with this name.
-    pub fn named(name: &str) -> Option<Set> {
-        Set::ALL.into_iter().find(|set| set.name() == name)
+    pub fn named(name: &str) -> Option<TerminalSet> {
+        TerminalSet::ALL.into_iter().find(|set| set.name() == name)
     }
 
     /// Its terminals.
     pub fn terminals(self) -> &'static [&'static Terminal] {
         match self {
-            Set::Basic => &ALL[..3],
-            Set::All => &ALL[..3 + estimator::ALL.len()],
-            Set::Extended => &ALL[..ALL.len() - IN_NO_SET - OF_RELATED_PAGES],
-            Set::Related => &ALL[..ALL.len() - IN_NO_SET],
+            TerminalSet::Basic => &ALL[..3],
+            TerminalSet::All => &ALL[..3 + estimator::ALL.len()],
+            TerminalSet::Extended => &ALL[..ALL.len() - IN_NO_SET - OF_RELATED_PAGES],
+            TerminalSet::Related => &ALL[..ALL.len() - IN_NO_SET],
         }
     }
 }
 
-impl fmt::Display for Set {
+impl fmt::Display for TerminalSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -246,7 +247,9 @@ pub(crate) fn recent(number: usize, tile: &Tile<'_>, out: &mut [f64]) {
     let (c, cycle, half_life) = (tile.columns, tile.cycle, decay::HALF_LIVES[number]);
     let weights = &WEIGHTS[number];
     let (shift, within) = (half_life.trailing_zeros(), half_life - 1);
-    for ((out, &sum), &at) in out.iter_mut().zip(tile.of(&c.decayed[number])).zip(tile.of(&c.last_change)) {
+    for ((out, &sum), &at) in
+        out.iter_mut().zip(tile.slice(&c.decayed[number])).zip(tile.slice(&c.last_change))
+    {
         let age = cycle.since(Cycle(at));
         let weight = weights[(age & within) as usize % 32] * estimator::half_to_the(age >> shift);
         *out = f64::from(sum) * weight;

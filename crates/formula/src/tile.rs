@@ -24,7 +24,7 @@ impl Tile<'_> {
     pub const MAX_ROWS: usize = 512;
 
     /// The tile's part of a column.
-    pub(crate) fn of<'c, T>(&self, column: &'c [T]) -> &'c [T] {
+    pub(crate) fn slice<'c, T>(&self, column: &'c [T]) -> &'c [T] {
         &column[self.rows.clone()]
     }
 
@@ -32,7 +32,7 @@ impl Tile<'_> {
     /// becomes vector instructions.
     #[inline(always)]
     pub(crate) fn map<T: Copy>(&self, column: &[T], out: &mut [f64], value: impl Fn(T) -> f64) {
-        let column = self.of(column);
+        let column = self.slice(column);
         vectorised(
             #[inline(always)]
             move || {
@@ -52,7 +52,7 @@ impl Tile<'_> {
         out: &mut [f64],
         value: impl Fn(T, U) -> f64,
     ) {
-        let (a, b) = (self.of(a), self.of(b));
+        let (a, b) = (self.slice(a), self.slice(b));
         vectorised(
             #[inline(always)]
             move || {
@@ -66,7 +66,7 @@ impl Tile<'_> {
     /// Replaces each entry of `out` by `value` of it and the entry of one column.
     #[inline(always)]
     pub(crate) fn update<T: Copy>(&self, column: &[T], out: &mut [f64], value: impl Fn(f64, T) -> f64) {
-        let column = self.of(column);
+        let column = self.slice(column);
         vectorised(
             #[inline(always)]
             move || {
@@ -86,7 +86,7 @@ impl Tile<'_> {
         out: &mut [f64],
         value: impl Fn(f64, T, U) -> f64,
     ) {
-        let (a, b) = (self.of(a), self.of(b));
+        let (a, b) = (self.slice(a), self.slice(b));
         vectorised(
             #[inline(always)]
             move || {

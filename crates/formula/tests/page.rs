@@ -1,6 +1,6 @@
 //! docs/formulas.md lists every terminal and function; the example of docs/looking-again.md is computed.
 
-use recrawl_formula::function::Syntax;
+use recrawl_formula::function::FunctionSyntax;
 use recrawl_formula::{
     Basis, Expr, Formula, Function, Priors, Protection, builtin, estimator, function, terminal,
 };
@@ -26,7 +26,7 @@ fn code(text: &str) -> String {
 fn terminals_are_listed() {
     let mut list = String::new();
     for t in terminal::ALL {
-        let set = terminal::Set::ALL.into_iter().find(|set| set.terminals().contains(t));
+        let set = terminal::TerminalSet::ALL.into_iter().find(|set| set.terminals().contains(t));
         list +=
             &format!("- `{}` ({}): {}\n", t.name, set.map_or("none".into(), |set| set.to_string()), t.help);
     }
@@ -48,10 +48,10 @@ fn the_formula_file_on_the_page_is_one() {
 
 fn written(function: &Function) -> String {
     match function.syntax {
-        Syntax::Infix { symbol, .. } => format!("x {symbol} y"),
-        Syntax::Prefix { symbol } => format!("{symbol}x"),
-        Syntax::Call if function.arity == 1 => format!("{}(x)", function.name),
-        Syntax::Call => format!("{}(x, y)", function.name),
+        FunctionSyntax::Infix { symbol, .. } => format!("x {symbol} y"),
+        FunctionSyntax::Prefix { symbol } => format!("{symbol}x"),
+        FunctionSyntax::Call if function.arity == 1 => format!("{}(x)", function.name),
+        FunctionSyntax::Call => format!("{}(x, y)", function.name),
     }
 }
 
@@ -60,7 +60,7 @@ fn functions_are_listed() {
     assert_listed(
         "function | from set | what",
         function::ALL.iter().map(|f| {
-            let mut sets = function::Set::ALL.into_iter();
+            let mut sets = function::FunctionSet::ALL.into_iter();
             let set = sets.find(|set| set.functions().contains(f)).expect("in the last of them");
             vec![code(&written(f)), set.to_string(), f.help.into()]
         }),

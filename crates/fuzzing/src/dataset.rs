@@ -1,14 +1,14 @@
 //! Recorded histories of pages. Input: a line with the name of a format, and perhaps the seconds of a cycle; then
 //! the file, of the native format both files with a line `--` between.
 
-use crate::{Target, first_line};
-use recrawl_simulation::format::{self, Reading};
+use crate::{FuzzTarget, first_line};
+use recrawl_simulation::format::{self, ReadOptions};
 use recrawl_simulation::{Dataset, DatasetError};
 use std::fs;
 use std::path::Path;
 
 /// Readers of data sets as a target.
-pub const TARGET: Target = Target { name: "dataset", check };
+pub const TARGET: FuzzTarget = FuzzTarget { name: "dataset", check };
 
 /// Asserts that a data set is consistent, and comes back from the native format and, where that can hold it, from
 /// the one of bit strings.
@@ -28,7 +28,7 @@ pub fn check(data: &[u8]) {
         put(&path, file);
     }
     let format = Some(name).filter(|name| !name.is_empty());
-    match (Reading { format, cycle_seconds: seconds.parse().ok() }).open(&path) {
+    match (ReadOptions { format, cycle_seconds: seconds.parse().ok() }).open(&path) {
         Ok(data) => {
             is_consistent(&data);
             comes_back(&data, folder.path());

@@ -1,13 +1,13 @@
 //! Words of texts, and term files. Input: a line with a language tag, then a text or a term file.
 
-use crate::{Target, first_line};
+use crate::{FuzzTarget, first_line};
 use recrawl_focus::classifier::terms::Terms;
 use recrawl_focus::terms::MAX_FILE_BYTES;
 use recrawl_focus::words::{MAX_TEXT, MAX_WORD};
-use recrawl_focus::{Classifier, Language, PageText, Reading, Set, Topic, Words};
+use recrawl_focus::{Classifier, Language, PageText, PageWords, TermSet, Topic, Words};
 
 /// Tokenizer and term files as a target.
-pub const TARGET: Target = Target { name: "focus", check };
+pub const TARGET: FuzzTarget = FuzzTarget { name: "focus", check };
 
 /// Asserts that words keep their limits and do not depend on what was read before; that a term file that is accepted
 /// comes back from its printed form with the same digest; and that scores lie within 0 and 1.
@@ -53,15 +53,15 @@ fn topic_is_sound(topic: Topic, tag: &str, text: &str, words: &mut Words) {
     }
     let terms = Terms::new(topic, words);
     let page = PageText { url: Some(text), language: Some(tag), title: tag, text };
-    let reading = Reading::of(&page, MAX_TEXT, words);
+    let reading = PageWords::read(&page, MAX_TEXT, words);
     let verdict = terms.assess(&reading);
     for value in [verdict.relevance, verdict.genre, verdict.content, verdict.url.unwrap_or(0.0)] {
         assert!((0.0..=1.0 + 1e-12).contains(&value), "{verdict:?}");
     }
     let matcher = terms.matcher(reading.language);
     let counts = matcher.count(&reading.words);
-    for set in Set::ALL {
+    for set in TermSet::ALL {
         assert!(matcher.size(set) <= terms.topic().terms(set).len());
-        assert_eq!(counts.of(set).len(), matcher.size(set));
+        assert_eq!(counts.in_set(set).len(), matcher.size(set));
     }
 }

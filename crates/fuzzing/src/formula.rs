@@ -1,11 +1,11 @@
 //! Formulas. Input: an expression, or a formula file.
 
-use crate::Target;
+use crate::FuzzTarget;
 use recrawl_formula::{Basis, Expr, Formula, ParseError, Program, Protection, parse, simplify};
 use recrawl_types::{Cycle, History, Known, StateColumns};
 
 /// Parser, printer, simplifier and compiler of formulas as a target.
-pub const TARGET: Target = Target { name: "formula", check };
+pub const TARGET: FuzzTarget = FuzzTarget { name: "formula", check };
 
 /// The cycle that is planned.
 const NOW: Cycle = Cycle(40);

@@ -1,17 +1,17 @@
 //! Pages: media type, encoding, consent, links and text. Input: a line with the Content-Type, lines with other
 //! fields that are read, and the body.
 
-use crate::{Target, first_line};
+use crate::{FuzzTarget, first_line};
 use recrawl_extractor::{
-    ArchivedRequisite, Extracted, Fields, Limits, MAX_ANCHOR_BYTES, MAX_ANCHORS_BYTES, MAX_FEEDS,
-    MAX_MARKDOWN_BYTES, MAX_TITLE_BYTES, Options, PageContent, PageExtent, Part, RequisiteKind, extract,
-    extract_part, inert, inert_look, markdown, requisites, style_requisites,
+    ArchivedRequisite, BodyFields, CountedPart, ExtractLimits, ExtractOptions, Extracted, MAX_ANCHOR_BYTES,
+    MAX_ANCHORS_BYTES, MAX_FEEDS, MAX_MARKDOWN_BYTES, MAX_TITLE_BYTES, PageContent, PageExtent,
+    RequisiteKind, extract, extract_part, inert, inert_look, markdown, requisites, style_requisites,
 };
 use recrawl_types::{Canonical, CanonicalUrl, UrlRules};
 use std::collections::BTreeSet;
 
 /// Extraction from pages as a target.
-pub const TARGET: Target = Target { name: "html", check };
+pub const TARGET: FuzzTarget = FuzzTarget { name: "html", check };
 
 /// Asserts that limits hold, that links are different and a smaller limit gives the first of them, that a page
 /// claims no other canonical address than another's, and that the text is clean: reading it once more changes
@@ -21,7 +21,7 @@ pub fn check(data: &[u8]) {
     let _ = recrawl_extractor::assert_both_ways(&String::from_utf8_lossy(body));
     let rules = UrlRules::default();
     let url = rules.canonicalize("https://example.com/folder/page?q=1").expect("a sound address");
-    let types = Options::default().types;
+    let types = ExtractOptions::default().types;
     inert(body, &fields, &url, &types).iter().for_each(|document| is_inert(document));
     let found = requisites(body, &fields, &url, &types);
     let distinct: BTreeSet<&CanonicalUrl> = found.iter().map(|requisite| &requisite.url).collect();
@@ -36,19 +36,23 @@ pub fn check(data: &[u8]) {
         assert_eq!(ends, looked.styles.matches("</style>\n").count(), "a style sheet ends its element");
     }
     for extent in [PageExtent::Main, PageExtent::Whole] {
-        let write = || markdown(body, &fields, &url, &rules, &Options::default(), None, extent);
+        let write = || markdown(body, &fields, &url, &rules, &ExtractOptions::default(), None, extent);
         let page = write();
         assert_eq!(page, write(), "the same body gives other Markdown");
         let bytes = page.map_or(0, |page| page.text.len());
         assert!(bytes < MAX_MARKDOWN_BYTES + 2 * body.len() + 100, "{bytes} bytes of Markdown");
     }
-    let read = |body: &[u8], fields: &Fields<'_>, limits: &Limits| {
-        let options =
-            Options { limits: limits.clone(), agent: "recrawl".into(), anchors: true, ..Options::default() };
+    let read = |body: &[u8], fields: &BodyFields<'_>, limits: &ExtractLimits| {
+        let options = ExtractOptions {
+            limits: limits.clone(),
+            agent: "recrawl".into(),
+            anchors: true,
+            ..ExtractOptions::default()
+        };
         extract(body, fields, &url, &rules, &options)
     };
-    let all = Limits::default();
-    let small = Limits { max_links: 3, max_text: 40, ..Limits::default() };
+    let all = ExtractLimits::default();
+    let small = ExtractLimits { max_links: 3, max_text: 40, ..ExtractLimits::default() };
     let (page, part) = match (read(body, &fields, &all), read(body, &fields, &small)) {
         (Extracted::Page(page), Extracted::Page(part)) => (page, part),
         (all, small) => return assert_eq!(all, small, "a limit decides what a body is"),
@@ -56,9 +60,14 @@ pub fn check(data: &[u8]) {
     is_sound(&page, &url, &all);
     is_sound(&part, &url, &small);
     let list = |text: &str| vec![text.to_owned()];
-    let rule = Part::new(&list("main, p ~ p, div b"), &list("b:nth-child(2), .ad"), &list("[0-9]+|^a.*$"));
-    let options =
-        Options { limits: all.clone(), agent: "recrawl".into(), anchors: true, ..Options::default() };
+    let rule =
+        CountedPart::new(&list("main, p ~ p, div b"), &list("b:nth-child(2), .ad"), &list("[0-9]+|^a.*$"));
+    let options = ExtractOptions {
+        limits: all.clone(),
+        agent: "recrawl".into(),
+        anchors: true,
+        ..ExtractOptions::default()
+    };
     let ruled = extract_part(body, &fields, &url, &rules, &options, Some(&rule.expect("a sound rule")));
     let Extracted::Page(ruled) = ruled else { panic!("a rule decides what a body is") };
     is_sound(&ruled, &url, &all);
@@ -69,8 +78,11 @@ pub fn check(data: &[u8]) {
         (&part.title, &part.consent, &part.base, &part.feeds),
         "a limit on links and text decides something else"
     );
-    let plain =
-        Fields { content_type: Some("text/plain; charset=utf-8"), nosniff: true, ..Fields::default() };
+    let plain = BodyFields {
+        content_type: Some("text/plain; charset=utf-8"),
+        nosniff: true,
+        ..BodyFields::default()
+    };
     let again = read(page.text.as_bytes(), &plain, &all);
     if let (Extracted::Page(again), false) = (again, page.text.starts_with('\u{feff}')) {
         assert_eq!(again.text, page.text, "the text of a text is another");
@@ -120,10 +132,10 @@ fn is_inert(document: &str) {
 }
 
 /// The fields that an input begins with, and the body behind them.
-pub(crate) fn fields(data: &[u8]) -> (Fields<'_>, &[u8]) {
+pub(crate) fn fields(data: &[u8]) -> (BodyFields<'_>, &[u8]) {
     let (content_type, mut body) = first_line(data);
     let content_type = std::str::from_utf8(content_type).ok().filter(|value| !value.is_empty());
-    let mut fields = Fields { content_type, ..Fields::default() };
+    let mut fields = BodyFields { content_type, ..BodyFields::default() };
     loop {
         let (line, rest) = first_line(body);
         if let Some(value) = line.strip_prefix(b"X-Robots-Tag:") {
@@ -141,7 +153,7 @@ pub(crate) fn fields(data: &[u8]) -> (Fields<'_>, &[u8]) {
     }
 }
 
-fn is_sound(page: &PageContent, url: &CanonicalUrl, limits: &Limits) {
+fn is_sound(page: &PageContent, url: &CanonicalUrl, limits: &ExtractLimits) {
     assert!(page.links.len() <= limits.max_links && page.text.len() <= limits.max_text);
     assert!(page.title.as_ref().is_none_or(|title| title.len() <= MAX_TITLE_BYTES && is_collapsed(title)));
     assert!(page.feeds.len() <= MAX_FEEDS);

@@ -1,11 +1,11 @@
 //! What is imported from others: a line that says `list` or `index`, and the lines of such a file.
 
-use crate::{Target, first_line};
+use crate::{FuzzTarget, first_line};
 use recrawl_extractor::dated_line;
 use recrawl_simulation::format::{Capture, IndexLines};
 
 /// Readers of lists and of archives' indexes as a target.
-pub const TARGET: Target = Target { name: "import", check };
+pub const TARGET: FuzzTarget = FuzzTarget { name: "import", check };
 
 /// Asserts that an address is a part of its line and the same in quotation marks, and that a bad line of an index changes
 /// nothing for the others.

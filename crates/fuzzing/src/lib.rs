@@ -19,7 +19,7 @@ pub mod url;
 
 /// A parser under test.
 #[derive(Clone, Copy)]
-pub struct Target {
+pub struct FuzzTarget {
     /// Its module here, its program in `fuzz/fuzz_targets/` and its folder in `fuzz/corpus/`.
     pub name: &'static str,
     /// Panics when something that must hold does not.
@@ -27,7 +27,7 @@ pub struct Target {
 }
 
 /// Every target.
-pub const TARGETS: &[Target] = &[
+pub const TARGETS: &[FuzzTarget] = &[
     dataset::TARGET,
     focus::TARGET,
     formula::TARGET,

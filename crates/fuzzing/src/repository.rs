@@ -6,8 +6,8 @@
 
 mod image;
 
-use crate::Target;
-use image::{CYCLE, Image, Parts, ROUND, varint};
+use crate::FuzzTarget;
+use image::{CYCLE, Image, InputParts, ROUND, varint};
 use recrawl_repository::codec::{
     put_host, put_link, put_visit, take_host, take_link, take_log_record, take_visit,
 };
@@ -18,13 +18,13 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 /// Readers of the repository's files as a target.
-pub const TARGET: Target = Target { name: "repository", check };
+pub const TARGET: FuzzTarget = FuzzTarget { name: "repository", check };
 
 /// Asserts that what is read once can be written, and is then read as the same.
 pub fn check(data: &[u8]) {
-    let mut parts = Parts::of(data);
+    let mut parts = InputParts::new(data);
     let kind = parts.byte();
-    let how = image::How::of(parts.byte());
+    let how = image::How::from_byte(parts.byte());
     match kind % 8 {
         0 => generation(&mut parts, how),
         1 => log(&mut parts, how),
@@ -43,7 +43,7 @@ fn assert_same(a: &impl Debug, b: &impl Debug) {
 }
 
 /// One block of pages: a number of pages, of visited ones, its four parts, and the origins.
-fn generation(parts: &mut Parts<'_>, how: image::How) {
+fn generation(parts: &mut InputParts<'_>, how: image::How) {
     let pages = u64::from(parts.short()) % (BLOCK_PAGES as u64 + 2);
     let visited = u64::from(parts.short()) % (pages + 1);
     let origins = parts.byte();
@@ -75,7 +75,7 @@ fn first_key(keys: &[u8]) -> &[u8] {
 }
 
 /// An index that says what it likes of a generation whose other files are short.
-fn index(parts: &mut Parts<'_>, how: image::How) {
+fn index(parts: &mut InputParts<'_>, how: image::How) {
     let (pages, visited) = (parts.short(), parts.short());
     let mut image = Image::default();
     for (part, kind) in [("keys", 3), ("known", 5), ("history", 6), ("content", 7), ("origins", 4)] {
@@ -141,7 +141,7 @@ fn settle(record: &mut PageRecord) {
 }
 
 /// A log: a frame a part, then a torn tail.
-fn log(parts: &mut Parts<'_>, how: image::How) {
+fn log(parts: &mut InputParts<'_>, how: image::How) {
     let mut payloads = Vec::new();
     for _ in 0..parts.byte() % 8 {
         payloads.push(parts.part());
@@ -187,7 +187,7 @@ fn read_log(storage: &MemoryStorage) -> Vec<LogRecord> {
 }
 
 /// Kept visits, a frame a part, beside an empty generation.
-fn kept_visits(parts: &mut Parts<'_>, how: image::How) {
+fn kept_visits(parts: &mut InputParts<'_>, how: image::How) {
     let mut image = Image::default();
     let mut payloads = Vec::new();
     for _ in 0..parts.byte() % 8 {
@@ -220,7 +220,7 @@ fn kept_visits(parts: &mut Parts<'_>, how: image::How) {
 
 /// A schedule of one host, with the table of this program and with that of older ones: its key, the number of entries,
 /// the frames that hold them, and their order by URL.
-fn schedule(parts: &mut Parts<'_>, how: image::How) {
+fn schedule(parts: &mut InputParts<'_>, how: image::How) {
     let count = u64::from(parts.byte() % 70);
     let key = parts.part();
     let mut frames = Vec::new();
@@ -270,7 +270,7 @@ fn schedule_with(table: &str, head: &[u8], frames: &[&[u8]], how: image::How) {
 }
 
 /// Any bytes as the files of a repository, checksums and all.
-fn any_file(parts: &mut Parts<'_>) {
+fn any_file(parts: &mut InputParts<'_>) {
     let mut image = Image::default();
     let name = [
         "MANIFEST",

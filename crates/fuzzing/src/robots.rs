@@ -1,11 +1,11 @@
 //! robots.txt. Input: a line with a path, and the file.
 
-use crate::{Target, first_line};
+use crate::{FuzzTarget, first_line};
 use recrawl_fetcher::limits::MAX_ROBOTS;
-use recrawl_fetcher::robots::{Rules, cut};
+use recrawl_fetcher::robots::{RobotsRules, cut};
 
 /// Parser and matcher of robots.txt as a target.
-pub const TARGET: Target = Target { name: "robots", check };
+pub const TARGET: FuzzTarget = FuzzTarget { name: "robots", check };
 
 const TOKEN: &str = "recrawl";
 
@@ -14,11 +14,11 @@ const TOKEN: &str = "recrawl";
 pub fn check(data: &[u8]) {
     let (path, file) = first_line(data);
     let path = format!("/{}", String::from_utf8_lossy(path).trim_start_matches('/'));
-    let rules = Rules::parse(file, TOKEN);
+    let rules = RobotsRules::parse(file, TOKEN);
     let verdict = rules.allows(&path);
     assert!(rules.allows("/robots.txt"), "robots.txt itself is always allowed (RFC 9309 section 2.2.2)");
     let same = |file: &[u8], why: &str| {
-        let rules = Rules::parse(file, TOKEN);
+        let rules = RobotsRules::parse(file, TOKEN);
         assert_eq!((rules.allows(&path), rules.crawl_delay), (verdict, delay_of(data)), "{path}: {why}");
     };
     same(&[file, b"\n# the end\n"].concat(), "a comment at the end");
@@ -35,7 +35,7 @@ pub fn check(data: &[u8]) {
 }
 
 fn delay_of(data: &[u8]) -> Option<std::time::Duration> {
-    Rules::parse(first_line(data).1, TOKEN).crawl_delay
+    RobotsRules::parse(first_line(data).1, TOKEN).crawl_delay
 }
 
 fn replaced(bytes: &[u8], from: u8, to: &[u8]) -> Vec<u8> {
@@ -80,9 +80,9 @@ fn order_does_not_matter(path: &str, file: &[u8]) {
     };
     let mut rules: Vec<&[u8]> = lines.filter(is_rule).collect();
     let group = |rules: &[&[u8]]| [b"User-agent: *", rules.join(&b'\n').as_slice()].join(&b'\n');
-    let forward = Rules::parse(&group(&rules), TOKEN).allows(path);
+    let forward = RobotsRules::parse(&group(&rules), TOKEN).allows(path);
     rules.reverse();
-    assert_eq!(Rules::parse(&group(&rules), TOKEN).allows(path), forward, "{path}: the order of rules");
+    assert_eq!(RobotsRules::parse(&group(&rules), TOKEN).allows(path), forward, "{path}: the order of rules");
 }
 
 /// One rule, its pattern the file's last line, beside a matcher that tries everything: where neither side has
@@ -103,7 +103,12 @@ fn matches_as_defined(path: &str, file: &[u8]) {
     }
     let file = [b"User-agent: *\nDisallow: ", pattern].concat();
     let expected = matches(pattern, path.as_bytes());
-    assert_eq!(!Rules::parse(&file, TOKEN).allows(path), expected, "{path}: {}", pattern.escape_ascii());
+    assert_eq!(
+        !RobotsRules::parse(&file, TOKEN).allows(path),
+        expected,
+        "{path}: {}",
+        pattern.escape_ascii()
+    );
 }
 
 /// RFC 9309 section 2.2.3, as a table: `reached[i]` tells whether the pattern so far can end before byte i.

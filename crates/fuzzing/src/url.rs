@@ -1,12 +1,12 @@
 //! The URL canonicaliser. Input: a line with the address of a page, and a reference on that page.
 
-use crate::{Target, first_line};
+use crate::{FuzzTarget, first_line};
 use recrawl_types::url::MAX_URL_BYTES;
 use recrawl_types::{CanonicalUrl, Scheme, Site, UrlRules};
 use std::cmp::Ordering;
 
 /// The canonicaliser as a target.
-pub const TARGET: Target = Target { name: "url", check };
+pub const TARGET: FuzzTarget = FuzzTarget { name: "url", check };
 
 /// Asserts that a canonical URL is the canonical form of itself, that key and spelling are one another's
 /// inverse, that keys sort as their parts do, and that limits hold.
@@ -50,7 +50,7 @@ fn is_canonical(url: &CanonicalUrl, rules: &UrlRules) {
     );
     assert!(url.port() > 0 && !url.host().is_empty() && url.path_and_query().starts_with('/'), "{text}");
     assert!(url.key().starts_with(url.origin_key()) && url.key().ends_with(url.path_and_query().as_bytes()));
-    assert!(url.host().ends_with(Site::of(url).as_str()), "{text}: its site");
+    assert!(url.host().ends_with(Site::from_url(url).as_str()), "{text}: its site");
     for same in ["", "#", "#top"] {
         assert_eq!(rules.join(&parsed, same).as_ref(), Ok(url), "{same:?} on {text}");
     }

@@ -3,7 +3,7 @@
 mod mutation;
 
 use mutation::{Mutator, words};
-use recrawl_fuzzing::{TARGETS, Target};
+use recrawl_fuzzing::{FuzzTarget, TARGETS};
 use std::collections::BTreeSet;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,14 +23,14 @@ fn names(folder: &Path) -> BTreeSet<String> {
 }
 
 /// The files of a target's corpus, by name.
-fn corpus(target: &Target) -> Vec<(PathBuf, Vec<u8>)> {
+fn corpus(target: &FuzzTarget) -> Vec<(PathBuf, Vec<u8>)> {
     let folder = fuzz("corpus").join(target.name);
     let paths = names(&folder).into_iter().map(|name| folder.join(name));
     paths.map(|path| (path.clone(), fs::read(&path).expect("a file"))).collect()
 }
 
 /// Is the input taken without a panic?
-fn is_taken(target: &Target, input: &[u8]) -> bool {
+fn is_taken(target: &FuzzTarget, input: &[u8]) -> bool {
     catch_unwind(AssertUnwindSafe(|| (target.check)(input))).is_ok()
 }
 

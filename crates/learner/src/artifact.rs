@@ -1,16 +1,16 @@
 //! The learned formula as a formula file, with its provenance.
 
 use crate::folds::{FoldBy, Folds, Protocol};
-use crate::judge::{Candidate, FoldComparison, FoldResult};
-use crate::options::Options;
-use crate::preset::Method;
+use crate::judge::{EvaluatedFormula, FoldComparison, FoldResult};
+use crate::options::LearnOptions;
+use crate::preset::ChoiceMethod;
 use recrawl_formula::{Formula, Provenance};
 use recrawl_simulation::rules::{Budget, Parts, Rules};
 
 /// The formula that a fold's selection method chose.
-pub(crate) fn formula(fold: &FoldResult, folds: &Folds<'_>, options: &Options) -> Formula {
+pub(crate) fn formula(fold: &FoldResult, folds: &Folds<'_>, options: &LearnOptions) -> Formula {
     let choice = &fold.choices[fold.chosen];
-    Learned {
+    LearnedFormula {
         data: &folds.data().name,
         fold: fold.fold,
         folds: folds.count(),
@@ -23,7 +23,7 @@ pub(crate) fn formula(fold: &FoldResult, folds: &Folds<'_>, options: &Options) -
 }
 
 /// The known formula that is written if learning gained too little over it.
-pub(crate) fn known(across: &FoldComparison, folds: &Folds<'_>, options: &Options) -> Formula {
+pub(crate) fn known(across: &FoldComparison, folds: &Folds<'_>, options: &LearnOptions) -> Formula {
     let (known, data, fitness) = (&across.known, &folds.data().name, options.fitness.to_string());
     let mut formula = instead(known, data, &fitness, across.gain, across.error, options);
     if !across.changes.are_enough() {
@@ -34,7 +34,7 @@ pub(crate) fn known(across: &FoldComparison, folds: &Folds<'_>, options: &Option
 }
 
 /// A formula that was learned, and where it comes from.
-pub(crate) struct Learned<'a> {
+pub(crate) struct LearnedFormula<'a> {
     /// The data set, or several.
     pub data: &'a str,
     /// The fold, from 0.
@@ -42,18 +42,18 @@ pub(crate) struct Learned<'a> {
     /// Number of folds.
     pub folds: usize,
     /// How it was selected.
-    pub method: Method,
+    pub method: ChoiceMethod,
     /// The formula, with its fitness in training and validation.
-    pub candidate: &'a Candidate,
+    pub candidate: &'a EvaluatedFormula,
     /// Its fitness on the test part.
     pub test: f64,
     /// What these figures are.
     pub fitness: String,
 }
 
-impl Learned<'_> {
+impl LearnedFormula<'_> {
     /// The formula file.
-    pub fn formula(self, options: &Options) -> Formula {
+    pub fn formula(self, options: &LearnOptions) -> Formula {
         let preset = &options.preset;
         let description = format!("learned on {} for {}", self.data, self.fitness);
         let provenance = Provenance {
@@ -94,7 +94,7 @@ pub(crate) fn instead(
     fitness: &str,
     gain: f64,
     error: f64,
-    options: &Options,
+    options: &LearnOptions,
 ) -> Formula {
     let source = format!(
         "the known formula {}: what was learned on {data} for {fitness} gained {gain:+.4} ± {error:.4} over it, no more \

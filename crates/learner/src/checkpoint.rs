@@ -1,8 +1,8 @@
 //! Checkpoints of interrupted learning, as text without loss of digits.
 
-use crate::evolve::{Generation, Run};
+use crate::evolve::{EvolutionRun, EvolvedGeneration};
 use crate::hall_of_fame::{Front, HallOfFame};
-use crate::options::Options;
+use crate::options::LearnOptions;
 use crate::select::Individual;
 use recrawl_formula::{Expr, parse};
 use serde::{Deserialize, Serialize};
@@ -17,12 +17,12 @@ pub struct Checkpoint {
     /// The data and options that it belongs to: everything that results depend on, by name.
     belongs_to: BTreeMap<String, String>,
     /// The runs so far, by fold and then by seed; the last may be unfinished.
-    pub runs: Vec<Run>,
+    pub runs: Vec<EvolutionRun>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Text {
+struct CheckpointText {
     version: u32,
     belongs_to: BTreeMap<String, String>,
     runs: Vec<RunText>,
@@ -70,7 +70,7 @@ impl Checkpoint {
     pub const MAX_BYTES: u64 = 1 << 30;
 
     /// For learning with these options on the data with this name.
-    pub fn new(data_name: &str, options: &Options, runs: Vec<Run>) -> Checkpoint {
+    pub fn new(data_name: &str, options: &LearnOptions, runs: Vec<EvolutionRun>) -> Checkpoint {
         Checkpoint { belongs_to: belongings(data_name, options), runs }
     }
 
@@ -78,7 +78,7 @@ impl Checkpoint {
     pub fn to_json(&self) -> String {
         let individual =
             |i: &Individual| IndividualText { fitness: Number(i.fitness), expression: i.expr.to_string() };
-        let run = |run: &Run| RunText {
+        let run = |run: &EvolutionRun| RunText {
             seed: run.seed,
             generation: run.generation,
             population: run.population.iter().map(Expr::to_string).collect(),
@@ -86,7 +86,7 @@ impl Checkpoint {
             front: run.front.points().iter().map(individual).collect(),
             history: run.history.iter().map(|g| [g.best, g.mean, g.nodes].map(Number)).collect(),
         };
-        let text = Text {
+        let text = CheckpointText {
             version: VERSION,
             belongs_to: self.belongs_to.clone(),
             runs: self.runs.iter().map(run).collect(),
@@ -98,12 +98,16 @@ impl Checkpoint {
     ///
     /// # Errors
     /// If it is not a checkpoint, or belongs to other data or options.
-    pub fn from_json(text: &str, data_name: &str, options: &Options) -> Result<Checkpoint, CheckpointError> {
+    pub fn from_json(
+        text: &str,
+        data_name: &str,
+        options: &LearnOptions,
+    ) -> Result<Checkpoint, CheckpointError> {
         let version: Version = serde_json::from_str(text).map_err(CheckpointError::json)?;
         if version.version != VERSION {
             return Err(CheckpointError::Version(version.version));
         }
-        let text: Text = serde_json::from_str(text).map_err(CheckpointError::json)?;
+        let text: CheckpointText = serde_json::from_str(text).map_err(CheckpointError::json)?;
         let belongs_to = belongings(data_name, options);
         for (name, now) in &belongs_to {
             let then = text.belongs_to.get(name).map_or("", String::as_str);
@@ -123,7 +127,7 @@ struct Version {
     version: u32,
 }
 
-fn run_of(text: RunText, options: &Options) -> Result<Run, CheckpointError> {
+fn run_of(text: RunText, options: &LearnOptions) -> Result<EvolutionRun, CheckpointError> {
     let tree = |text: &String| parse(text).map_err(|e| CheckpointError::Broken(format!("'{text}': {e}")));
     let individual =
         |i: &IndividualText| tree(&i.expression).map(|expr| Individual { expr, fitness: i.fitness.0 });
@@ -141,7 +145,7 @@ fn run_of(text: RunText, options: &Options) -> Result<Run, CheckpointError> {
     for i in &text.front {
         front.offer(&individual(i)?, preset.protection);
     }
-    Ok(Run {
+    Ok(EvolutionRun {
         seed: text.seed,
         generation: text.generation,
         population: text.population.iter().map(tree).collect::<Result<_, _>>()?,
@@ -150,13 +154,13 @@ fn run_of(text: RunText, options: &Options) -> Result<Run, CheckpointError> {
         history: text
             .history
             .iter()
-            .map(|[best, mean, nodes]| Generation { best: best.0, mean: mean.0, nodes: nodes.0 })
+            .map(|[best, mean, nodes]| EvolvedGeneration { best: best.0, mean: mean.0, nodes: nodes.0 })
             .collect(),
     })
 }
 
 /// Everything that results depend on, by name.
-fn belongings(data_name: &str, options: &Options) -> BTreeMap<String, String> {
+fn belongings(data_name: &str, options: &LearnOptions) -> BTreeMap<String, String> {
     let rules = &options.rules;
     let start: Vec<String> = options.start.iter().map(Expr::to_string).collect();
     [

@@ -1,6 +1,6 @@
 //! New trees: grow, full, and ramped half-and-half (Koza 1992).
 
-use crate::tree::Limits;
+use crate::tree::TreeLimits;
 use crate::vocabulary::Vocabulary;
 use rand_chacha::ChaCha8Rng;
 use recrawl_formula::Expr;
@@ -11,12 +11,12 @@ pub const LEAST_DEPTH: usize = 2;
 const TRIES: usize = 16;
 
 /// A tree whose root is a function and whose branches end at random, at `depth` at the latest.
-pub fn grow(vocabulary: &Vocabulary, depth: usize, limits: Limits, rng: &mut ChaCha8Rng) -> Expr {
+pub fn grow(vocabulary: &Vocabulary, depth: usize, limits: TreeLimits, rng: &mut ChaCha8Rng) -> Expr {
     within(limits, depth, |depth| call(vocabulary, depth, false, rng))
 }
 
 /// A tree whose branches all end at `depth`.
-pub fn full(vocabulary: &Vocabulary, depth: usize, limits: Limits, rng: &mut ChaCha8Rng) -> Expr {
+pub fn full(vocabulary: &Vocabulary, depth: usize, limits: TreeLimits, rng: &mut ChaCha8Rng) -> Expr {
     within(limits, depth, |depth| call(vocabulary, depth, true, rng))
 }
 
@@ -31,7 +31,7 @@ pub fn ramped(
     vocabulary: &Vocabulary,
     count: usize,
     depth: usize,
-    limits: Limits,
+    limits: TreeLimits,
     rng: &mut ChaCha8Rng,
 ) -> Vec<Expr> {
     (0..count)
@@ -47,7 +47,7 @@ pub fn ramp(i: usize, depth: usize) -> usize {
     LEAST_DEPTH + i % (depth.max(LEAST_DEPTH) - LEAST_DEPTH + 1)
 }
 
-fn within(limits: Limits, depth: usize, mut draw: impl FnMut(usize) -> Expr) -> Expr {
+fn within(limits: TreeLimits, depth: usize, mut draw: impl FnMut(usize) -> Expr) -> Expr {
     let mut depth = depth.min(limits.depth);
     loop {
         for _ in 0..TRIES {
@@ -82,7 +82,7 @@ mod tests {
     use rand::SeedableRng;
     use std::collections::BTreeMap;
 
-    const LIMITS: Limits = Limits { depth: 10, nodes: 512 };
+    const LIMITS: TreeLimits = TreeLimits { depth: 10, nodes: 512 };
 
     fn shortest(expr: &Expr) -> usize {
         1 + expr.arguments().iter().map(shortest).min().unwrap_or(0)
@@ -105,8 +105,8 @@ mod tests {
     fn a_ramp_has_all_depths_in_equal_parts() {
         let (vocabulary, mut rng) = (testing::vocabulary(), ChaCha8Rng::seed_from_u64(2));
         // Twice the nine depths from 2 to 10, ten times, within limits that full trees always meet.
-        let limits = Limits { depth: 10, nodes: 2000 };
-        let trees = ramped(&vocabulary, 180, 10, Limits { nodes: 2000, ..limits }, &mut rng);
+        let limits = TreeLimits { depth: 10, nodes: 2000 };
+        let trees = ramped(&vocabulary, 180, 10, TreeLimits { nodes: 2000, ..limits }, &mut rng);
         assert_eq!(trees.len(), 180);
         let mut depths = BTreeMap::new();
         trees.iter().step_by(2).for_each(|tree| *depths.entry(tree.depth()).or_insert(0) += 1);
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn a_narrow_limit_is_kept() {
         let (vocabulary, mut rng) = (testing::vocabulary(), ChaCha8Rng::seed_from_u64(4));
-        let limits = Limits { depth: 5, nodes: 7 };
+        let limits = TreeLimits { depth: 5, nodes: 7 };
         for tree in ramped(&vocabulary, 100, 10, limits, &mut rng) {
             assert!(limits.admit(&tree), "{tree}");
         }

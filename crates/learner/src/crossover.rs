@@ -1,6 +1,6 @@
 //! Crossover: two parents exchange a subtree each (thesis section 3.3).
 
-use crate::tree::{self, Limits};
+use crate::tree::{self, TreeLimits};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use recrawl_formula::Expr;
@@ -10,7 +10,7 @@ const TRIES: usize = 10;
 
 /// Swaps a random subtree of one parent with one of the other; every node is equally likely. Both
 /// offspring are within the limits, or they are the parents.
-pub fn crossover(first: &Expr, second: &Expr, limits: Limits, rng: &mut ChaCha8Rng) -> [Expr; 2] {
+pub fn crossover(first: &Expr, second: &Expr, limits: TreeLimits, rng: &mut ChaCha8Rng) -> [Expr; 2] {
     for _ in 0..TRIES {
         let [mut a, mut b] = [first.clone(), second.clone()];
         let (in_a, in_b) = (rng.random_range(0..a.nodes()), rng.random_range(0..b.nodes()));
@@ -34,7 +34,7 @@ mod tests {
         fn nothing_is_lost_and_nothing_added(
             a in testing::trees(6), b in testing::trees(6), seed in any::<u64>(), depth in 2usize..9,
         ) {
-            let limits = Limits { depth, nodes: 512 };
+            let limits = TreeLimits { depth, nodes: 512 };
             let children = crossover(&a, &b, limits, &mut ChaCha8Rng::seed_from_u64(seed));
             let leaves = |e: &Expr| tree::places(e, |n| n.arguments().is_empty()).len();
             prop_assert_eq!(children[0].nodes() + children[1].nodes(), a.nodes() + b.nodes());
@@ -51,7 +51,7 @@ mod tests {
     fn parents_that_cannot_be_crossed_go_on() {
         let mut rng = ChaCha8Rng::seed_from_u64(5);
         let (a, b) = (recrawl_formula::parse("t * X").unwrap(), recrawl_formula::parse("n + 1").unwrap());
-        let children = crossover(&a, &b, Limits { depth: 1, nodes: 9 }, &mut rng);
+        let children = crossover(&a, &b, TreeLimits { depth: 1, nodes: 9 }, &mut rng);
         assert_eq!(children, [a, b]);
     }
 }

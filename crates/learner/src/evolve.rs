@@ -19,7 +19,7 @@ const TRIES: usize = 8;
 /// A run between two generations. It is the complete state: each generation has its own random
 /// stream.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Run {
+pub struct EvolutionRun {
     /// The random seed.
     pub seed: u64,
     /// The next generation to evaluate, from 0.
@@ -31,12 +31,12 @@ pub struct Run {
     /// The Pareto front so far.
     pub front: Front,
     /// Figures of the generations so far.
-    pub history: Vec<Generation>,
+    pub history: Vec<EvolvedGeneration>,
 }
 
 /// The figures of one generation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Generation {
+pub struct EvolvedGeneration {
     /// The best fitness on the training part.
     pub best: f64,
     /// The mean fitness.
@@ -45,16 +45,16 @@ pub struct Generation {
     pub nodes: f64,
 }
 
-impl Run {
+impl EvolutionRun {
     /// Creates the first generation: the start trees, then ramped half-and-half.
-    pub fn new(preset: &Preset, vocabulary: &Vocabulary, start: &[Expr], seed: u64) -> Run {
+    pub fn new(preset: &Preset, vocabulary: &Vocabulary, start: &[Expr], seed: u64) -> EvolutionRun {
         let size = preset.population.size;
         let rng = &mut stream(seed, 0);
         let mut population: Vec<Expr> = start.iter().take(size).cloned().collect();
         let rest = size - population.len();
         population.extend(create::ramped(vocabulary, rest, preset.tree.depth_created, preset.limits(), rng));
         let kept = HallOfFame::new(preset.selection.kept);
-        Run { seed, generation: 0, population, kept, front: Front::default(), history: Vec::new() }
+        EvolutionRun { seed, generation: 0, population, kept, front: Front::default(), history: Vec::new() }
     }
 
     /// Whether the last generation has been evaluated.
@@ -93,10 +93,10 @@ fn stream(seed: u64, generation: u32) -> ChaCha8Rng {
     rng
 }
 
-fn figures(population: &[Individual]) -> Generation {
+fn figures(population: &[Individual]) -> EvolvedGeneration {
     let mean =
         |value: fn(&Individual) -> f64| population.iter().map(value).sum::<f64>() / population.len() as f64;
-    Generation {
+    EvolvedGeneration {
         best: population.iter().map(|i| i.fitness).fold(f64::NEG_INFINITY, f64::max),
         mean: mean(|i| i.fitness),
         nodes: mean(|i| i.expr.nodes() as f64),

@@ -1,7 +1,7 @@
 //! The fitness that learning maximises: a figure of each cycle, or a weighted sum of several.
 
 use recrawl_simulation::CycleFigures;
-use recrawl_simulation::metric::{self, Better, Figure, Metric};
+use recrawl_simulation::metric::{self, Better, Figure, ReplayMetric};
 use std::fmt;
 use std::str::FromStr;
 
@@ -10,7 +10,7 @@ use std::str::FromStr;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fitness {
     /// Weights and metrics of cycles, at least one.
-    terms: Vec<(f64, &'static Metric)>,
+    terms: Vec<(f64, &'static ReplayMetric)>,
 }
 
 impl Fitness {
@@ -28,12 +28,12 @@ impl Fitness {
     }
 
     /// The metrics that can be maximised: those with a value per cycle.
-    pub fn metrics() -> impl Iterator<Item = &'static Metric> {
+    pub fn metrics() -> impl Iterator<Item = &'static ReplayMetric> {
         metric::ALL.iter().chain(metric::BY_IMPORTANCE).filter(|metric| metric.of_cycle().is_some())
     }
 
     /// The metric, if there is only one and its weight is 1.
-    pub fn single(&self) -> Option<&'static Metric> {
+    pub fn single(&self) -> Option<&'static ReplayMetric> {
         match self.terms.as_slice() {
             [(1.0, metric)] => Some(metric),
             _ => None,
@@ -52,7 +52,7 @@ impl Fitness {
 }
 
 /// A metric in one cycle, negated if lower is better.
-fn higher_is_better(metric: &Metric, cycle: &CycleFigures) -> f64 {
+fn higher_is_better(metric: &ReplayMetric, cycle: &CycleFigures) -> f64 {
     let Figure::Cycle(of_cycle) = metric.of else { unreachable!("a fitness is made of metrics of cycles") };
     match metric.better {
         Better::Higher => of_cycle(cycle),

@@ -3,19 +3,19 @@
 pub(crate) mod choice;
 mod fold_comparison;
 
-pub use choice::Candidate;
+pub use choice::EvaluatedFormula;
 pub(crate) use fold_comparison::Validated;
-pub use fold_comparison::{Changes, FoldComparison};
+pub use fold_comparison::{FoldChanges, FoldComparison};
 
 use crate::evaluate::Evaluate;
 use crate::evaluate::cpu::{Meaning, Replays};
-use crate::evolve::{Generation, Run};
+use crate::evolve::{EvolutionRun, EvolvedGeneration};
 use crate::fitness::mean;
 use crate::folds::{Fold, Folds};
 use crate::hall_of_fame::Front;
 use crate::learn::{LearnError, Observer};
-use crate::options::Options;
-use crate::preset::Method;
+use crate::options::LearnOptions;
+use crate::preset::ChoiceMethod;
 use crate::select::Individual;
 use crate::work::Work;
 use crate::{artifact, memo, proof};
@@ -28,7 +28,7 @@ use std::collections::HashSet;
 
 /// The result of learning.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Learned {
+pub struct LearningResult {
     /// The formula to use: that of fold `from`, or the best known one if learning gained too
     /// little.
     pub formula: Formula,
@@ -43,7 +43,7 @@ pub struct Learned {
     pub work: Work,
 }
 
-impl Learned {
+impl LearningResult {
     /// Which formula was written and why, in a sentence.
     pub fn why(&self) -> String {
         let FoldComparison { gains, known, gain, error, changes } = &self.across;
@@ -78,35 +78,35 @@ pub struct FoldResult {
     /// Pages and scheduled cycles of training, validation and test.
     pub sizes: [(usize, u32); 3],
     /// The choice of each method, in the order of [`Method::ALL`].
-    pub choices: Vec<Choice>,
+    pub choices: Vec<LearnedChoice>,
     /// The index in `choices` of the preset's method.
     pub chosen: usize,
     /// The fitness of the best rival formula on the validation part.
     pub rival: f64,
     /// The Pareto front of fitness and size, smallest first.
-    pub front: Vec<Candidate>,
+    pub front: Vec<EvaluatedFormula>,
     /// The fitness of each of these on the test part.
     pub front_test: Vec<f64>,
     /// Known policies on the test part: all of them with [`Options::all_policies`], else the best known formula.
-    pub policies: Vec<Tested>,
+    pub policies: Vec<TestedPolicy>,
     /// The generations of each run.
     pub runs: Vec<RunHistory>,
 }
 
 /// The formula that a method chooses.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Choice {
+pub struct LearnedChoice {
     /// The method.
-    pub method: Method,
+    pub method: ChoiceMethod,
     /// The formula.
-    pub candidate: Candidate,
+    pub candidate: EvaluatedFormula,
     /// Its replay on the test part.
-    pub test: Tested,
+    pub test: TestedPolicy,
 }
 
 /// A policy on the test part.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tested {
+pub struct TestedPolicy {
     /// Name of the policy.
     pub name: String,
     /// Whether it knows what no crawler can.
@@ -125,19 +125,19 @@ pub struct RunHistory {
     /// The random seed.
     pub seed: u64,
     /// Figures of the generations.
-    pub generations: Vec<Generation>,
+    pub generations: Vec<EvolvedGeneration>,
 }
 
 /// Evaluates the runs of the folds with these numbers.
 pub(crate) fn judge(
     folds: &Folds<'_>,
     numbers: &[usize],
-    runs: &[&[Run]],
-    options: &Options,
+    runs: &[&[EvolutionRun]],
+    options: &LearnOptions,
     pool: &ThreadPool,
     work: Work,
     observer: &mut dyn Observer,
-) -> Result<Learned, LearnError> {
+) -> Result<LearningResult, LearnError> {
     let meaning = options.meaning();
     let judge = Judge { options, meaning: &meaning, pool };
     let mut results = Vec::with_capacity(numbers.len());
@@ -156,17 +156,17 @@ pub(crate) fn judge(
     } else {
         artifact::known(&across, folds, options)
     };
-    Ok(Learned { formula, from, across, folds: results, work })
+    Ok(LearningResult { formula, from, across, folds: results, work })
 }
 
 pub(crate) struct Judge<'a> {
-    pub(crate) options: &'a Options,
+    pub(crate) options: &'a LearnOptions,
     pub(crate) meaning: &'a Meaning,
     pub(crate) pool: &'a ThreadPool,
 }
 
 impl Judge<'_> {
-    fn fold(&self, number: usize, fold: &Fold, runs: &[Run]) -> Result<FoldResult, LearnError> {
+    fn fold(&self, number: usize, fold: &Fold, runs: &[EvolutionRun]) -> Result<FoldResult, LearnError> {
         let preset = &self.options.preset;
         let (kept, front) = (kept(runs, &self.options.start, self.meaning), front(runs, self.meaning));
         let exprs: Vec<Expr> = kept.iter().chain(&front).map(|(_, expr)| expr.clone()).collect();
@@ -178,14 +178,15 @@ impl Judge<'_> {
         };
         let cycles = train.into_iter().zip(validation);
         let candidate = |((seed, expr), (train, validation))| {
-            Candidate::new(seed, expr, self.meaning.protection, train, validation)
+            EvaluatedFormula::new(seed, expr, self.meaning.protection, train, validation)
         };
         let first_of_front = kept.len();
-        let mut kept: Vec<Candidate> = kept.into_iter().chain(front).zip(cycles).map(candidate).collect();
+        let mut kept: Vec<EvaluatedFormula> =
+            kept.into_iter().chain(front).zip(cycles).map(candidate).collect();
         let front = kept.split_off(first_of_front);
         let simplified: Vec<Expr> = front.iter().map(|c| c.simplified.clone()).collect();
         let front_test = self.evaluator(&fold.test)?.evaluate(&simplified);
-        let chosen = Method::ALL.iter().position(|m| *m == preset.selection.method).expect("listed");
+        let chosen = ChoiceMethod::ALL.iter().position(|m| *m == preset.selection.method).expect("listed");
         Ok(FoldResult {
             fold: number,
             sizes: [&fold.train, &fold.validation, &fold.test]
@@ -205,24 +206,29 @@ impl Judge<'_> {
     }
 
     /// The choice of each method. Methods often agree; a repeated choice is not proved again.
-    fn choices(&self, kept: &[Candidate], fold: &Fold) -> Result<Vec<Choice>, LearnError> {
-        let mut choices: Vec<Choice> = Vec::new();
-        for method in Method::ALL {
+    fn choices(&self, kept: &[EvaluatedFormula], fold: &Fold) -> Result<Vec<LearnedChoice>, LearnError> {
+        let mut choices: Vec<LearnedChoice> = Vec::new();
+        for method in ChoiceMethod::ALL {
             let candidate = choice::choose(kept, method, self.options.preset.selection.sigma);
             let before = choices.iter().find(|before| before.candidate == *candidate);
             let name = format!("gp4c_{}", method.name());
             let test = match before {
-                Some(before) => Tested { name, ..before.test.clone() },
+                Some(before) => TestedPolicy { name, ..before.test.clone() },
                 None => self.prove(&name, candidate, fold)?,
             };
-            choices.push(Choice { method, candidate: candidate.clone(), test });
+            choices.push(LearnedChoice { method, candidate: candidate.clone(), test });
         }
         Ok(choices)
     }
 
     /// Replays a candidate on the test part, and proves on all parts that its simplified form is
     /// equivalent.
-    pub(crate) fn prove(&self, name: &str, candidate: &Candidate, fold: &Fold) -> Result<Tested, LearnError> {
+    pub(crate) fn prove(
+        &self,
+        name: &str,
+        candidate: &EvaluatedFormula,
+        fold: &Fold,
+    ) -> Result<TestedPolicy, LearnError> {
         let Meaning { protection, basis, .. } = *self.meaning;
         let forms = [&candidate.bred, &candidate.simplified];
         let rules = &self.options.rules;
@@ -240,8 +246,8 @@ impl Judge<'_> {
     }
 
     /// Replays every policy of a crawl, and the bounds.
-    fn policies(&self, part: &Dataset) -> Result<Vec<Tested>, LearnError> {
-        let one = |kind: &policy::PolicyKind| {
+    fn policies(&self, part: &Dataset) -> Result<Vec<TestedPolicy>, LearnError> {
+        let one = |kind: &policy::ReplayPolicyKind| {
             let mut policy = kind.build(part, self.meaning.basis);
             let trace = replay::run(part, &self.options.rules, &mut *policy).map_err(LearnError::Rules)?;
             Ok(self.tested(kind.name, kind.is_bound(), trace))
@@ -249,15 +255,15 @@ impl Judge<'_> {
         self.pool.install(|| policy::ALL.par_iter().with_max_len(1).map(one).collect())
     }
 
-    pub(crate) fn tested(&self, name: &str, is_bound: bool, trace: Trace) -> Tested {
+    pub(crate) fn tested(&self, name: &str, is_bound: bool, trace: Trace) -> TestedPolicy {
         let cycles = self.meaning.fitness.of_cycles(&trace.cycles);
-        Tested { name: name.to_owned(), is_bound, fitness: mean(&cycles), cycles, trace }
+        TestedPolicy { name: name.to_owned(), is_bound, fitness: mean(&cycles), cycles, trace }
     }
 }
 
 /// The individuals kept by all runs and their start trees, each formula once, with the seed of its
 /// run. A start tree can be chosen even if it is not among the best in training.
-pub(crate) fn kept(runs: &[Run], start: &[Expr], meaning: &Meaning) -> Vec<(u64, Expr)> {
+pub(crate) fn kept(runs: &[EvolutionRun], start: &[Expr], meaning: &Meaning) -> Vec<(u64, Expr)> {
     let mut there = HashSet::new();
     let kept = runs.iter().flat_map(|run| run.kept.best().map(move |kept| (run.seed, &kept.expr)));
     kept.chain(start.iter().map(|expr| (runs[0].seed, expr)))
@@ -267,7 +273,7 @@ pub(crate) fn kept(runs: &[Run], start: &[Expr], meaning: &Meaning) -> Vec<(u64,
 }
 
 /// The Pareto front of all runs together, with the seeds of their runs.
-fn front(runs: &[Run], meaning: &Meaning) -> Vec<(u64, Expr)> {
+fn front(runs: &[EvolutionRun], meaning: &Meaning) -> Vec<(u64, Expr)> {
     let mut all = Front::default();
     runs.iter().flat_map(|run| run.front.points()).for_each(|point| all.offer(point, meaning.protection));
     let seed = |point: &Individual| {

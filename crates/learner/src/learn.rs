@@ -8,10 +8,10 @@ pub use error::LearnError;
 use crate::checkpoint::Checkpoint;
 use crate::evaluate::Evaluate;
 use crate::evaluate::cpu::{Meaning, Replays};
-use crate::evolve::{Generation, Run};
+use crate::evolve::{EvolutionRun, EvolvedGeneration};
 use crate::folds::Folds;
-use crate::judge::{self, Learned};
-use crate::options::Options;
+use crate::judge::{self, LearningResult};
+use crate::options::LearnOptions;
 use crate::work::Work;
 use rayon::ThreadPool;
 use recrawl_simulation::Dataset;
@@ -52,14 +52,14 @@ pub struct Progress {
     /// The generation of the run, from 0.
     pub generation: u32,
     /// The figures of that generation.
-    pub figures: Generation,
+    pub figures: EvolvedGeneration,
     /// Work since the start or the last resumption.
     pub work: Work,
 }
 
 /// How learning ended.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Ending<L = Learned> {
+pub enum Ending<L = LearningResult> {
     /// With a formula.
     Learned(Box<L>),
     /// It was stopped.
@@ -77,8 +77,8 @@ pub enum Ending<L = Learned> {
 /// If data and options do not allow it.
 pub fn learn(
     data: &Dataset,
-    options: &Options,
-    runs: Vec<Run>,
+    options: &LearnOptions,
+    runs: Vec<EvolutionRun>,
     pool: &ThreadPool,
     observer: &mut dyn Observer,
 ) -> Result<Ending, LearnError> {
@@ -91,14 +91,14 @@ pub fn learn(
         Trained::Stopped(checkpoint) => return Ok(Ending::Stopped(checkpoint)),
         Trained::All(runs, work) => (runs, work),
     };
-    let runs: Vec<&[Run]> = runs.chunks(options.preset.population.random_seeds.len()).collect();
+    let runs: Vec<&[EvolutionRun]> = runs.chunks(options.preset.population.random_seeds.len()).collect();
     judge::judge(&folds, &numbers, &runs, options, pool, work, observer).map(|l| Ending::Learned(Box::new(l)))
 }
 
 /// The training parts of the folds of one data set.
 struct OneSet<'a> {
     folds: &'a Folds<'a>,
-    options: &'a Options,
+    options: &'a LearnOptions,
     meaning: Meaning,
     pool: &'a ThreadPool,
 }

@@ -1,7 +1,7 @@
 //! The mutations of both papers, and one of constants.
 
 use crate::create;
-use crate::tree::{self, Limits};
+use crate::tree::{self, TreeLimits};
 use crate::vocabulary::Vocabulary;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -38,7 +38,7 @@ pub fn replace_node(expr: &mut Expr, vocabulary: &Vocabulary, rng: &mut ChaCha8R
 
 /// Swap (journal section 4.1): exchanges two random subtrees, neither within the other. A tree
 /// without such a pair within the limits stays.
-pub fn swap(expr: &mut Expr, limits: Limits, rng: &mut ChaCha8Rng) {
+pub fn swap(expr: &mut Expr, limits: TreeLimits, rng: &mut ChaCha8Rng) {
     for _ in 0..TRIES {
         let nodes = expr.nodes();
         let (a, b) = (rng.random_range(0..nodes), rng.random_range(0..nodes));
@@ -66,7 +66,7 @@ pub fn replace_subtree(
     expr: &mut Expr,
     vocabulary: &Vocabulary,
     depth: usize,
-    limits: Limits,
+    limits: TreeLimits,
     rng: &mut ChaCha8Rng,
 ) {
     for _ in 0..TRIES {
@@ -115,7 +115,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_mutation_stays_within_limits_and_vocabulary(before in testing::trees(6), seed in any::<u64>()) {
-            let (vocabulary, limits) = (testing::vocabulary(), Limits { depth: 7, nodes: 100 });
+            let (vocabulary, limits) = (testing::vocabulary(), TreeLimits { depth: 7, nodes: 100 });
             prop_assume!(limits.admit(&before));
             let rng = &mut ChaCha8Rng::seed_from_u64(seed);
             let mut shrunk = before.clone();
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn subtrees_that_contain_each_other_are_not_swapped() {
         let rng = &mut ChaCha8Rng::seed_from_u64(6);
-        let limits = Limits { depth: 9, nodes: 99 };
+        let limits = TreeLimits { depth: 9, nodes: 99 };
         for text in ["t", "log(exp(t))", "t + t"] {
             let mut expr = parse(text).unwrap();
             swap(&mut expr, limits, rng);

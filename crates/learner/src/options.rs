@@ -7,13 +7,13 @@ use crate::preset::Preset;
 use crate::preset::PresetError;
 use crate::vocabulary::Vocabulary;
 use recrawl_formula::builtin;
-use recrawl_formula::terminal::Set;
+use recrawl_formula::terminal::TerminalSet;
 use recrawl_formula::{Expr, Formula, Terminal};
 use recrawl_simulation::Rules;
 
 /// Options of learning, besides the data.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Options {
+pub struct LearnOptions {
     /// All parameters of the runs.
     pub preset: Preset,
     /// Number of folds.
@@ -40,7 +40,7 @@ pub struct Options {
     pub program_version: String,
 }
 
-impl Options {
+impl LearnOptions {
     /// The best of what learning is compared with.
     pub fn best_known(&self) -> &'static str {
         if self.all_policies { "best known policy" } else { "best known formula" }
@@ -69,11 +69,11 @@ const OF_RELATED_PAGES: [&str; 7] =
 /// related pages, also those of them that are formulas by themselves. Learned ones are omitted, since the pages of the
 /// test may have been in their training. Replays of the learner are without signals. For a fitness by importance, each is
 /// multiplied by it.
-pub fn rivals(terminals: Set, fitness: &Fitness) -> Vec<Formula> {
+pub fn rivals(terminals: TerminalSet, fitness: &Fitness) -> Vec<Formula> {
     let weighs = fitness.is_by_importance();
     let is_rival = |formula: &Formula| {
         let reads = formula.compile().reads();
-        let is_replayed = terminals == Set::Related || !reads.needs_neighbours();
+        let is_replayed = terminals == TerminalSet::Related || !reads.needs_neighbours();
         is_replayed && !reads.needs_signals() && !formula.provenance.is_learned()
     };
     let related = OF_RELATED_PAGES.iter().map(|name| {
@@ -99,7 +99,7 @@ pub fn vocabulary(preset: &Preset, fitness: &Fitness) -> Result<Vocabulary, Pres
 
 /// A formula to start from.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Start {
+pub enum StartFormula {
     /// All built-in formulas that the preset's vocabulary and limits admit.
     Rivals,
     /// One formula.
@@ -110,7 +110,11 @@ pub enum Start {
 ///
 /// # Errors
 /// If a single formula does not fit the preset, or they exceed the population.
-pub fn start(preset: &Preset, fitness: &Fitness, formulas: &[Start]) -> Result<Vec<Expr>, StartError> {
+pub fn start(
+    preset: &Preset,
+    fitness: &Fitness,
+    formulas: &[StartFormula],
+) -> Result<Vec<Expr>, StartFormulaError> {
     let vocabulary = vocabulary(preset, fitness).expect("presets are checked when they are read");
     let mut trees: Vec<Expr> = Vec::new();
     let mut add = |expr: Expr| {
@@ -120,26 +124,26 @@ pub fn start(preset: &Preset, fitness: &Fitness, formulas: &[Start]) -> Result<V
     };
     for start in formulas {
         match start {
-            Start::Rivals => rivals(preset.tree.terminals, fitness)
+            StartFormula::Rivals => rivals(preset.tree.terminals, fitness)
                 .into_iter()
                 .map(|formula| formula.expr)
                 .filter(|expr| vocabulary.speaks(expr) && preset.limits().admit(expr))
                 .for_each(&mut add),
-            Start::Formula(formula) => {
+            StartFormula::Formula(formula) => {
                 let name = || formula.name.clone();
                 if let Some(word) = vocabulary.foreign(&formula.expr) {
                     let terminals = preset.tree.terminals.name();
-                    return Err(StartError::Foreign { name: name(), word, terminals });
+                    return Err(StartFormulaError::Foreign { name: name(), word, terminals });
                 }
                 if !preset.limits().admit(&formula.expr) {
-                    return Err(StartError::TooLarge { name: name(), limits: preset.limits() });
+                    return Err(StartFormulaError::TooLarge { name: name(), limits: preset.limits() });
                 }
                 add(formula.expr.clone());
             }
         }
     }
     if trees.len() > preset.population.size {
-        return Err(StartError::TooMany { trees: trees.len(), size: preset.population.size });
+        return Err(StartFormulaError::TooMany { trees: trees.len(), size: preset.population.size });
     }
     Ok(trees)
 }
@@ -147,7 +151,7 @@ pub fn start(preset: &Preset, fitness: &Fitness, formulas: &[Start]) -> Result<V
 /// Why learning cannot start from a formula.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum StartError {
+pub enum StartFormulaError {
     /// It has a terminal or a function that the preset does not offer.
     #[error(
         "cannot start from '{name}': {word} is not among the {terminals} terminals and the preset's \
@@ -167,7 +171,7 @@ pub enum StartError {
         /// The formula.
         name: String,
         /// The limits.
-        limits: crate::tree::Limits,
+        limits: crate::tree::TreeLimits,
     },
     /// There are more of them than the population.
     #[error(
@@ -186,8 +190,8 @@ pub enum StartError {
 mod tests {
     use super::*;
 
-    fn formula(text: &str) -> Start {
-        Start::Formula(Box::new(Formula::from_expression(text).unwrap()))
+    fn formula(text: &str) -> StartFormula {
+        StartFormula::Formula(Box::new(Formula::from_expression(text).unwrap()))
     }
 
     #[test]
@@ -195,14 +199,15 @@ mod tests {
         let mut preset = Preset::find("recrawl").unwrap();
         let fitness: Fitness = "freshness".parse().unwrap();
         let texts = |preset: &Preset| {
-            let trees = start(preset, &fitness, &[Start::Rivals, formula("t * X"), formula("t")]).unwrap();
+            let trees =
+                start(preset, &fitness, &[StartFormula::Rivals, formula("t * X"), formula("t")]).unwrap();
             trees.iter().map(Expr::to_string).collect::<Vec<_>>()
         };
         let extended = texts(&preset);
         assert!(extended.contains(&"t * X".to_owned()) && extended.contains(&"nad * t".to_owned()));
         assert_eq!(
             extended.len(),
-            rivals(Set::Extended, &fitness).len(),
+            rivals(TerminalSet::Extended, &fitness).len(),
             "extended terminals can express all of them: {extended:?}"
         );
         for learned in builtin::ALL.iter().map(|b| b.formula()).filter(|f| f.provenance.is_learned()) {
@@ -212,13 +217,13 @@ mod tests {
                 learned.name
             );
         }
-        preset.tree.terminals = Set::Related;
+        preset.tree.terminals = TerminalSet::Related;
         let related = texts(&preset);
         // The formulas of the objectives read sections, which only related pages have.
         let objectives = ["balanced", "fresh", "changes"].len();
         assert_eq!(related.len(), extended.len() + OF_RELATED_PAGES.len() + objectives, "{related:?}");
         assert!(related.contains(&"p_burst".to_owned()) && !extended.contains(&"p_burst".to_owned()));
-        preset.tree.terminals = Set::Basic;
+        preset.tree.terminals = TerminalSet::Basic;
         let basic = texts(&preset);
         assert!(basic.contains(&"t * X".to_owned()) && !basic.contains(&"nad * t".to_owned()));
         assert_eq!(basic.iter().filter(|text| *text == "t").count(), 1, "each once: {basic:?}");
@@ -229,7 +234,7 @@ mod tests {
         let preset = Preset::find("recrawl").unwrap();
         let of = |fitness: &str| {
             let fitness: Fitness = fitness.parse().unwrap();
-            let trees = start(&preset, &fitness, &[Start::Rivals]).unwrap();
+            let trees = start(&preset, &fitness, &[StartFormula::Rivals]).unwrap();
             (vocabulary(&preset, &fitness).unwrap(), trees.iter().map(Expr::to_string).collect::<Vec<_>>())
         };
         let (plain, trees) = of("freshness");

@@ -1,10 +1,10 @@
 //! The learned formula compared with known policies, on all test parts together.
 
 use crate::fitness::{Fitness, mean};
-use crate::judge::{FoldResult, Learned, Tested};
-use crate::preset::Method;
+use crate::judge::{FoldResult, LearningResult, TestedPolicy};
+use crate::preset::ChoiceMethod;
 use recrawl_simulation::bootstrap::SiteDifference;
-use recrawl_simulation::compare::{Role, Verdict};
+use recrawl_simulation::compare::{ReplayRole, Verdict};
 use recrawl_simulation::series::by_cycle;
 use recrawl_simulation::{Bootstrap, SeriesMean, SiteFigures, Trace};
 
@@ -14,7 +14,7 @@ pub struct PolicyResult {
     /// The policy, or `gp4c_` and the method.
     pub name: String,
     /// Known, learned, or a bound.
-    pub role: Role,
+    pub role: ReplayRole,
     /// The mean fitness over the cycles of each fold.
     pub folds: Vec<f64>,
     /// The mean over all folds and cycles.
@@ -33,7 +33,7 @@ impl PolicyResult {
     /// Whether the learned formula is better or worse than this.
     pub fn verdict(&self) -> Verdict {
         let sites = self.over_sites.map(|sites| sites.p);
-        Verdict::of(self.difference, std::iter::once(self.over_cycles.p).chain(sites))
+        Verdict::from_tests(self.difference, std::iter::once(self.over_cycles.p).chain(sites))
     }
 }
 
@@ -48,14 +48,14 @@ pub struct Paired {
 
 impl Paired {
     /// Compares the replays of two policies.
-    pub(crate) fn of(pair: [&[&Tested]; 2], fitness: &Fitness, seed: u64) -> Paired {
+    pub(crate) fn compare(pair: [&[&TestedPolicy]; 2], fitness: &Fitness, seed: u64) -> Paired {
         let folds = pair[0].len();
         let [a, b] = pair.map(together);
         let values = [&a, &b].map(|trace| fitness.of_cycles(&trace.cycles));
         let differences: Vec<f64> = values[0].iter().zip(&values[1]).map(|(a, b)| a - b).collect();
         let bootstrap = Bootstrap::new(&[&a, &b], seed);
         Paired {
-            over_cycles: SeriesMean::of(&by_cycle(&differences, folds)),
+            over_cycles: SeriesMean::estimate(&by_cycle(&differences, folds)),
             over_sites: fitness.single().and_then(|metric| bootstrap.difference(0, 1, metric)),
         }
     }
@@ -70,21 +70,21 @@ impl Paired {
     /// Whether the first is better or worse.
     pub fn verdict(&self) -> Verdict {
         let sites = self.over_sites.map(|sites| sites.p);
-        Verdict::of(self.over_cycles.mean, std::iter::once(self.over_cycles.p).chain(sites))
+        Verdict::from_tests(self.over_cycles.mean, std::iter::once(self.over_cycles.p).chain(sites))
     }
 }
 
 /// The selection methods first, then the known policies, then the bounds.
-pub fn policy_results(learned: &Learned, fitness: &Fitness, seed: u64) -> Vec<PolicyResult> {
+pub fn policy_results(learned: &LearningResult, fitness: &Fitness, seed: u64) -> Vec<PolicyResult> {
     let folds = &learned.folds;
-    let mut all: Vec<(Role, Vec<&Tested>)> = Vec::new();
-    for method in 0..Method::ALL.len() {
-        all.push((Role::Candidate, folds.iter().map(|f| &f.choices[method].test).collect()));
+    let mut all: Vec<(ReplayRole, Vec<&TestedPolicy>)> = Vec::new();
+    for method in 0..ChoiceMethod::ALL.len() {
+        all.push((ReplayRole::Candidate, folds.iter().map(|f| &f.choices[method].test).collect()));
     }
-    for role in [Role::Baseline, Role::Bound] {
+    for role in [ReplayRole::Baseline, ReplayRole::Bound] {
         for policy in 0..folds[0].policies.len() {
-            let tested: Vec<&Tested> = folds.iter().map(|f: &FoldResult| &f.policies[policy]).collect();
-            if tested[0].is_bound == (role == Role::Bound) {
+            let tested: Vec<&TestedPolicy> = folds.iter().map(|f: &FoldResult| &f.policies[policy]).collect();
+            if tested[0].is_bound == (role == ReplayRole::Bound) {
                 all.push((role, tested));
             }
         }
@@ -93,7 +93,7 @@ pub fn policy_results(learned: &Learned, fitness: &Fitness, seed: u64) -> Vec<Po
     let values: Vec<Vec<f64>> = traces.iter().map(|trace| fitness.of_cycles(&trace.cycles)).collect();
     let bootstrap = Bootstrap::new(&traces.iter().collect::<Vec<_>>(), seed);
     let (chosen, metric) = (folds[0].chosen, fitness.single());
-    let result = |(place, ((role, tested), trace)): (usize, ((Role, Vec<&Tested>), Trace))| {
+    let result = |(place, ((role, tested), trace)): (usize, ((ReplayRole, Vec<&TestedPolicy>), Trace))| {
         let pairs = values[chosen].iter().zip(&values[place]);
         let differences: Vec<f64> = pairs.map(|(a, b)| a - b).collect();
         PolicyResult {
@@ -103,7 +103,7 @@ pub fn policy_results(learned: &Learned, fitness: &Fitness, seed: u64) -> Vec<Po
             fitness: mean(&values[place]),
             trace,
             difference: mean(&differences),
-            over_cycles: SeriesMean::of(&by_cycle(&differences, folds.len())),
+            over_cycles: SeriesMean::estimate(&by_cycle(&differences, folds.len())),
             over_sites: metric.and_then(|metric| bootstrap.difference(chosen, place, metric)),
         }
     };
@@ -112,7 +112,7 @@ pub fn policy_results(learned: &Learned, fitness: &Fitness, seed: u64) -> Vec<Po
 
 /// Joins the replays of several parts: concatenates cycles and sums sites. Sites have the same
 /// numbers in all parts.
-pub(crate) fn together(parts: &[&Tested]) -> Trace {
+pub(crate) fn together(parts: &[&TestedPolicy]) -> Trace {
     let mut all = Trace::default();
     for part in parts.iter().map(|tested| &tested.trace) {
         all.cycles.extend_from_slice(&part.cycles);

@@ -6,9 +6,9 @@ pub use error::PresetError;
 
 use crate::create;
 use crate::folds::Protocol;
-use crate::tree::Limits;
+use crate::tree::TreeLimits;
 use crate::vocabulary::Vocabulary;
-use recrawl_formula::terminal::Set;
+use recrawl_formula::terminal::TerminalSet;
 use recrawl_formula::{Basis, Expr, Function, Protection};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -45,7 +45,7 @@ pub struct Preset {
 #[serde(deny_unknown_fields)]
 pub struct TreeParameters {
     /// The set of terminals.
-    pub terminals: Set,
+    pub terminals: TerminalSet,
     /// The functions, by name.
     pub functions: Vec<String>,
     /// The constants.
@@ -119,7 +119,7 @@ pub struct SelectionParameters {
     /// N_b: individuals kept for validation.
     pub kept: usize,
     /// The method that chooses a fold's formula.
-    pub method: Method,
+    pub method: ChoiceMethod,
     /// The spread that Sum_σ and Avg_σ subtract.
     pub sigma: Sigma,
 }
@@ -127,7 +127,7 @@ pub struct SelectionParameters {
 /// How one of the kept formulas is chosen (thesis section 3.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Method {
+pub enum ChoiceMethod {
     /// The best fitness on the training part: GP4C_Best.
     Best,
     /// Training + validation − σ: GP4C_Sum.
@@ -138,17 +138,18 @@ pub enum Method {
     Validation,
 }
 
-impl Method {
+impl ChoiceMethod {
     /// Every method, in the order of reports.
-    pub const ALL: [Method; 4] = [Method::Best, Method::Sum, Method::Avg, Method::Validation];
+    pub const ALL: [ChoiceMethod; 4] =
+        [ChoiceMethod::Best, ChoiceMethod::Sum, ChoiceMethod::Avg, ChoiceMethod::Validation];
 
     /// The name in presets and reports.
     pub fn name(self) -> &'static str {
         match self {
-            Method::Best => "best",
-            Method::Sum => "sum",
-            Method::Avg => "avg",
-            Method::Validation => "validation",
+            ChoiceMethod::Best => "best",
+            ChoiceMethod::Sum => "sum",
+            ChoiceMethod::Avg => "avg",
+            ChoiceMethod::Validation => "validation",
         }
     }
 }
@@ -283,13 +284,13 @@ impl Preset {
     }
 
     /// Limits of new and mutated trees.
-    pub fn limits(&self) -> Limits {
-        Limits { depth: self.tree.depth_created.max(self.tree.depth_crossed), nodes: self.tree.nodes }
+    pub fn limits(&self) -> TreeLimits {
+        TreeLimits { depth: self.tree.depth_created.max(self.tree.depth_crossed), nodes: self.tree.nodes }
     }
 
     /// Limits of the offspring of a crossover.
-    pub fn limits_of_crossover(&self) -> Limits {
-        Limits { depth: self.tree.depth_crossed, nodes: self.tree.nodes }
+    pub fn limits_of_crossover(&self) -> TreeLimits {
+        TreeLimits { depth: self.tree.depth_crossed, nodes: self.tree.nodes }
     }
 }
 

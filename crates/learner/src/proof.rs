@@ -3,9 +3,9 @@
 
 use crate::learn::LearnError;
 use recrawl_formula::{Basis, Expr, Formula, Program, Protection};
-use recrawl_simulation::fast::{Replayer, Scratch};
-use recrawl_simulation::policy::FormulaPolicy;
-use recrawl_simulation::{Dataset, Observed, Policy, Rules, RulesError, Trace, replay};
+use recrawl_simulation::fast::{ReplayScratch, Replayer};
+use recrawl_simulation::policy::ReplayFormula;
+use recrawl_simulation::{Dataset, Observed, ReplayPolicy, Rules, RulesError, Trace, replay};
 use recrawl_types::Reads;
 
 /// Replays a formula as bred, and scores the same observations with its simplified form. Returns
@@ -32,7 +32,7 @@ pub fn equal(
     let is_sampled = twins.reads().needs_siblings() && !twins.simplified.reads().needs_siblings();
     if is_sampled && rules.rounds.count() > 1 {
         let formula = Formula { protection, basis, ..Formula::new(simplified.clone()) };
-        return replay::run(data, rules, &mut FormulaPolicy::new(&formula)).map(Some);
+        return replay::run(data, rules, &mut ReplayFormula::new(&formula)).map(Some);
     }
     Ok(Some(trace))
 }
@@ -59,7 +59,7 @@ pub fn is_equal(
     if !replayer.replays(reads) {
         return by_page().map_err(LearnError::Rules);
     }
-    Ok(replayer.score_alike(programs.each_ref(), &mut Scratch::default()))
+    Ok(replayer.score_alike(programs.each_ref(), &mut ReplayScratch::default()))
 }
 
 struct Twins {
@@ -70,7 +70,7 @@ struct Twins {
     unequal: u64,
 }
 
-impl Policy for Twins {
+impl ReplayPolicy for Twins {
     fn name(&self) -> &str {
         "twins"
     }
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
     use crate::testing::{self, data};
     use proptest::prelude::*;
-    use recrawl_formula::terminal::Set;
+    use recrawl_formula::terminal::TerminalSet;
     use recrawl_formula::{Function, parse, simplify};
     use recrawl_types::Importance;
 
@@ -127,7 +127,7 @@ mod tests {
         /// States find a difference where pages find one.
         #[test]
         fn states_tell_formulas_apart_as_pages_do(
-            tree in testing::trees_of(Set::Extended, 5), other in testing::trees_of(Set::Extended, 4), part in 0.0..1.0f64,
+            tree in testing::trees_of(TerminalSet::Extended, 5), other in testing::trees_of(TerminalSet::Extended, 4), part in 0.0..1.0f64,
         ) {
             proved(&tree, &other);
             let call = |name, arguments| Expr::Call(Function::named(name).unwrap(), arguments);

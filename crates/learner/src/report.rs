@@ -4,26 +4,26 @@ mod curves;
 
 use crate::artifact;
 use crate::fitness::mean;
-use crate::judge::{FoldResult, Learned};
-use crate::options::Options;
+use crate::judge::{FoldResult, LearningResult};
+use crate::options::LearnOptions;
 use crate::policy_result::{self, PolicyResult};
-use crate::preset::{Method, Sigma};
-use recrawl_simulation::compare::{Comparison, Role, Verdict};
+use crate::preset::{ChoiceMethod, Sigma};
+use recrawl_simulation::compare::{Comparison, ReplayRole, Verdict};
 use recrawl_simulation::table;
 use std::fmt::Write;
 
 /// The learned formula and known policies.
 #[derive(Debug)]
 pub struct Report<'a> {
-    learned: &'a Learned,
-    options: &'a Options,
+    learned: &'a LearningResult,
+    options: &'a LearnOptions,
     /// The selection methods, the known policies and the bounds, on all test parts together.
     pub policy_results: Vec<PolicyResult>,
 }
 
 impl<'a> Report<'a> {
     /// Joins the folds and compares.
-    pub fn new(learned: &'a Learned, options: &'a Options) -> Report<'a> {
+    pub fn new(learned: &'a LearningResult, options: &'a LearnOptions) -> Report<'a> {
         let policy_results = policy_result::policy_results(learned, &options.fitness, options.rules.seed);
         Report { learned, options, policy_results }
     }
@@ -35,7 +35,7 @@ impl<'a> Report<'a> {
 
     /// The best known policy.
     pub fn best_known(&self) -> Option<&PolicyResult> {
-        let known = self.policy_results.iter().filter(|s| s.role == Role::Baseline);
+        let known = self.policy_results.iter().filter(|s| s.role == ReplayRole::Baseline);
         known.reduce(|best, s| if s.fitness > best.fitness { s } else { best })
     }
 
@@ -89,7 +89,7 @@ impl<'a> Report<'a> {
     }
 
     fn folds(&self, out: &mut String) {
-        let method = Method::ALL[self.learned.folds[0].chosen].name();
+        let method = ChoiceMethod::ALL[self.learned.folds[0].chosen].name();
         put(
             out,
             format_args!(
@@ -141,7 +141,7 @@ impl<'a> Report<'a> {
             ),
         );
         put(out, format_args!("| method | training | validation | test | nodes |\n|---|---|---|---|---|"));
-        for (place, method) in Method::ALL.into_iter().enumerate() {
+        for (place, method) in ChoiceMethod::ALL.into_iter().enumerate() {
             let over =
                 |value: &dyn Fn(&FoldResult) -> f64| mean(&folds.iter().map(value).collect::<Vec<_>>());
             put(
@@ -178,12 +178,12 @@ impl<'a> Report<'a> {
             ),
         );
         let mut known: Vec<&PolicyResult> =
-            self.policy_results.iter().filter(|s| s.role != Role::Candidate).collect();
+            self.policy_results.iter().filter(|s| s.role != ReplayRole::Candidate).collect();
         known.sort_by(|a, b| b.fitness.total_cmp(&a.fitness));
         let chosen = self.chosen();
         put(out, format_args!("| **learned** | **{:.4}** | | | | |", chosen.fitness));
         for s in known {
-            let bound = if s.role == Role::Bound { " (bound)" } else { "" };
+            let bound = if s.role == ReplayRole::Bound { " (bound)" } else { "" };
             let p_sites = s.over_sites.map_or("–".to_owned(), |sites| p(sites.p));
             put(
                 out,
@@ -201,7 +201,7 @@ impl<'a> Report<'a> {
 
     fn figures(&self, out: &mut String) {
         let replays: Vec<_> = self.policy_results.iter().map(|s| (&s.trace, s.role)).collect();
-        let names: Vec<(&str, Role)> =
+        let names: Vec<(&str, ReplayRole)> =
             self.policy_results.iter().map(|s| (s.name.as_str(), s.role)).collect();
         let comparison = Comparison::of_parts(&replays, self.learned.folds.len(), self.options.rules.seed);
         put(
@@ -268,7 +268,7 @@ impl<'a> Report<'a> {
 }
 
 /// The table of data and options.
-pub(crate) fn settings(options: &Options, data: &str, out: &mut String) {
+pub(crate) fn settings(options: &LearnOptions, data: &str, out: &mut String) {
     let population = &options.preset.population;
     let seeds: Vec<String> = population.random_seeds.iter().map(u64::to_string).collect();
     let rows = [

@@ -13,12 +13,12 @@ pub use judge::{FoldOfSets, LearnedOfSets, SetResult};
 
 use crate::evaluate::Evaluate;
 use crate::evaluate::cpu::Meaning;
-use crate::evolve::Run;
+use crate::evolve::EvolutionRun;
 use crate::folds::{Fold, Folds};
-use crate::judge::Changes;
+use crate::judge::FoldChanges;
 use crate::learn::train::{self, Trained, TrainingParts};
 use crate::learn::{Ending, LearnError, Observer};
-use crate::options::Options;
+use crate::options::LearnOptions;
 use gains::Gains;
 use rayon::ThreadPool;
 use recrawl_formula::Formula;
@@ -37,8 +37,8 @@ pub fn names(sets: &[Dataset]) -> String {
 /// If a set and the options do not allow it.
 pub fn learn_sets(
     sets: &[Dataset],
-    options: &Options,
-    runs: Vec<Run>,
+    options: &LearnOptions,
+    runs: Vec<EvolutionRun>,
     pool: &ThreadPool,
     observer: &mut dyn Observer,
 ) -> Result<Ending<LearnedOfSets>, LearnError> {
@@ -48,7 +48,7 @@ pub fn learn_sets(
         Trained::Stopped(checkpoint) => return Ok(Ending::Stopped(checkpoint)),
         Trained::All(runs, work) => (runs, work),
     };
-    let runs: Vec<&[Run]> = runs.chunks(options.preset.population.random_seeds.len()).collect();
+    let runs: Vec<&[EvolutionRun]> = runs.chunks(options.preset.population.random_seeds.len()).collect();
     judge::judge(&parts, &numbers, &runs, work, observer).map(|learned| Ending::Learned(Box::new(learned)))
 }
 
@@ -56,7 +56,7 @@ pub fn learn_sets(
 pub(crate) struct SeveralSets<'a> {
     sets: &'a [Dataset],
     folds: Vec<Folds<'a>>,
-    options: &'a Options,
+    options: &'a LearnOptions,
     meaning: Meaning,
     pool: &'a ThreadPool,
     /// For each fold to learn, by set the best known formula of the training part.
@@ -66,7 +66,7 @@ pub(crate) struct SeveralSets<'a> {
 impl<'a> SeveralSets<'a> {
     fn new(
         sets: &'a [Dataset],
-        options: &'a Options,
+        options: &'a LearnOptions,
         numbers: &[usize],
         pool: &'a ThreadPool,
     ) -> Result<SeveralSets<'a>, LearnError> {
@@ -77,7 +77,7 @@ impl<'a> SeveralSets<'a> {
         };
         let folds: Vec<Folds<'_>> = sets.iter().map(divide).collect::<Result<_, _>>()?;
         for (set, folds) in sets.iter().zip(&folds) {
-            let changes = Changes::of(folds, numbers.iter().copied(), &options.rules);
+            let changes = FoldChanges::count(folds, numbers.iter().copied(), &options.rules);
             if !changes.are_enough() {
                 return Err(LearnError::FewChanges(changes).in_set(&set.name));
             }

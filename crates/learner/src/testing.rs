@@ -1,12 +1,12 @@
 //! Test helpers: a small vocabulary, random trees, a small data set.
 
 use crate::create;
-use crate::tree::Limits;
+use crate::tree::TreeLimits;
 use crate::vocabulary::Vocabulary;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use recrawl_formula::terminal::Set;
+use recrawl_formula::terminal::TerminalSet;
 use recrawl_formula::{Expr, Function, Terminal};
 use recrawl_simulation::{Dataset, RecordedPage, Truth};
 
@@ -26,7 +26,7 @@ pub fn trees(depth: usize) -> impl Strategy<Value = Expr> {
 }
 
 /// The same with these terminals.
-pub fn trees_of(terminals: Set, depth: usize) -> impl Strategy<Value = Expr> {
+pub fn trees_of(terminals: TerminalSet, depth: usize) -> impl Strategy<Value = Expr> {
     trees_with(Vocabulary { terminals: terminals.terminals().to_vec(), ..vocabulary() }, depth)
 }
 
@@ -34,7 +34,7 @@ fn trees_with(vocabulary: Vocabulary, depth: usize) -> impl Strategy<Value = Exp
     any::<u64>().prop_map(move |seed| {
         let rng = &mut ChaCha8Rng::seed_from_u64(seed);
         let depth = rng.random_range(2..depth + 1);
-        let limits = Limits { depth, nodes: 512 };
+        let limits = TreeLimits { depth, nodes: 512 };
         match rng.random_range(0..3) {
             0 => create::full(&vocabulary, depth, limits, rng),
             1 => create::grow(&vocabulary, depth, limits, rng),

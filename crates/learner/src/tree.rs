@@ -6,7 +6,7 @@ use recrawl_formula::Expr;
 
 /// Maximum size of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct TreeLimits {
     /// Nodes on the longest path from the root to a leaf, including both.
     pub depth: usize,
     /// Number of nodes.
@@ -16,7 +16,7 @@ pub struct Limits {
 /// A tree with at most this many nodes is always short enough to be written.
 const SURELY_SHORT: usize = 100;
 
-impl Limits {
+impl TreeLimits {
     /// Whether the tree is within the limits and short enough for the parser.
     pub fn admit(&self, expr: &Expr) -> bool {
         let nodes = expr.nodes();
@@ -110,9 +110,9 @@ mod tests {
     #[test]
     fn limits_are_met_exactly() {
         let expr = parse("t * (X + 1)").unwrap();
-        assert!(Limits { depth: 3, nodes: 5 }.admit(&expr));
-        assert!(!Limits { depth: 2, nodes: 5 }.admit(&expr));
-        assert!(!Limits { depth: 3, nodes: 4 }.admit(&expr));
+        assert!(TreeLimits { depth: 3, nodes: 5 }.admit(&expr));
+        assert!(!TreeLimits { depth: 2, nodes: 5 }.admit(&expr));
+        assert!(!TreeLimits { depth: 3, nodes: 4 }.admit(&expr));
     }
 
     #[test]
@@ -122,7 +122,7 @@ mod tests {
             expr = Expr::named("pow", vec![expr.clone(), expr]);
         }
         assert!(expr.to_string().len() > Expr::MAX_BYTES && expr.nodes() < 512);
-        assert!(!Limits { depth: 20, nodes: 512 }.admit(&expr));
+        assert!(!TreeLimits { depth: 20, nodes: 512 }.admit(&expr));
     }
 
     #[test]

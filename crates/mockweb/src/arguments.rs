@@ -1,9 +1,9 @@
 //! Command-line arguments and the configurations that they give.
 
 use clap::{Args, Parser, Subcommand};
-use recrawl_mockweb::fault::Rule;
-use recrawl_mockweb::procedural::{Drift, Format, Habits, Lastmod, Mix};
-use recrawl_mockweb::recording::{CutConfig, Source};
+use recrawl_mockweb::fault::FaultRule;
+use recrawl_mockweb::procedural::{Habits, LastmodMode, Mix, RateDrift, SitemapFormat};
+use recrawl_mockweb::recording::{CutConfig, RecordingSource};
 use recrawl_mockweb::{Config, ExternalLinks, ProceduralConfig, ReplayConfig, Validators, WebConfig};
 use std::path::PathBuf;
 
@@ -12,12 +12,12 @@ use std::path::PathBuf;
 #[command(version, about, after_help = "Example: recrawl-mockweb procedural --pages 100000 --hosts 64")]
 pub struct Arguments {
     #[command(subcommand)]
-    pub command: Command,
+    pub command: MockwebCommand,
 }
 
 /// Command.
 #[derive(Subcommand)]
-pub enum Command {
+pub enum MockwebCommand {
     /// Serve a web generated from a seed
     Procedural(ProceduralArguments),
     /// Serve a recorded web (default: the bundled recording)
@@ -68,7 +68,7 @@ pub struct ServingArguments {
     /// Fault rule [HOST]PREFIX=KIND[@SHARE][:VALUE] (repeatable). A rule with a share spares
     /// /robots.txt unless that is its PREFIX
     #[arg(long = "fault", value_name = "RULE")]
-    faults: Vec<Rule>,
+    faults: Vec<FaultRule>,
     /// File for the access log; an existing file is continued, and held versions and counts are
     /// restored from it
     #[arg(long, value_name = "FILE")]
@@ -133,7 +133,7 @@ pub struct ProceduralArguments {
     liveliness: f64,
     /// From a cycle on, hosts change FACTOR times as often: CYCLE:FACTOR[@SHARE] of the hosts (repeatable)
     #[arg(long, value_name = "DRIFT")]
-    drift: Vec<Drift>,
+    drift: Vec<RateDrift>,
     /// Cycle at which quiet and lively hosts trade places (repeatable); needs --liveliness
     #[arg(long, value_name = "CYCLE", requires = "liveliness")]
     swap: Vec<u32>,
@@ -149,10 +149,10 @@ pub struct ProceduralArguments {
     /// Formats of the sitemaps, assigned to hosts in turn: urlset, index, gzip, text, rss, atom,
     /// feed (linked only from the index page), hidden (linked from nowhere)
     #[arg(long, value_name = "FORMAT,…", value_delimiter = ',', requires = "sitemaps")]
-    sitemap_formats: Vec<Format>,
+    sitemap_formats: Vec<SitemapFormat>,
     /// Dates in sitemaps: true, late (as five cycles ago), today (always the current cycle), never (always cycle 0)
     #[arg(long, value_name = "WHAT", default_value = "true")]
-    lastmod: Lastmod,
+    lastmod: LastmodMode,
     /// URL of a WebSub hub, which the feeds name
     #[arg(long, value_name = "URL", requires = "sitemaps")]
     hub: Option<String>,
@@ -210,9 +210,9 @@ impl ReplayArguments {
     /// The configuration.
     pub fn config(&self) -> Config {
         let sources = if self.paths.is_empty() {
-            vec![Source::Bundled]
+            vec![RecordingSource::Bundled]
         } else {
-            self.paths.iter().cloned().map(Source::Folder).collect()
+            self.paths.iter().cloned().map(RecordingSource::Folder).collect()
         };
         let external_links = if self.external_links { ExternalLinks::Keep } else { ExternalLinks::Drop };
         self.serving.config(WebConfig::Replay(ReplayConfig { sources, hosts: self.hosts, external_links }))
@@ -243,7 +243,7 @@ impl CutArguments {
     /// The configuration.
     pub fn config(&self) -> CutConfig {
         CutConfig {
-            sources: self.paths.iter().cloned().map(Source::Folder).collect(),
+            sources: self.paths.iter().cloned().map(RecordingSource::Folder).collect(),
             pages: self.pages,
             seed: self.seed,
             max_text_bytes: self.max_text_bytes,

@@ -15,20 +15,20 @@ const ITS_NAME: [u8; 2] = [0xc0, 12];
 
 /// A name server, until dropped.
 #[derive(Debug)]
-pub struct Dns {
+pub struct NameServer {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<SharedNames>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct SharedNames {
     is_over: AtomicBool,
     /// Number of address queries by name.
     asked: Mutex<BTreeMap<String, usize>>,
 }
 
-impl Dns {
+impl NameServer {
     /// Listens on an address; port 0 selects a free port. `answer` gives the addresses of a name,
     /// by the number of earlier queries; none for an unknown name. All answers, also negative ones,
     /// are valid for `ttl` seconds.
@@ -39,10 +39,10 @@ impl Dns {
         at: SocketAddr,
         ttl: u32,
         answer: impl Fn(&str, usize) -> Vec<IpAddr> + Send + 'static,
-    ) -> io::Result<Dns> {
+    ) -> io::Result<NameServer> {
         let socket = UdpSocket::bind(at)?;
         let address = socket.local_addr()?;
-        let shared = Arc::<Shared>::default();
+        let shared = Arc::<SharedNames>::default();
         let theirs = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("mockweb-dns".into()).spawn(move || {
             let mut message = [0; 1500];
@@ -62,7 +62,7 @@ impl Dns {
                 socket.send_to(&reply, from).ok();
             }
         })?;
-        Ok(Dns { address, shared, thread: Some(thread) })
+        Ok(NameServer { address, shared, thread: Some(thread) })
     }
 
     /// The address it listens on.
@@ -76,7 +76,7 @@ impl Dns {
     }
 }
 
-impl Drop for Dns {
+impl Drop for NameServer {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::Release);
         // Wakes the listener; if that fails, it has ended already.
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_question_is_answered_as_the_script_says() {
-        let dns = Dns::open("127.0.0.1:0".parse().unwrap(), 60, |name, nth| match (name, nth) {
+        let dns = NameServer::open("127.0.0.1:0".parse().unwrap(), 60, |name, nth| match (name, nth) {
             ("a.test", 0) => vec![[1, 2, 3, 4].into()],
             ("a.test", _) => vec![[5, 6, 7, 8].into()],
             _ => Vec::new(),

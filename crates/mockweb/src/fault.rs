@@ -24,7 +24,7 @@ mod snare;
 mod status;
 mod trickle;
 
-use crate::raw::Raw;
+use crate::raw::RawResponse;
 use crate::seed::{mix_text, unit};
 use std::fmt;
 use std::str::FromStr;
@@ -53,7 +53,7 @@ pub enum Action {
     /// Send the correct response with these fields instead of its own.
     Relabel(Vec<(&'static str, String)>),
     /// Send these bytes instead of a response.
-    Raw(Raw),
+    Raw(RawResponse),
     /// Send nothing for this long, then close.
     Silence(Duration),
     /// Reset the connection after this many bytes of the body; 0: before the head.
@@ -86,11 +86,11 @@ pub struct FaultKind {
 }
 
 /// A fault ready to strike: from the request to the action.
-type Fault = Box<dyn Fn(&Request) -> Action + Send + Sync>;
+type Fault = Box<dyn Fn(&FaultRequest) -> Action + Send + Sync>;
 
 /// What a fault may look at.
 #[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
+pub struct FaultRequest<'a> {
     /// Path and query.
     pub target: &'a str,
     /// The prefix of the rule, without host.
@@ -143,7 +143,7 @@ pub const KINDS: [FaultKind; 38] = [
 const ROBOTS: &str = "/robots.txt";
 
 /// A fault rule.
-pub struct Rule {
+pub struct FaultRule {
     text: String,
     /// Counted from 0; `None` for every host.
     host: Option<u32>,
@@ -154,7 +154,7 @@ pub struct Rule {
     fault: Fault,
 }
 
-impl Rule {
+impl FaultRule {
     /// The kind's name.
     pub fn name(&self) -> &'static str {
         self.name
@@ -168,32 +168,32 @@ impl Rule {
         if !is_meant || is_spared || unit(mix_text(serial, &self.text)) >= self.share {
             return None;
         }
-        Some((self.fault)(&Request { target, prefix: &self.prefix }))
+        Some((self.fault)(&FaultRequest { target, prefix: &self.prefix }))
     }
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for FaultRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-impl fmt::Debug for Rule {
+impl fmt::Debug for FaultRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Rule({})", self.text)
     }
 }
 
-impl Clone for Rule {
-    fn clone(&self) -> Rule {
+impl Clone for FaultRule {
+    fn clone(&self) -> FaultRule {
         self.text.parse().expect("a rule's own text is a rule")
     }
 }
 
-impl FromStr for Rule {
+impl FromStr for FaultRule {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Rule, String> {
+    fn from_str(text: &str) -> Result<FaultRule, String> {
         let wrong = |why: &str| format!("fault {text:?}: {why}; write [HOST]PREFIX=KIND[@SHARE][:VALUE]");
         let (place, what) = text.split_once('=').ok_or_else(|| wrong("missing ="))?;
         let slash = place.find('/').ok_or_else(|| wrong("the prefix must start with /"))?;
@@ -217,7 +217,7 @@ impl FromStr for Rule {
         })?;
         let fault = (kind.parse)(value).map_err(|why| wrong(&why))?;
         let prefix = place[slash..].to_string();
-        Ok(Rule { text: text.to_string(), host, prefix, share, name: kind.name, fault })
+        Ok(FaultRule { text: text.to_string(), host, prefix, share, name: kind.name, fault })
     }
 }
 
@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     fn action(rule: &str, target: &str) -> Option<Action> {
-        rule.parse::<Rule>().unwrap().strike(2, target, 1)
+        rule.parse::<FaultRule>().unwrap().strike(2, target, 1)
     }
 
     #[test]
@@ -258,14 +258,14 @@ mod tests {
 
     #[test]
     fn a_share_is_kept() {
-        let rule: Rule = "/=reset@0.1".parse().unwrap();
+        let rule: FaultRule = "/=reset@0.1".parse().unwrap();
         let struck = (0..10_000).filter(|&serial| rule.strike(0, "/", serial).is_some()).count();
         assert!((900..1_100).contains(&struck), "{struck}");
     }
 
     #[test]
     fn each_rule_has_a_share_of_its_own() {
-        let rules = ["/=reset@0.1", "/=timeout@0.1"].map(|rule| rule.parse::<Rule>().unwrap());
+        let rules = ["/=reset@0.1", "/=timeout@0.1"].map(|rule| rule.parse::<FaultRule>().unwrap());
         let both = (0..10_000).filter(|&serial| rules.iter().all(|r| r.strike(0, "/", serial).is_some()));
         let both = both.count();
         assert!((60..140).contains(&both), "{both}");
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn a_share_spares_robots_txt_unless_that_is_what_it_names() {
         let struck = |rule: &str, target: &str| {
-            let rule: Rule = rule.parse().unwrap();
+            let rule: FaultRule = rule.parse().unwrap();
             (0..1_000).filter(|&serial| rule.strike(0, target, serial).is_some()).count()
         };
         for rule in ["/=reset@0.5", "/robots=reset@0.5"] {
@@ -293,7 +293,7 @@ mod tests {
         assert_eq!(names.len(), KINDS.len());
         for kind in &KINDS {
             assert!(!kind.help.is_empty(), "{}", kind.name);
-            let rule = format!("/x={}", kind.name).parse::<Rule>();
+            let rule = format!("/x={}", kind.name).parse::<FaultRule>();
             assert!(rule.is_ok_and(|rule| rule.strike(0, "/x/y", 0).is_some()), "{}", kind.name);
         }
     }
@@ -303,7 +303,7 @@ mod tests {
         for wrong in
             ["", "reset", "a=reset", "0/=reset", "/=drought", "/=reset@2", "/=status:abc", "/=status:99"]
         {
-            let why = wrong.parse::<Rule>().unwrap_err();
+            let why = wrong.parse::<FaultRule>().unwrap_err();
             assert!(why.contains("[HOST]PREFIX=KIND"), "{why}");
         }
     }

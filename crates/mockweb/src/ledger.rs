@@ -4,14 +4,14 @@ mod holdings;
 mod log;
 mod manners;
 
-pub use holdings::{Changes, Count, Counted, Freshness, Held, HeldPage};
-pub use log::{Access, LogError, LogLines};
+pub use holdings::{Count, CountKey, HeldChanges, HeldFreshness, HeldPage, HeldVersions};
+pub use log::{AccessEntry, AccessLogError, LogLines};
 pub use manners::{AddressManners, GapFigures, HostManners, Violations};
 
 use crate::web::Web;
 use holdings::Holdings;
 use log::AccessLog;
-use manners::Manners;
+use manners::MannersLedger;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -28,7 +28,7 @@ pub struct Ledger {
     unsettled: AtomicUsize,
     log: Mutex<AccessLog>,
     holdings: Mutex<Holdings>,
-    manners: Mutex<Manners>,
+    manners: Mutex<MannersLedger>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -45,7 +45,7 @@ impl Ledger {
         addresses: usize,
         file: Option<&Path>,
         max_lines: usize,
-    ) -> Result<Ledger, LogError> {
+    ) -> Result<Ledger, AccessLogError> {
         let mut holdings = Holdings::new(web);
         let log = match file {
             None => AccessLog::in_memory(max_lines),
@@ -66,7 +66,7 @@ impl Ledger {
             unsettled: AtomicUsize::new(0),
             log: Mutex::new(log),
             holdings: Mutex::new(holdings),
-            manners: Mutex::new(Manners::new(web.hosts() as usize, addresses)),
+            manners: Mutex::new(MannersLedger::new(web.hosts() as usize, addresses)),
         })
     }
 
@@ -97,7 +97,7 @@ impl Ledger {
     }
 
     /// Enters a finished exchange; `was_handed_over` pairs it with [`Ledger::handed_over`].
-    pub(crate) fn settle(&self, address: usize, access: Access, web: &dyn Web, was_handed_over: bool) {
+    pub(crate) fn settle(&self, address: usize, access: AccessEntry, web: &dyn Web, was_handed_over: bool) {
         let read_robots = access.complete && access.path == "/robots.txt";
         lock(&self.manners).finished(address, access.host_id, read_robots);
         lock(&self.holdings).settle(&access, web);
@@ -108,7 +108,7 @@ impl Ledger {
     }
 
     /// Enters a request that was lost on its way; it is not judged.
-    pub(crate) fn lost(&self, access: Access) {
+    pub(crate) fn lost(&self, access: AccessEntry) {
         lock(&self.log).push(access);
     }
 
@@ -120,22 +120,22 @@ impl Ledger {
     }
 
     /// The lines from number `from` on.
-    pub fn log(&self, from: u64) -> Result<LogLines, LogError> {
+    pub fn log(&self, from: u64) -> Result<LogLines, AccessLogError> {
         lock(&self.log).lines(from)
     }
 
     /// The held version of each page, by what was served.
-    pub fn held(&self, web: &dyn Web, cycle: u32) -> Held {
+    pub fn held(&self, web: &dyn Web, cycle: u32) -> HeldVersions {
         lock(&self.holdings).held(web, cycle)
     }
 
     /// The changes of held pages by host: seen, and overwritten unseen.
-    pub fn changes(&self, web: &dyn Web, cycle: u32) -> Vec<Changes> {
+    pub fn changes(&self, web: &dyn Web, cycle: u32) -> Vec<HeldChanges> {
         lock(&self.holdings).changes(web, cycle)
     }
 
     /// Complete responses by page.
-    pub fn counts(&self) -> Vec<(Counted, u64)> {
+    pub fn counts(&self) -> Vec<(CountKey, u64)> {
         lock(&self.holdings).counts().collect()
     }
 
@@ -158,7 +158,7 @@ impl Ledger {
     ///
     /// # Errors
     /// [`LogError`] when the log file cannot be emptied.
-    pub fn reset(&self) -> Result<(), LogError> {
+    pub fn reset(&self) -> Result<(), AccessLogError> {
         lock(&self.log).clear()?;
         lock(&self.holdings).clear_counts();
         lock(&self.manners).clear();

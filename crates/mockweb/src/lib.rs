@@ -27,7 +27,7 @@ pub mod validators;
 pub mod web;
 
 pub use crate::procedural::ProceduralConfig;
-pub use crate::recording::Source;
+pub use crate::recording::RecordingSource;
 pub use crate::replay::{ExternalLinks, ReplayConfig};
 pub use crate::server::{Config, PageTruth, Server, StartError, WebConfig};
 pub use crate::validators::Validators;

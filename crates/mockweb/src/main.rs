@@ -3,7 +3,7 @@
 
 mod arguments;
 
-use arguments::{Arguments, Command};
+use arguments::{Arguments, MockwebCommand};
 use clap::Parser;
 use recrawl_mockweb::recording::cut;
 use recrawl_mockweb::server::Info;
@@ -15,11 +15,11 @@ use tokio::signal::unix::{SignalKind, signal};
 /// Exit codes: 0 success, 1 failure, 2 wrong arguments (by clap).
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
-        Command::Cut(arguments) => cut(&arguments.config())
+        MockwebCommand::Cut(arguments) => cut(&arguments.config())
             .map_err(|e| e.to_string())
             .and_then(|report| print_line(&report).map_err(|e| e.to_string())),
-        Command::Procedural(arguments) => serve(arguments.config(), arguments.serving.with_parent),
-        Command::Replay(arguments) => serve(arguments.config(), arguments.serving.with_parent),
+        MockwebCommand::Procedural(arguments) => serve(arguments.config(), arguments.serving.with_parent),
+        MockwebCommand::Replay(arguments) => serve(arguments.config(), arguments.serving.with_parent),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -41,7 +41,7 @@ impl Noise {
         if !self.is_on(host) {
             return String::new();
         }
-        let mut stream = Stream::of(&[self.seed, NOISE, u64::from(host), serial]);
+        let mut stream = Stream::new(&[self.seed, NOISE, u64::from(host), serial]);
         let second = serial.wrapping_mul(7) % 86_400;
         let ad = ADS[stream.below(ADS.len() as u32) as usize];
         format!(

@@ -12,17 +12,17 @@ mod prose;
 mod sitemap;
 mod topic;
 
-pub use sitemap::{Format, Lastmod};
+pub use sitemap::{LastmodMode, SitemapFormat};
 
-pub use clock::{Drift, Habits};
+pub use clock::{Habits, RateDrift};
 pub use evolve::{Mix, Process};
 pub(crate) use prose::Prose;
 
-use crate::robots::Robots;
+use crate::robots::HostRobots;
 use crate::seed::mix;
-use crate::web::{Address, Authorities, Web};
-use clock::Clock;
-use layout::Layout;
+use crate::web::{Authorities, PageAddress, Web};
+use clock::HostClock;
+use layout::WebLayout;
 use std::time::{Duration, SystemTime};
 
 /// Maximum pages of a procedural web; the server keeps 12 bytes of account per page.
@@ -55,9 +55,9 @@ pub struct ProceduralConfig {
     /// A sitemap on every host.
     pub sitemaps: bool,
     /// Formats of the sitemaps, assigned to hosts in turn; empty for [`Format::Urlset`] everywhere.
-    pub sitemap_formats: Vec<Format>,
+    pub sitemap_formats: Vec<SitemapFormat>,
     /// Dates in sitemaps.
-    pub lastmod: Lastmod,
+    pub lastmod: LastmodMode,
     /// URL of a WebSub hub, which the feeds name.
     pub hub: Option<String>,
     /// Share of the lists of pages that hold syllabi of courses on databases; 0 for none.
@@ -78,7 +78,7 @@ impl Default for ProceduralConfig {
             crawl_delay_seconds: None,
             sitemaps: false,
             sitemap_formats: Vec::new(),
-            lastmod: Lastmod::True,
+            lastmod: LastmodMode::True,
             hub: None,
             syllabi: 0.0,
         }
@@ -122,11 +122,11 @@ pub enum ProceduralError {
 /// A procedural web.
 pub struct Procedural {
     config: ProceduralConfig,
-    layout: Layout,
+    layout: WebLayout,
     prose: Prose,
-    robots: Vec<Robots>,
+    robots: Vec<HostRobots>,
     /// By host; none if all have the time of the web.
-    clocks: Option<Vec<Clock>>,
+    clocks: Option<Vec<HostClock>>,
 }
 
 impl Procedural {
@@ -154,7 +154,7 @@ impl Procedural {
         if single > config.hosts || (single == config.hosts && config.pages > single) {
             return Err(ProceduralError::SinglePageHosts { single, hosts: config.hosts });
         }
-        let layout = Layout::new(config.seed, config.pages, config.hosts, config.skew, single);
+        let layout = WebLayout::new(config.seed, config.pages, config.hosts, config.skew, single);
         let prose = Prose::new(config.seed);
         let robots =
             (0..config.hosts).map(|host| host_rules(config.seed, host, config.crawl_delay_seconds)).collect();
@@ -163,7 +163,7 @@ impl Procedural {
     }
 
     /// The clock of the page's host, if it has one of its own.
-    fn clock(&self, page: u32) -> Option<&Clock> {
+    fn clock(&self, page: u32) -> Option<&HostClock> {
         self.clocks.as_ref().map(|clocks| &clocks[self.layout.host_of(page) as usize])
     }
 
@@ -182,8 +182,8 @@ const REFUSED: [&str; 5] = ["/private/", "/cgi-bin/", "/drafts/", "/tmp/", "/sea
 /// An exception inside the first.
 const OPEN: &str = "/private/open-";
 
-fn host_rules(seed: u64, host: u32, crawl_delay_seconds: Option<u32>) -> Robots {
-    Robots::new(&[REFUSED[0], refused_on(seed, host)], &[OPEN], crawl_delay_seconds)
+fn host_rules(seed: u64, host: u32, crawl_delay_seconds: Option<u32>) -> HostRobots {
+    HostRobots::new(&[REFUSED[0], refused_on(seed, host)], &[OPEN], crawl_delay_seconds)
 }
 
 fn refused_on(seed: u64, host: u32) -> &'static str {
@@ -211,11 +211,11 @@ impl Web for Procedural {
         self.layout.find(host, target)
     }
 
-    fn address(&self, page: u32) -> Address {
+    fn address(&self, page: u32) -> PageAddress {
         let mut target = Vec::with_capacity(40);
         let host = self.layout.host_of(page);
         self.layout.push_target(page, &mut target);
-        Address { host, target: String::from_utf8(target).expect("targets are ASCII") }
+        PageAddress { host, target: String::from_utf8(target).expect("targets are ASCII") }
     }
 
     fn lifetime(&self, _page: u32) -> (u32, Option<u32>) {
@@ -277,7 +277,7 @@ impl Web for Procedural {
         sitemap::document(self, host, target, cycle, names)
     }
 
-    fn robots(&self, host: u32) -> &Robots {
+    fn robots(&self, host: u32) -> &HostRobots {
         &self.robots[host as usize]
     }
 }

@@ -27,29 +27,30 @@ pub struct ProxyRequest {
 
 /// A proxy, until dropped.
 #[derive(Debug)]
-pub struct Proxy {
+pub struct TestProxy {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<SharedProxy>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SharedProxy {
     is_over: AtomicBool,
     names: BTreeMap<String, Ipv4Addr>,
     asked: Mutex<Vec<ProxyRequest>>,
 }
 
-impl Proxy {
+impl TestProxy {
     /// Listens on an address; port 0 selects a free port. The proxy connects only to these names
     /// and to addresses.
     ///
     /// # Errors
     /// The error of the system.
-    pub fn open(at: SocketAddr, names: BTreeMap<String, Ipv4Addr>) -> io::Result<Proxy> {
+    pub fn open(at: SocketAddr, names: BTreeMap<String, Ipv4Addr>) -> io::Result<TestProxy> {
         let listener = TcpListener::bind(at)?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared { is_over: AtomicBool::new(false), names, asked: Mutex::default() });
+        let shared =
+            Arc::new(SharedProxy { is_over: AtomicBool::new(false), names, asked: Mutex::default() });
         let theirs = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("mockweb-proxy".into()).spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -61,7 +62,7 @@ impl Proxy {
                 std::thread::spawn(move || serve(stream, &shared).ok());
             }
         })?;
-        Ok(Proxy { address, shared, thread: Some(thread) })
+        Ok(TestProxy { address, shared, thread: Some(thread) })
     }
 
     /// The address it listens on.
@@ -75,7 +76,7 @@ impl Proxy {
     }
 }
 
-impl Drop for Proxy {
+impl Drop for TestProxy {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::Release);
         // Wakes the listener; if that fails, it has ended already.
@@ -86,7 +87,7 @@ impl Drop for Proxy {
     }
 }
 
-impl Shared {
+impl SharedProxy {
     /// Records a request and connects.
     fn connect(&self, asked: ProxyRequest) -> io::Result<TcpStream> {
         let target = asked.target.clone();
@@ -103,7 +104,7 @@ impl Shared {
     }
 }
 
-fn serve(mut client: TcpStream, shared: &Shared) -> io::Result<()> {
+fn serve(mut client: TcpStream, shared: &SharedProxy) -> io::Result<()> {
     client.set_read_timeout(Some(PATIENCE))?;
     let mut first = [0];
     client.read_exact(&mut first)?;
@@ -111,7 +112,7 @@ fn serve(mut client: TcpStream, shared: &Shared) -> io::Result<()> {
 }
 
 /// RFC 9110 §7.6.2 and §9.3.6.
-fn http(mut client: TcpStream, first: u8, shared: &Shared) -> io::Result<()> {
+fn http(mut client: TcpStream, first: u8, shared: &SharedProxy) -> io::Result<()> {
     let mut head = vec![first];
     while !head.ends_with(b"\r\n\r\n") {
         let mut byte = [0];
@@ -145,7 +146,7 @@ fn http(mut client: TcpStream, first: u8, shared: &Shared) -> io::Result<()> {
 }
 
 /// RFC 1928, with the passwords of RFC 1929.
-fn socks5(mut client: TcpStream, shared: &Shared) -> io::Result<()> {
+fn socks5(mut client: TcpStream, shared: &SharedProxy) -> io::Result<()> {
     let methods = counted(&mut client)?;
     let mut credentials = None;
     if methods.contains(&2) {

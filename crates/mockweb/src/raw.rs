@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// Bytes to send instead of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Raw {
+pub struct RawResponse {
     /// Sent first.
     pub first: Vec<u8>,
     /// Sent after that, repeatedly until the client disconnects; nothing if empty.
@@ -26,15 +26,15 @@ pub enum End {
     Keep,
 }
 
-impl Raw {
+impl RawResponse {
     /// These bytes, then this end.
-    pub fn once(first: impl Into<Vec<u8>>, end: End) -> Raw {
-        Raw { first: first.into(), again: Vec::new(), pause: Duration::ZERO, end }
+    pub fn once(first: impl Into<Vec<u8>>, end: End) -> RawResponse {
+        RawResponse { first: first.into(), again: Vec::new(), pause: Duration::ZERO, end }
     }
 
     /// These bytes, then the others endlessly, as fast as the client reads.
-    pub fn endless(first: impl Into<Vec<u8>>, again: impl Into<Vec<u8>>) -> Raw {
-        Raw { first: first.into(), again: again.into(), pause: Duration::ZERO, end: End::Close }
+    pub fn endless(first: impl Into<Vec<u8>>, again: impl Into<Vec<u8>>) -> RawResponse {
+        RawResponse { first: first.into(), again: again.into(), pause: Duration::ZERO, end: End::Close }
     }
 
     /// The status that a client reads from it; 0 if none.

@@ -11,9 +11,9 @@ mod table;
 mod texts;
 
 pub use cut::{CutConfig, CutReport, cut};
-pub use source::Source;
-pub use table::{RecordedPage, seconds_of_date};
-pub use texts::Texts;
+pub use source::RecordingSource;
+pub use table::{TablePage, seconds_of_date};
+pub use texts::RecordedTexts;
 
 use align::Alignment;
 use std::path::PathBuf;
@@ -58,9 +58,9 @@ pub struct Recording {
     /// The date of each cycle, as `YYYY-MM-DD`.
     pub dates: Vec<String>,
     /// The pages, by number.
-    pub pages: Vec<RecordedPage>,
+    pub pages: Vec<TablePage>,
     /// The contents by page and version; `None` if a source recorded none.
-    pub texts: Option<Texts>,
+    pub texts: Option<RecordedTexts>,
 }
 
 impl Recording {
@@ -68,11 +68,11 @@ impl Recording {
     ///
     /// # Errors
     /// [`RecordingError`] names file and line.
-    pub fn load(sources: &[Source]) -> Result<Recording, RecordingError> {
+    pub fn load(sources: &[RecordingSource]) -> Result<Recording, RecordingError> {
         let tables = sources.iter().map(Table::read).collect::<Result<Vec<_>, _>>()?;
-        let aligned = Alignment::of(&tables)?;
-        let texts = if sources.iter().all(Source::has_content) {
-            Some(Texts::read(sources, &tables, &aligned)?)
+        let aligned = Alignment::new(&tables)?;
+        let texts = if sources.iter().all(RecordingSource::has_content) {
+            Some(RecordedTexts::read(sources, &tables, &aligned)?)
         } else {
             None
         };

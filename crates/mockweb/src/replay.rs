@@ -7,10 +7,10 @@
 mod render;
 
 use crate::procedural::Prose;
-use crate::recording::{Recording, RecordingError, Source, seconds_of_date};
-use crate::robots::Robots;
+use crate::recording::{Recording, RecordingError, RecordingSource, seconds_of_date};
+use crate::robots::HostRobots;
 use crate::seed::mix_text;
-use crate::web::{Address, Authorities, Web, neighbours, push_escaped, push_sitemap};
+use crate::web::{Authorities, PageAddress, Web, neighbours, push_escaped, push_sitemap};
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
@@ -29,7 +29,7 @@ pub enum ExternalLinks {
 #[derive(Clone, Debug)]
 pub struct ReplayConfig {
     /// The recordings, joined over their common dates.
-    pub sources: Vec<Source>,
+    pub sources: Vec<RecordingSource>,
     /// Number of hosts to assign the groups to.
     pub hosts: u32,
     /// Handling of external links.
@@ -38,20 +38,24 @@ pub struct ReplayConfig {
 
 impl Default for ReplayConfig {
     fn default() -> Self {
-        ReplayConfig { sources: vec![Source::Bundled], hosts: 16, external_links: ExternalLinks::Drop }
+        ReplayConfig {
+            sources: vec![RecordingSource::Bundled],
+            hosts: 16,
+            external_links: ExternalLinks::Drop,
+        }
     }
 }
 
 /// A replayed web.
-pub struct Replay {
+pub struct ReplayedWeb {
     recording: Recording,
     external_links: ExternalLinks,
-    addresses: Vec<Address>,
+    addresses: Vec<PageAddress>,
     by_target: HashMap<String, u32>,
     /// Pages by the targets of recorded links: original URL or path.
     by_link: HashMap<String, u32>,
     by_host: Vec<Vec<u32>>,
-    robots: Robots,
+    robots: HostRobots,
     /// Texts for recordings without contents.
     prose: Prose,
 }
@@ -59,12 +63,12 @@ pub struct Replay {
 /// The path that every host forbids and that its index page links to.
 const REFUSED: &str = "/private/";
 
-impl Replay {
+impl ReplayedWeb {
     /// Reads the recordings.
     ///
     /// # Errors
     /// [`RecordingError`] names file and line.
-    pub fn new(config: &ReplayConfig) -> Result<Replay, RecordingError> {
+    pub fn new(config: &ReplayConfig) -> Result<ReplayedWeb, RecordingError> {
         let recording = Recording::load(&config.sources)?;
         let hosts = config.hosts.max(1);
         let mut addresses = Vec::with_capacity(recording.pages.len());
@@ -81,7 +85,7 @@ impl Replay {
                 return Err(RecordingError::SamePath(page.path.clone()));
             }
             by_host[host as usize].push(id);
-            addresses.push(Address { host, target });
+            addresses.push(PageAddress { host, target });
             by_link.entry(page.path.clone()).or_insert(id);
         }
         // Whole URLs first; a URL with a fragment also matches without it.
@@ -93,14 +97,14 @@ impl Replay {
                 by_link.entry(url.to_string()).or_insert(id as u32);
             }
         }
-        Ok(Replay {
+        Ok(ReplayedWeb {
             recording,
             external_links: config.external_links,
             addresses,
             by_target,
             by_link,
             by_host,
-            robots: Robots::new(&[REFUSED], &[], None),
+            robots: HostRobots::new(&[REFUSED], &[], None),
             prose: Prose::new(0),
         })
     }
@@ -141,7 +145,7 @@ impl Replay {
             Some(&page) => (page, ""),
             None => (*self.by_link.get(whole)?, fragment),
         };
-        let Address { host, target } = &self.addresses[page as usize];
+        let PageAddress { host, target } = &self.addresses[page as usize];
         Some(format!("http://{}{target}{fragment}", names[*host as usize]))
     }
 
@@ -171,7 +175,7 @@ fn target_of(path: &str) -> String {
     target
 }
 
-impl Web for Replay {
+impl Web for ReplayedWeb {
     fn kind(&self) -> &'static str {
         "replay"
     }
@@ -192,7 +196,7 @@ impl Web for Replay {
         self.by_target.get(target).copied().filter(|&page| self.addresses[page as usize].host == host)
     }
 
-    fn address(&self, page: u32) -> Address {
+    fn address(&self, page: u32) -> PageAddress {
         self.addresses[page as usize].clone()
     }
 
@@ -278,7 +282,7 @@ impl Web for Replay {
         Some(("application/xml", out))
     }
 
-    fn robots(&self, _host: u32) -> &Robots {
+    fn robots(&self, _host: u32) -> &HostRobots {
         &self.robots
     }
 }

@@ -7,21 +7,21 @@
 
 /// The rules of one host.
 #[derive(Clone, Debug, Default)]
-pub struct Robots {
+pub struct HostRobots {
     /// Prefixes, and whether the paths below may be fetched.
     rules: Vec<(String, bool)>,
     crawl_delay_seconds: Option<u32>,
 }
 
-impl Robots {
+impl HostRobots {
     /// Rules that forbid some prefixes and allow others.
-    pub fn new(refused: &[&str], allowed: &[&str], crawl_delay_seconds: Option<u32>) -> Robots {
+    pub fn new(refused: &[&str], allowed: &[&str], crawl_delay_seconds: Option<u32>) -> HostRobots {
         let rules = refused
             .iter()
             .map(|prefix| (prefix.to_string(), false))
             .chain(allowed.iter().map(|prefix| (prefix.to_string(), true)))
             .collect();
-        Robots { rules, crawl_delay_seconds }
+        HostRobots { rules, crawl_delay_seconds }
     }
 
     /// Whether a crawler may request this target (path and query).
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn the_longest_prefix_decides() {
-        let robots = Robots::new(&["/private/", "/search"], &["/private/open"], None);
+        let robots = HostRobots::new(&["/private/", "/search"], &["/private/open"], None);
         for (target, allowed) in [
             ("/", true),
             ("/private", true),
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn the_file_says_what_the_judge_thinks() {
-        let text = Robots::new(&["/private/"], &["/private/open"], Some(2))
+        let text = HostRobots::new(&["/private/"], &["/private/open"], Some(2))
             .text("http://127.1.0.1:80", Some("/sitemap.xml"));
         assert!(text.contains("User-agent: *\nDisallow: /private/\nAllow: /private/open\nCrawl-delay: 2\n"));
         assert!(text.ends_with("Sitemap: http://127.1.0.1:80/sitemap.xml\n"));

@@ -39,7 +39,7 @@ pub struct Stream(u64);
 
 impl Stream {
     /// The stream that these numbers determine.
-    pub fn of(parts: &[u64]) -> Stream {
+    pub fn new(parts: &[u64]) -> Stream {
         Stream(mix(parts))
     }
 
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn a_stream_is_its_seed_and_nothing_else() {
         let take = |parts: &[u64]| {
-            let mut stream = Stream::of(parts);
+            let mut stream = Stream::new(parts);
             [stream.next_bits(), stream.next_bits(), stream.next_bits()]
         };
         assert_eq!(take(&[1, 2]), take(&[1, 2]));
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn numbers_below_a_bound_are_spread_evenly() {
-        let mut stream = Stream::of(&[7]);
+        let mut stream = Stream::new(&[7]);
         let mut seen = [0_u32; 10];
         for _ in 0..100_000 {
             seen[stream.below(10) as usize] += 1;

@@ -15,11 +15,11 @@ pub use self::core::{Info, PageTruth};
 pub use config::{ClockError, Config, StartError, WebConfig};
 
 use self::core::{Core, checked_cycle};
-use crate::fault::Rule;
-use crate::ledger::{Access, Count, Held, Ledger, LogError, PATIENCE, Violations};
+use crate::fault::FaultRule;
+use crate::ledger::{AccessEntry, AccessLogError, Count, HeldVersions, Ledger, PATIENCE, Violations};
 use crate::noise::Noise;
 use crate::procedural::Procedural;
-use crate::replay::Replay;
+use crate::replay::ReplayedWeb;
 use crate::sites::{MAX_HOSTS, Sites};
 use crate::web::Web;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -47,7 +47,9 @@ impl Server {
                 procedural.seed,
                 Box::new(Procedural::new(procedural.clone()).map_err(StartError::Procedural)?),
             ),
-            WebConfig::Replay(replay) => (0, Box::new(Replay::new(replay).map_err(StartError::Recording)?)),
+            WebConfig::Replay(replay) => {
+                (0, Box::new(ReplayedWeb::new(replay).map_err(StartError::Recording)?))
+            }
         };
         let hosts = web.hosts();
         let apart = hosts.checked_sub(config.crowd).ok_or(StartError::Hosts(config.crowd))?;
@@ -177,7 +179,7 @@ impl Server {
     }
 
     /// The versions that clients hold of each page, compared with the truth at the clock.
-    pub fn held(&self) -> Held {
+    pub fn held(&self) -> HeldVersions {
         self.settled().held()
     }
 
@@ -185,7 +187,7 @@ impl Server {
     ///
     /// # Errors
     /// [`LogError`] if the log file cannot be written or read.
-    pub fn log(&self, from: u64) -> Result<Vec<Access>, LogError> {
+    pub fn log(&self, from: u64) -> Result<Vec<AccessEntry>, AccessLogError> {
         self.settled().ledger.log(from)?.collect()
     }
 
@@ -216,7 +218,7 @@ impl Server {
     }
 
     /// Replaces all fault rules.
-    pub fn set_faults(&self, faults: Vec<Rule>) {
+    pub fn set_faults(&self, faults: Vec<FaultRule>) {
         *self.core.faults.write().expect("no thread panics with the faults open") = faults;
     }
 
@@ -224,7 +226,7 @@ impl Server {
     ///
     /// # Errors
     /// [`LogError`] if the log file cannot be emptied.
-    pub fn reset_log(&self) -> Result<(), LogError> {
+    pub fn reset_log(&self) -> Result<(), AccessLogError> {
         self.settled().ledger.reset()
     }
 }

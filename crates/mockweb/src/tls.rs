@@ -22,12 +22,12 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct SelfSigned {
     address: SocketAddr,
-    seen: Arc<Seen>,
+    seen: Arc<SeenHello>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
-struct Seen {
+struct SeenHello {
     is_over: AtomicBool,
     connections: AtomicUsize,
     trusting: AtomicUsize,
@@ -41,7 +41,7 @@ impl SelfSigned {
     pub fn open(at: SocketAddr) -> io::Result<SelfSigned> {
         let listener = TcpListener::bind(at)?;
         let address = listener.local_addr()?;
-        let seen = Arc::<Seen>::default();
+        let seen = Arc::<SeenHello>::default();
         let (config, shared) = (Arc::new(config().map_err(io::Error::other)?), Arc::clone(&seen));
         let thread = std::thread::Builder::new().name("mockweb-tls".into()).spawn(move || {
             for stream in listener.incoming().flatten() {

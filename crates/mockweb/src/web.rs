@@ -3,13 +3,13 @@
 //! There are two webs, [`crate::procedural`] and [`crate::replay`]. Equal arguments always give
 //! equal results: webs know neither the clock nor sockets, faults or requests.
 
-use crate::robots::Robots;
+use crate::robots::HostRobots;
 use std::time::SystemTime;
 
 /// The location of a page: the host (counted from 0) and the path with its query, percent-encoded
 /// as on the request line.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Address {
+pub struct PageAddress {
     /// The host, counted from 0.
     pub host: u32,
     /// Path and query, from the first slash on.
@@ -37,7 +37,7 @@ pub trait Web: Send + Sync {
     fn find(&self, host: u32, target: &str) -> Option<u32>;
 
     /// The location of the page, which never changes.
-    fn address(&self, page: u32) -> Address;
+    fn address(&self, page: u32) -> PageAddress;
 
     /// First and last cycle at which the page exists; `None` if it never disappears.
     fn lifetime(&self, page: u32) -> (u32, Option<u32>);
@@ -74,7 +74,7 @@ pub trait Web: Send + Sync {
     ) -> Option<(&'static str, Vec<u8>)>;
 
     /// The robots.txt rules of the host.
-    fn robots(&self, host: u32) -> &Robots;
+    fn robots(&self, host: u32) -> &HostRobots;
 
     /// Whether the page exists from the first to the last cycle.
     fn is_fixed(&self, page: u32) -> bool {

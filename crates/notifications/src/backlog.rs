@@ -1,7 +1,7 @@
 //! The queue: kept visits that a target was not told of yet.
 
 use crate::kind::ChangeKind;
-use crate::message::Change;
+use crate::message::ChangeNotice;
 use recrawl_repository::{Followed, ReadError, StoredPosition, StoredRounds, StoredVisit, VisitFollower};
 use recrawl_types::{CanonicalUrl, DatedRound, Round};
 
@@ -16,9 +16,9 @@ pub struct Backlog {
 
 /// What was found of the backlog.
 #[derive(Debug, PartialEq)]
-pub enum Found {
+pub enum BacklogFound {
     /// The changes of the next page that has some.
-    Changes(Vec<Change>),
+    Changes(Vec<ChangeNotice>),
     /// None so far; the place has moved on.
     Passed,
     /// Nothing is left.
@@ -35,8 +35,8 @@ impl Backlog {
         place: &mut StoredPosition,
         kept: &StoredRounds,
         until: Round,
-        target: &Asked<'_>,
-    ) -> Result<Found, ReadError> {
+        target: &TargetFilter<'_>,
+    ) -> Result<BacklogFound, ReadError> {
         for _ in 0..MAX_PASSED {
             let followed = self.follower.next(place, kept, until).inspect_err(|error| {
                 if let ReadError::Damaged(_) = error {
@@ -48,14 +48,14 @@ impl Backlog {
                 Followed::Page(round, visits) => {
                     let changes = target.changes(round, &visits);
                     if !changes.is_empty() {
-                        return Ok(Found::Changes(changes));
+                        return Ok(BacklogFound::Changes(changes));
                     }
                 }
                 Followed::End(_) | Followed::Lost(_) => {}
-                Followed::Nothing => return Ok(Found::Nothing),
+                Followed::Nothing => return Ok(BacklogFound::Nothing),
             }
         }
-        Ok(Found::Passed)
+        Ok(BacklogFound::Passed)
     }
 
     /// Passes rounds whose visits are not kept any more.
@@ -68,7 +68,7 @@ impl Backlog {
 }
 
 /// What a target asks for.
-pub struct Asked<'a> {
+pub struct TargetFilter<'a> {
     /// Its name.
     pub name: &'a str,
     /// The kinds of changes.
@@ -77,13 +77,13 @@ pub struct Asked<'a> {
     pub wants: Box<dyn Fn(&CanonicalUrl) -> bool + 'a>,
 }
 
-impl Asked<'_> {
+impl TargetFilter<'_> {
     /// The changes that a page's visits of one round are to the target.
-    fn changes(&self, round: DatedRound, visits: &[StoredVisit]) -> Vec<Change> {
+    fn changes(&self, round: DatedRound, visits: &[StoredVisit]) -> Vec<ChangeNotice> {
         let is_wanted = |visit: &StoredVisit| (self.wants)(&visit.url);
         let kinds = visits.iter().filter_map(|visit| Some((ChangeKind::told(visit, self.kinds)?, visit)));
         let wanted = kinds.filter(|(_, visit)| is_wanted(visit));
-        wanted.map(|(kind, visit)| Change::of(self.name, round, kind, visit)).collect()
+        wanted.map(|(kind, visit)| ChangeNotice::new(self.name, round, kind, visit)).collect()
     }
 }
 

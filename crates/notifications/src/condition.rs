@@ -6,7 +6,7 @@
 //! only for what is known.
 
 use crate::kind::ChangeKind;
-use crate::message::Told;
+use crate::message::ToldChange;
 use crate::number::numbers;
 use serde_json::{Value, json};
 use std::iter::Peekable;
@@ -36,25 +36,25 @@ const NUMBERS: [&str; 5] = ["status", "cycle", "round", "number", "old_number"];
 
 /// A condition.
 #[derive(Clone, Debug, PartialEq)]
-pub struct MessageCondition(Node);
+pub struct MessageCondition(ConditionNode);
 
 #[derive(Clone, Debug, PartialEq)]
-enum Node {
-    Any(Vec<Node>),
-    All(Vec<Node>),
-    Not(Box<Node>),
-    Compared(Operand, Comparison, Operand),
+enum ConditionNode {
+    Any(Vec<ConditionNode>),
+    All(Vec<ConditionNode>),
+    Not(Box<ConditionNode>),
+    Compared(ConditionOperand, Comparator, ConditionOperand),
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Operand {
+enum ConditionOperand {
     Field(&'static str),
     Text(String),
     Number(f64),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Comparison {
+enum Comparator {
     Less,
     AtMost,
     More,
@@ -66,11 +66,11 @@ enum Comparison {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Token {
+enum ConditionToken {
     Word(String),
     Text(String),
     Number(f64),
-    Sign(Comparison),
+    Sign(Comparator),
     Open,
     Close,
 }
@@ -85,7 +85,7 @@ impl MessageCondition {
             return Err(format!("at most {MAX_CONDITION} bytes can be given, not {}", text.len()));
         }
         let mut reader =
-            Reader { tokens: tokens(text)?.into_iter().peekable(), end: text.chars().count() + 1 };
+            TokenReader { tokens: tokens(text)?.into_iter().peekable(), end: text.chars().count() + 1 };
         let node = reader.any(0)?;
         match reader.tokens.next() {
             None => Ok(MessageCondition(node)),
@@ -101,7 +101,7 @@ impl MessageCondition {
     }
 
     /// Does it hold for this change?
-    pub fn holds(&self, told: &Told) -> bool {
+    pub fn holds(&self, told: &ToldChange) -> bool {
         let mut fields = json!(told);
         let first = |text: &Option<String>| text.as_deref().and_then(|text| numbers(text).first().copied());
         fields["number"] = json!(first(&told.contents.new_text));
@@ -110,74 +110,76 @@ impl MessageCondition {
     }
 }
 
-impl Node {
+impl ConditionNode {
     /// Does it name one of these fields?
     fn names(&self, fields: &[&str]) -> bool {
-        let is_named = |operand: &Operand| matches!(operand, Operand::Field(name) if fields.contains(name));
+        let is_named = |operand: &ConditionOperand| matches!(operand, ConditionOperand::Field(name) if fields.contains(name));
         match self {
-            Node::Any(nodes) | Node::All(nodes) => nodes.iter().any(|node| node.names(fields)),
-            Node::Not(node) => node.names(fields),
-            Node::Compared(one, _, other) => is_named(one) || is_named(other),
+            ConditionNode::Any(nodes) | ConditionNode::All(nodes) => {
+                nodes.iter().any(|node| node.names(fields))
+            }
+            ConditionNode::Not(node) => node.names(fields),
+            ConditionNode::Compared(one, _, other) => is_named(one) || is_named(other),
         }
     }
 
     fn holds(&self, fields: &Value) -> bool {
         match self {
-            Node::Any(nodes) => nodes.iter().any(|node| node.holds(fields)),
-            Node::All(nodes) => nodes.iter().all(|node| node.holds(fields)),
-            Node::Not(node) => !node.holds(fields),
-            Node::Compared(one, comparison, other) => {
+            ConditionNode::Any(nodes) => nodes.iter().any(|node| node.holds(fields)),
+            ConditionNode::All(nodes) => nodes.iter().all(|node| node.holds(fields)),
+            ConditionNode::Not(node) => !node.holds(fields),
+            ConditionNode::Compared(one, comparison, other) => {
                 comparison.holds(&one.value(fields), &other.value(fields))
             }
         }
     }
 }
 
-impl Operand {
+impl ConditionOperand {
     fn value(&self, fields: &Value) -> Value {
         match self {
-            Operand::Field(name) => fields[*name].clone(),
-            Operand::Text(text) => json!(text),
-            Operand::Number(number) => json!(number),
+            ConditionOperand::Field(name) => fields[*name].clone(),
+            ConditionOperand::Text(text) => json!(text),
+            ConditionOperand::Number(number) => json!(number),
         }
     }
 
     /// Is it a number? A field without a value is none of either.
     fn is_number(&self) -> bool {
         match self {
-            Operand::Field(name) => NUMBERS.contains(name),
-            Operand::Text(_) => false,
-            Operand::Number(_) => true,
+            ConditionOperand::Field(name) => NUMBERS.contains(name),
+            ConditionOperand::Text(_) => false,
+            ConditionOperand::Number(_) => true,
         }
     }
 }
 
-impl Comparison {
+impl Comparator {
     fn holds(self, one: &Value, other: &Value) -> bool {
         if let (Some(one), Some(other)) = (one.as_f64(), other.as_f64()) {
             return match self {
-                Comparison::Less => one < other,
-                Comparison::AtMost => one <= other,
-                Comparison::More => one > other,
-                Comparison::AtLeast => one >= other,
-                Comparison::Equal => one == other,
-                Comparison::Other => one != other,
-                Comparison::Contains => false,
+                Comparator::Less => one < other,
+                Comparator::AtMost => one <= other,
+                Comparator::More => one > other,
+                Comparator::AtLeast => one >= other,
+                Comparator::Equal => one == other,
+                Comparator::Other => one != other,
+                Comparator::Contains => false,
             };
         }
         let (Some(one), Some(other)) = (one.as_str(), other.as_str()) else { return false };
         match self {
-            Comparison::Equal => one == other,
-            Comparison::Other => one != other,
-            Comparison::Contains => one.to_lowercase().contains(&other.to_lowercase()),
+            Comparator::Equal => one == other,
+            Comparator::Other => one != other,
+            Comparator::Contains => one.to_lowercase().contains(&other.to_lowercase()),
             // Refused when it was read.
-            Comparison::Less | Comparison::AtMost | Comparison::More | Comparison::AtLeast => false,
+            Comparator::Less | Comparator::AtMost | Comparator::More | Comparator::AtLeast => false,
         }
     }
 }
 
 /// The tokens, each with the number of its first character, from 1.
-fn tokens(text: &str) -> Result<Vec<(usize, Token)>, String> {
+fn tokens(text: &str) -> Result<Vec<(usize, ConditionToken)>, String> {
     let characters: Vec<char> = text.chars().collect();
     let (mut tokens, mut at) = (Vec::new(), 0);
     while let Some(first) = characters.get(at) {
@@ -186,26 +188,26 @@ fn tokens(text: &str) -> Result<Vec<(usize, Token)>, String> {
         at += 1;
         let token = match (first, next) {
             (c, _) if c.is_whitespace() => continue,
-            ('(', _) => Token::Open,
-            (')', _) => Token::Close,
+            ('(', _) => ConditionToken::Open,
+            (')', _) => ConditionToken::Close,
             ('<' | '>' | '=' | '!', Some('=')) => {
                 at += 1;
-                Token::Sign(match first {
-                    '<' => Comparison::AtMost,
-                    '>' => Comparison::AtLeast,
-                    '=' => Comparison::Equal,
-                    _ => Comparison::Other,
+                ConditionToken::Sign(match first {
+                    '<' => Comparator::AtMost,
+                    '>' => Comparator::AtLeast,
+                    '=' => Comparator::Equal,
+                    _ => Comparator::Other,
                 })
             }
-            ('<', _) => Token::Sign(Comparison::Less),
-            ('>', _) => Token::Sign(Comparison::More),
-            ('=', _) => Token::Sign(Comparison::Equal),
+            ('<', _) => ConditionToken::Sign(Comparator::Less),
+            ('>', _) => ConditionToken::Sign(Comparator::More),
+            ('=', _) => ConditionToken::Sign(Comparator::Equal),
             ('"' | '\'', _) => {
                 let length = characters[at..].iter().position(|c| c == first);
                 let length = length
                     .ok_or_else(|| format!("character {}: the text has no closing {first}", begin + 1))?;
                 at += length + 1;
-                Token::Text(characters[begin + 1..at - 1].iter().collect())
+                ConditionToken::Text(characters[begin + 1..at - 1].iter().collect())
             }
             (c, _) if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') => {
                 // A minus may only begin a number, so it is no part of the rest.
@@ -214,8 +216,10 @@ fn tokens(text: &str) -> Result<Vec<(usize, Token)>, String> {
                 let word: String = characters[begin..at].iter().collect();
                 match word.parse::<f64>() {
                     // Rust also reads `inf` and `nan` as numbers: here they are names.
-                    Ok(number) if number.is_finite() && !c.is_ascii_alphabetic() => Token::Number(number),
-                    _ => Token::Word(word),
+                    Ok(number) if number.is_finite() && !c.is_ascii_alphabetic() => {
+                        ConditionToken::Number(number)
+                    }
+                    _ => ConditionToken::Word(word),
                 }
             }
             (c, _) => return Err(format!("character {}: {c:?} has no meaning here", begin + 1)),
@@ -226,47 +230,47 @@ fn tokens(text: &str) -> Result<Vec<(usize, Token)>, String> {
 }
 
 /// Reads tokens from left to right.
-struct Reader {
-    tokens: Peekable<IntoIter<(usize, Token)>>,
+struct TokenReader {
+    tokens: Peekable<IntoIter<(usize, ConditionToken)>>,
     /// The number of the character behind the last one.
     end: usize,
 }
 
-impl Reader {
-    fn any(&mut self, depth: usize) -> Result<Node, String> {
+impl TokenReader {
+    fn any(&mut self, depth: usize) -> Result<ConditionNode, String> {
         let mut nodes = vec![self.all(depth)?];
         while self.takes("or") {
             nodes.push(self.all(depth)?);
         }
-        Ok(if nodes.len() == 1 { nodes.remove(0) } else { Node::Any(nodes) })
+        Ok(if nodes.len() == 1 { nodes.remove(0) } else { ConditionNode::Any(nodes) })
     }
 
-    fn all(&mut self, depth: usize) -> Result<Node, String> {
+    fn all(&mut self, depth: usize) -> Result<ConditionNode, String> {
         let mut nodes = vec![self.one(depth)?];
         while self.takes("and") {
             nodes.push(self.one(depth)?);
         }
-        Ok(if nodes.len() == 1 { nodes.remove(0) } else { Node::All(nodes) })
+        Ok(if nodes.len() == 1 { nodes.remove(0) } else { ConditionNode::All(nodes) })
     }
 
-    fn one(&mut self, depth: usize) -> Result<Node, String> {
+    fn one(&mut self, depth: usize) -> Result<ConditionNode, String> {
         if depth > MAX_DEPTH {
             return Err(format!("more than {MAX_DEPTH} parentheses or `not` inside each other"));
         }
         if self.takes("not") {
-            return Ok(Node::Not(Box::new(self.one(depth + 1)?)));
+            return Ok(ConditionNode::Not(Box::new(self.one(depth + 1)?)));
         }
-        if let Some((begin, _)) = self.tokens.next_if(|(_, token)| *token == Token::Open) {
+        if let Some((begin, _)) = self.tokens.next_if(|(_, token)| *token == ConditionToken::Open) {
             let node = self.any(depth + 1)?;
-            return match self.tokens.next_if(|(_, token)| *token == Token::Close) {
+            return match self.tokens.next_if(|(_, token)| *token == ConditionToken::Close) {
                 Some(_) => Ok(node),
                 None => Err(format!("character {begin}: the parenthesis is not closed")),
             };
         }
         let one = self.operand()?;
         let (at, comparison) = match self.tokens.next() {
-            Some((at, Token::Sign(sign))) => (at, sign),
-            Some((at, Token::Word(word))) if word == "contains" => (at, Comparison::Contains),
+            Some((at, ConditionToken::Sign(sign))) => (at, sign),
+            Some((at, ConditionToken::Word(word))) if word == "contains" => (at, Comparator::Contains),
             other => {
                 let at = other.map_or(self.end, |(at, _)| at);
                 return Err(format!("character {at}: write <, <=, >, >=, =, != or contains"));
@@ -274,7 +278,7 @@ impl Reader {
         };
         let other = self.operand()?;
         let is_number = one.is_number();
-        let orders = !matches!(comparison, Comparison::Equal | Comparison::Other | Comparison::Contains);
+        let orders = !matches!(comparison, Comparator::Equal | Comparator::Other | Comparator::Contains);
         match () {
             () if is_number != other.is_number() => {
                 Err(format!("character {at}: a number cannot be compared with a text"))
@@ -282,29 +286,29 @@ impl Reader {
             () if orders && !is_number => {
                 Err(format!("character {at}: texts are compared with =, != and contains"))
             }
-            () if comparison == Comparison::Contains && is_number => {
+            () if comparison == Comparator::Contains && is_number => {
                 Err(format!("character {at}: only a text contains another"))
             }
             () => match (&one, &other) {
-                (Operand::Field("kind"), Operand::Text(kind))
-                | (Operand::Text(kind), Operand::Field("kind"))
-                    if comparison != Comparison::Contains =>
+                (ConditionOperand::Field("kind"), ConditionOperand::Text(kind))
+                | (ConditionOperand::Text(kind), ConditionOperand::Field("kind"))
+                    if comparison != Comparator::Contains =>
                 {
                     ChangeKind::named(kind).map_err(|why| format!("character {at}: {why}"))?;
-                    Ok(Node::Compared(one, comparison, other))
+                    Ok(ConditionNode::Compared(one, comparison, other))
                 }
-                _ => Ok(Node::Compared(one, comparison, other)),
+                _ => Ok(ConditionNode::Compared(one, comparison, other)),
             },
         }
     }
 
-    fn operand(&mut self) -> Result<Operand, String> {
+    fn operand(&mut self) -> Result<ConditionOperand, String> {
         let all = || format!("write a number, a \"text\" or one of {}", FIELDS.join(", "));
         match self.tokens.next() {
-            Some((_, Token::Number(number))) => Ok(Operand::Number(number)),
-            Some((_, Token::Text(text))) => Ok(Operand::Text(text)),
-            Some((at, Token::Word(word))) => match FIELDS.into_iter().find(|field| *field == word) {
-                Some(field) => Ok(Operand::Field(field)),
+            Some((_, ConditionToken::Number(number))) => Ok(ConditionOperand::Number(number)),
+            Some((_, ConditionToken::Text(text))) => Ok(ConditionOperand::Text(text)),
+            Some((at, ConditionToken::Word(word))) => match FIELDS.into_iter().find(|field| *field == word) {
+                Some(field) => Ok(ConditionOperand::Field(field)),
                 None => Err(format!("character {at}: {word:?} is no field; {}", all())),
             },
             Some((at, _)) => Err(format!("character {at}: {}", all())),
@@ -313,19 +317,21 @@ impl Reader {
     }
 
     fn takes(&mut self, word: &str) -> bool {
-        self.tokens.next_if(|(_, token)| matches!(token, Token::Word(text) if text == word)).is_some()
+        self.tokens
+            .next_if(|(_, token)| matches!(token, ConditionToken::Word(text) if text == word))
+            .is_some()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Change, ChangeKind, Contents};
+    use crate::{ChangeContents, ChangeKind, ChangeNotice};
     use proptest::prelude::*;
     use recrawl_types::{Cycle, Round, UrlRules};
 
-    fn told(old: Option<&str>, new: Option<&str>) -> Told {
-        let change = Change {
+    fn told(old: Option<&str>, new: Option<&str>) -> ToldChange {
+        let change = ChangeNotice {
             id: String::new(),
             kind: ChangeKind::Changed,
             url: UrlRules::default().canonicalize("https://shop.example/p").unwrap(),
@@ -336,13 +342,13 @@ mod tests {
             reason: None,
         };
         let text = |text: Option<&str>| text.map(str::to_owned);
-        let contents = Contents {
+        let contents = ChangeContents {
             title: text(Some("A Shoe")),
             old_text: text(old),
             new_text: text(new),
-            ..Contents::default()
+            ..ChangeContents::default()
         };
-        Told { change, contents }
+        ToldChange { change, contents }
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! Whether the target or a message is at fault shows by the others: a message that fails, while the target took another
 //! one since it failed first, is refused, and says nothing of the target.
 
-use crate::message::Change;
+use crate::message::ChangeNotice;
 use recrawl_repository::StoredPosition;
 use recrawl_types::{CanonicalUrl, Round};
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 mod digest;
 
-pub use digest::{Digest, MAX_DIGEST};
+pub use digest::{DigestStep, MAX_DIGEST};
 
 /// Messages of a target in flight at most.
 pub const MAX_IN_FLIGHT: usize = 16;
@@ -32,10 +32,10 @@ pub const GIVE_UP_AFTER: Duration = Duration::from_secs(24 * 3600);
 
 /// A change that was read, until the target has taken it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Held {
+pub struct HeldChange {
     /// The change.
     #[serde(flatten)]
-    pub change: Change,
+    pub change: ChangeNotice,
     /// Failures so far.
     #[serde(default)]
     tries: u32,
@@ -55,7 +55,7 @@ pub struct Held {
     is_marked: bool,
 }
 
-impl Held {
+impl HeldChange {
     /// Did the target refuse it, and take another one after that?
     fn is_refused(&self, delivered_at: u64) -> bool {
         self.since > 0 && delivered_at > self.since
@@ -83,7 +83,7 @@ pub struct Delivery {
     pub place: StoredPosition,
     /// What was read and is not taken.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub held: Vec<Held>,
+    pub held: Vec<HeldChange>,
     /// The last round of the digest that is being told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest_to: Option<Round>,
@@ -115,9 +115,9 @@ pub struct Delivery {
 
 /// What to do for a target.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Next {
+pub enum DeliveryStep {
     /// Send this change, which is held.
-    Send(Change),
+    Send(ChangeNotice),
     /// Read the next change from the backlog and hold it.
     Read,
     /// Nothing before this time, in milliseconds since 1970, unless an answer or a commit comes.
@@ -151,37 +151,38 @@ impl Delivery {
     ///
     /// A failing target is tried with one message at a time once a window of them failed, first with one that was
     /// never tried: that the target refuses some messages must not keep the others from it.
-    pub fn next(&mut self, now: u64, window: usize, has_more: bool) -> Next {
+    pub fn next(&mut self, now: u64, window: usize, has_more: bool) -> DeliveryStep {
         let in_flight = self.held.iter().filter(|held| held.is_in_flight).count();
         if in_flight >= window {
-            return Next::Wait(u64::MAX);
+            return DeliveryStep::Wait(u64::MAX);
         }
         let can_read = has_more && self.held.len() < MAX_HELD;
         let delivered_at = self.delivered_at;
-        let counts = |held: &Held| held.tries > 0 && !held.is_refused(delivered_at);
+        let counts = |held: &HeldChange| held.tries > 0 && !held.is_refused(delivered_at);
         let is_blocked = self.is_failing() && self.held.iter().filter(|held| counts(held)).count() >= window;
         let retry_at = self.failing.as_ref().map_or(0, |failing| failing.retry_at);
         if is_blocked && (in_flight > 0 || now < retry_at) {
-            return Next::Wait(if in_flight > 0 { u64::MAX } else { retry_at });
+            return DeliveryStep::Wait(if in_flight > 0 { u64::MAX } else { retry_at });
         }
         // A refused message would show nothing of a target that takes none.
-        let can_send = |held: &Held| !(held.is_in_flight || is_blocked && held.is_refused(delivered_at));
+        let can_send =
+            |held: &HeldChange| !(held.is_in_flight || is_blocked && held.is_refused(delivered_at));
         let earliest = self.held.iter_mut().filter(|held| can_send(held)).min_by_key(|held| held.due);
         let due = earliest.as_ref().map_or(u64::MAX, |held| held.due);
-        let is_due = |held: &Held| if is_blocked { held.tries == 0 || !can_read } else { due <= now };
+        let is_due = |held: &HeldChange| if is_blocked { held.tries == 0 || !can_read } else { due <= now };
         match earliest {
             Some(held) if is_due(held) => {
                 held.is_in_flight = true;
-                Next::Send(held.change.clone())
+                DeliveryStep::Send(held.change.clone())
             }
-            _ if can_read => Next::Read,
-            _ => Next::Wait(due),
+            _ if can_read => DeliveryStep::Read,
+            _ => DeliveryStep::Wait(due),
         }
     }
 
     /// Holds changes that were read.
-    pub fn hold(&mut self, changes: Vec<Change>) {
-        let held = |change| Held {
+    pub fn hold(&mut self, changes: Vec<ChangeNotice>) {
+        let held = |change| HeldChange {
             change,
             tries: 0,
             due: 0,

@@ -1,7 +1,7 @@
 //! The kinds of changes that a target can ask for.
 
 use recrawl_repository::StoredVisit;
-use recrawl_types::outcome::Effect;
+use recrawl_types::outcome::OutcomeEffect;
 use recrawl_types::{Change, Known, Outcome};
 use serde::{Deserialize, Serialize};
 
@@ -67,14 +67,14 @@ impl ChangeKind {
             ChangeKind::Gone => is_absent && visit.confirmed == Known::GONE_AFTER,
             ChangeKind::NotFound => is_absent && visit.missed == Known::MISSING_AFTER,
             ChangeKind::Failed => {
-                visit.outcome.effect() == Effect::Failure && visit.missed == Known::MISSING_AFTER
+                visit.outcome.effect() == OutcomeEffect::Failure && visit.missed == Known::MISSING_AFTER
             }
             ChangeKind::Changed => change == Some(Change::Changed),
         }
     }
 
     /// The kind of a visit among those asked for, if any.
-    pub fn of(visit: &StoredVisit, asked: &[ChangeKind]) -> Option<ChangeKind> {
+    pub fn from_visit(visit: &StoredVisit, asked: &[ChangeKind]) -> Option<ChangeKind> {
         ChangeKind::ALL.into_iter().find(|kind| asked.contains(kind) && kind.fits(visit))
     }
 

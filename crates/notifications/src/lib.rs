@@ -20,4 +20,4 @@ pub use backlog::Backlog;
 pub use condition::MessageCondition;
 pub use delivery::Delivery;
 pub use kind::ChangeKind;
-pub use message::{Change, Contents, Message};
+pub use message::{ChangeContents, ChangeNotice, Message};

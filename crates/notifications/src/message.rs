@@ -14,7 +14,7 @@ const ID_BYTES: usize = 16;
 
 /// A change that a target is told of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Change {
+pub struct ChangeNotice {
     /// The same whenever the change is told to this target.
     pub id: String,
     /// What the visit found.
@@ -36,10 +36,10 @@ pub struct Change {
     pub reason: Option<String>,
 }
 
-impl Change {
+impl ChangeNotice {
     /// What a visit of this round is to a target.
-    pub fn of(target: &str, round: DatedRound, kind: ChangeKind, visit: &StoredVisit) -> Change {
-        Change {
+    pub fn new(target: &str, round: DatedRound, kind: ChangeKind, visit: &StoredVisit) -> ChangeNotice {
+        ChangeNotice {
             id: id("msg_", [target, &visit.url.as_text(), &format!("{} {}", round.round.0, visit.at)]),
             kind,
             url: visit.url.clone(),
@@ -65,7 +65,7 @@ fn id<'p>(prefix: &str, parts: impl IntoIterator<Item = &'p str>) -> String {
 
 /// What the archive has of a changed page. Texts are bounded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Contents {
+pub struct ChangeContents {
     /// The page's title.
     pub title: Option<String>,
     /// The visible text at the visit before.
@@ -84,13 +84,13 @@ pub struct Contents {
 
 /// A change with what the archive has of it.
 #[derive(Clone, Debug, Serialize)]
-pub struct Told {
+pub struct ToldChange {
     /// The change.
     #[serde(flatten)]
-    pub change: Change,
+    pub change: ChangeNotice,
     /// What the archive has.
     #[serde(flatten)]
-    pub contents: Contents,
+    pub contents: ChangeContents,
 }
 
 /// A message as it is sent: the fields `type`, `timestamp` and `data` that standard-webhooks recommends.
@@ -110,15 +110,15 @@ pub struct Message {
 
 impl Message {
     /// Tells of one change.
-    pub fn of_change(target: &str, told: &Told) -> Message {
+    pub fn of_change(target: &str, told: &ToldChange) -> Message {
         let mut data = json!(told);
         data["target"] = target.into();
-        let Change { id, kind, time, .. } = &told.change;
+        let ChangeNotice { id, kind, time, .. } = &told.change;
         Message { id: id.clone(), name: format!("page.{}", kind.name()), timestamp: timestamp(*time), data }
     }
 
     /// Tells of several changes; the id is theirs.
-    pub fn of_digest(target: &str, told: &[Told]) -> Message {
+    pub fn of_digest(target: &str, told: &[ToldChange]) -> Message {
         let id = id("digest_", told.iter().map(|told| told.change.id.as_str()));
         let last = told.iter().map(|told| told.change.time).max().unwrap_or_default();
         let data = json!({"id": id, "target": target, "changes": told});
@@ -140,7 +140,7 @@ impl Message {
     /// `more`: what each text begins with.
     fn of_example(target: &str, now: u64, is_digest: bool, title: &str, more: &str) -> Message {
         let url = UrlRules::keep_all().canonicalize("https://example.com/").expect("it is a URL");
-        let change = Change {
+        let change = ChangeNotice {
             id: id("test_", [target, &now.to_string()]),
             kind: ChangeKind::Changed,
             url,
@@ -150,14 +150,14 @@ impl Message {
             status: None,
             reason: None,
         };
-        let contents = Contents {
+        let contents = ChangeContents {
             title: Some(title.into()),
             old_text: Some(format!("{more}before\n")),
             new_text: Some(format!("{more}after\n")),
             difference: Some(format!("{more}-before\n+after\n")),
-            ..Contents::default()
+            ..ChangeContents::default()
         };
-        let told = Told { change, contents };
+        let told = ToldChange { change, contents };
         let message =
             if is_digest { Message::of_digest(target, &[told]) } else { Message::of_change(target, &told) };
         Message { name: "test".into(), ..message }
@@ -211,8 +211,8 @@ mod tests {
         StoredVisit { url, at, share: Share::Score, outcome, confirmed: 3, missed: 0, learned: None }
     }
 
-    fn change(target: &str, url: &str, at: u64) -> Change {
-        Change::of(target, DatedRound::only_of(Cycle(7)), ChangeKind::Gone, &visit(url, at))
+    fn change(target: &str, url: &str, at: u64) -> ChangeNotice {
+        ChangeNotice::new(target, DatedRound::only_of(Cycle(7)), ChangeKind::Gone, &visit(url, at))
     }
 
     #[test]
@@ -233,13 +233,14 @@ mod tests {
     fn a_change_survives_its_file() {
         let first = change("desk", "http://a.test:81/x?q=1", 5);
         let text = serde_json::to_string(&first).unwrap();
-        assert_eq!(serde_json::from_str::<Change>(&text).unwrap(), first);
-        assert!(serde_json::from_str::<Change>(&text.replace("http:", "no")).is_err());
+        assert_eq!(serde_json::from_str::<ChangeNotice>(&text).unwrap(), first);
+        assert!(serde_json::from_str::<ChangeNotice>(&text.replace("http:", "no")).is_err());
     }
 
     #[test]
     fn a_message_has_the_fields_of_standard_webhooks() {
-        let told = Told { change: change("desk", "http://a.test/x", 5), contents: Contents::default() };
+        let told =
+            ToldChange { change: change("desk", "http://a.test/x", 5), contents: ChangeContents::default() };
         let message = Message::of_change("desk", &told);
         let found: Value = serde_json::from_str(&message.to_json()).unwrap();
         assert_eq!(found["type"], "page.gone");

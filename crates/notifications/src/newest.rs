@@ -1,7 +1,7 @@
 //! Changes newest first, for people and programs that ask instead of being told.
 
 use crate::kind::ChangeKind;
-use crate::message::Change;
+use crate::message::ChangeNotice;
 use recrawl_repository::{ReadError, StoredRounds, StoredVisit, StoredVisits};
 use recrawl_types::{CanonicalUrl, Round, UrlRules};
 use std::cmp::Reverse;
@@ -13,16 +13,16 @@ const MAX_BYTES: u64 = 256 << 20;
 
 /// A place in the list of all changes. Rounds are committed one after the other, so a later round has later visits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct ChangePlace {
     round: Round,
     time: u64,
     /// None before all changes of that second.
     url: Option<CanonicalUrl>,
 }
 
-impl Place {
-    fn before_round(round: Round) -> Place {
-        Place { round, time: u64::MAX, url: None }
+impl ChangePlace {
+    fn before_round(round: Round) -> ChangePlace {
+        ChangePlace { round, time: u64::MAX, url: None }
     }
 
     fn is_before(&self, visit: &StoredVisit) -> bool {
@@ -30,7 +30,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ChangePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.round.0, self.time)?;
         self.url.as_ref().map_or(Ok(()), |url| write!(f, " {url}"))
@@ -42,16 +42,16 @@ impl fmt::Display for Place {
 #[error("not a place in the list of changes")]
 pub struct NoPlace;
 
-impl FromStr for Place {
+impl FromStr for ChangePlace {
     type Err = NoPlace;
 
-    fn from_str(text: &str) -> Result<Place, NoPlace> {
+    fn from_str(text: &str) -> Result<ChangePlace, NoPlace> {
         let mut parts = text.splitn(3, ' ');
         let mut number = || parts.next().and_then(|part| part.parse::<u64>().ok()).ok_or(NoPlace);
         let (round, time) = (number()?, number()?);
         let url = parts.next().map(|url| UrlRules::keep_all().canonicalize(url)).transpose();
         let round = Round(round.try_into().map_err(|_| NoPlace)?);
-        Ok(Place { round, time, url: url.map_err(|_| NoPlace)? })
+        Ok(ChangePlace { round, time, url: url.map_err(|_| NoPlace)? })
     }
 }
 
@@ -69,9 +69,9 @@ pub struct Sought<'a> {
 #[derive(Debug, Default, PartialEq)]
 pub struct Newest {
     /// Changes, newest first; those of one second by URL.
-    pub changes: Vec<Change>,
+    pub changes: Vec<ChangeNotice>,
     /// The beginning of the next part. None if nothing is left.
-    pub next: Option<Place>,
+    pub next: Option<ChangePlace>,
 }
 
 impl Sought<'_> {
@@ -83,14 +83,14 @@ impl Sought<'_> {
     pub fn newest(
         &self,
         kept: &StoredRounds,
-        from: Option<&Place>,
+        from: Option<&ChangePlace>,
         limit: usize,
     ) -> Result<Newest, ReadError> {
         let (mut found, mut read) = (Newest::default(), 0);
         let rounds = kept.list()?.into_iter().rev();
         for round in rounds.filter(|round| from.is_none_or(|from| round.round <= from.round)) {
             if read >= MAX_BYTES {
-                found.next = Some(Place::before_round(round.round));
+                found.next = Some(ChangePlace::before_round(round.round));
                 break;
             }
             // A commit may have removed the oldest file just now.
@@ -103,11 +103,13 @@ impl Sought<'_> {
             let is_more = changes.len() > left;
             changes.truncate(left);
             let last = changes.last().map(|(_, visit)| (visit.at, visit.url.clone()));
-            found.changes.extend(changes.iter().map(|(kind, visit)| Change::of("", round, *kind, visit)));
+            found
+                .changes
+                .extend(changes.iter().map(|(kind, visit)| ChangeNotice::new("", round, *kind, visit)));
             if is_more {
                 found.next = Some(match last {
-                    Some((time, url)) => Place { round: round.round, time, url: Some(url) },
-                    None => Place::before_round(round.round),
+                    Some((time, url)) => ChangePlace { round: round.round, time, url: Some(url) },
+                    None => ChangePlace::before_round(round.round),
                 });
                 break;
             }
@@ -123,14 +125,15 @@ impl Sought<'_> {
     fn of_round(
         &self,
         visits: &mut StoredVisits,
-        from: Option<&Place>,
+        from: Option<&ChangePlace>,
         most: usize,
     ) -> Result<OfRound, ReadError> {
         let mut of_round = OfRound::default();
         while let Some(visit) = visits.next_visit()? {
             of_round.newest = of_round.newest.max(Some(visit.at));
             let is_sought = visit.at >= self.since && from.is_none_or(|from| from.is_before(&visit));
-            let kind = ChangeKind::of(&visit, self.kinds).filter(|_| is_sought && (self.wants)(&visit.url));
+            let kind =
+                ChangeKind::from_visit(&visit, self.kinds).filter(|_| is_sought && (self.wants)(&visit.url));
             of_round.changes.extend(kind.map(|kind| (kind, visit)));
             if of_round.changes.len() >= 2 * most.max(512) {
                 of_round.keep(most);

@@ -21,7 +21,7 @@ pub type Deliveries = BTreeMap<String, Delivery>;
 
 /// Why the file cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum StoreError {
+pub enum DeliveryFileError {
     /// It cannot be read.
     #[error("{0}; remove notify.json to deliver only what is found from now on")]
     Read(#[from] ReadError),
@@ -37,7 +37,7 @@ pub enum StoreError {
 ///
 /// # Errors
 /// When it is damaged or cannot be read.
-pub fn read(storage: &dyn Storage) -> Result<Deliveries, StoreError> {
+pub fn read(storage: &dyn Storage) -> Result<Deliveries, DeliveryFileError> {
     let text = FILE.read(storage)?;
     Ok(serde_json::from_str(text.as_deref().unwrap_or(NOTHING))?)
 }
@@ -46,7 +46,7 @@ pub fn read(storage: &dyn Storage) -> Result<Deliveries, StoreError> {
 ///
 /// # Errors
 /// When the disk refuses.
-pub fn write(storage: &dyn Storage, deliveries: &Deliveries) -> Result<(), StoreError> {
+pub fn write(storage: &dyn Storage, deliveries: &Deliveries) -> Result<(), DeliveryFileError> {
     let text = serde_json::to_string(deliveries)?;
     Ok(FILE.write(storage, &text)?)
 }
@@ -60,7 +60,7 @@ pub fn of_targets<'n>(
     storage: &dyn Storage,
     names: impl Iterator<Item = &'n str>,
     committed: Round,
-) -> Result<(Deliveries, Deliveries), StoreError> {
+) -> Result<(Deliveries, Deliveries), DeliveryFileError> {
     let mut before = read(storage)?;
     let mut now = Deliveries::new();
     for name in names {
@@ -88,7 +88,7 @@ pub fn remove(
     kept: &StoredRounds,
     is_meant: &dyn Fn(&CanonicalUrl) -> bool,
     only_count: bool,
-) -> Result<u64, StoreError> {
+) -> Result<u64, DeliveryFileError> {
     let mut deliveries = read(storage)?;
     let mut removed = 0;
     let before = deliveries.clone();

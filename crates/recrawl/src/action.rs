@@ -96,9 +96,9 @@ fn end_takedown(pattern: &Pattern) -> String {
 }
 
 /// What to do about a URL that is out of scope.
-fn todo(refusal: &scope::Refusal) -> String {
+fn todo(refusal: &scope::ScopeRefusal) -> String {
     match refusal {
-        scope::Refusal::TakenDown(pattern) => end_takedown(pattern),
+        scope::ScopeRefusal::TakenDown(pattern) => end_takedown(pattern),
         _ => "change the scope and run `recrawl reload`".into(),
     }
 }

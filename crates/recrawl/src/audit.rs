@@ -58,7 +58,7 @@ pub fn logged<C: Clone + Serialize, T>(
             (Err(failure), Err(detail))
         }
     };
-    let written = append(&path, &Entry::of(now(), &who, change, &result));
+    let written = append(&path, &Entry::new(now(), &who, change, &result));
     // The error of the change matters more.
     let done = done?;
     written.map_err(Failure::work)?;
@@ -128,7 +128,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let who = Actor { name: "anna".into(), from: [127, 0, 0, 1].into() };
         let accepted = Ok::<_, String>(Accepted { did: Effect::Done, detail: "so be it".into() });
-        let entry = Entry::of(7, &who, &Change::Pause { host: None }, &accepted);
+        let entry = Entry::new(7, &who, &Change::Pause { host: None }, &accepted);
         let tell = log(folder.path()).unwrap();
         tell(&entry).unwrap();
         drop(tell);

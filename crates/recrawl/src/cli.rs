@@ -25,12 +25,12 @@ pub use backup::{BackupArgs, RestoreArgs};
 pub use changes::ChangesArgs;
 pub use configuration::{Configuration, HERE, load};
 pub use deliver::DeliverCommand;
-pub use export::{ExportArgs, Exported, Format};
+pub use export::{ExportArgs, ExportFormat, Exported};
 pub use focus::{FocusCheckArgs, FocusCommand, FocusLabelArgs, FocusSampleArgs};
 pub use forecast::{OwnVisitsArgs, PagesACycle, SavingsArgs, WhatIfArgs};
 pub use groups::grouped;
 pub use improve::{ImproveCommand, ImproveRunArgs};
-pub use learn::{FoldBy, LearnArgs, Protocol, Terminals};
+pub use learn::{FoldUnit, LearnArgs, SplitProtocol, Terminals};
 pub use notify::NotifyCommand;
 pub use page::{PageCommand, PageTestArgs, ShowArgs};
 pub use recrawl_contest::{PageSet, ReplayArgs, SimulateArgs};
@@ -323,7 +323,7 @@ pub struct CrawlArgs {
     pub rounds: Option<u32>,
     /// Exit when this is reached; needs cycle.fill
     #[arg(long, value_name = "STATE")]
-    pub until: Option<Until>,
+    pub until: Option<UntilArg>,
     /// Score formula: a name, a file or an expression
     #[arg(long, value_name = "NAME|EXPR")]
     pub formula: Option<String>,
@@ -344,7 +344,7 @@ pub struct CrawlArgs {
 
 /// `--until`
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Until {
+pub enum UntilArg {
     /// No URL is left that is due and was never fetched
     Filled,
 }

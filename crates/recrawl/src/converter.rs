@@ -1,9 +1,9 @@
 //! Converts documents by commands, each within limits of time, memory and bytes.
 
-use crate::notifier::Program;
+use crate::notifier::NotifierProgram;
 use recrawl_crawl::config::ConvertTable;
 use recrawl_crawl::parts::convert::too_large;
-use recrawl_crawl::process::{ConvertFuture, Converter, Document};
+use recrawl_crawl::process::{ConvertFuture, Converter, SourceDocument};
 use rustix::process::Signal;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -21,7 +21,7 @@ impl Converter for Commands {
     fn convert<'a>(
         &'a self,
         command: &'a [String],
-        document: Document,
+        document: SourceDocument,
         limits: &'a ConvertTable,
     ) -> ConvertFuture<'a> {
         Box::pin(converted(command, document, limits))
@@ -30,7 +30,7 @@ impl Converter for Commands {
 
 async fn converted(
     command: &[String],
-    Document { url, media_type, body }: Document,
+    SourceDocument { url, media_type, body }: SourceDocument,
     limits: &ConvertTable,
 ) -> Result<Vec<u8>, String> {
     let folder = tempfile::Builder::new().prefix("recrawl-convert-").tempdir().map_err(|e| e.to_string())?;
@@ -42,7 +42,7 @@ async fn converted(
     let launch = ["/bin/sh", "-c", LAUNCH, "sh"].map(String::from);
     let command = launch.into_iter().chain(limit).chain(files).chain(command.iter().cloned()).collect();
     let environment = [("RECRAWL_URL", &*url), ("RECRAWL_TYPE", &*media_type)];
-    let program = Program { command, timeout: limits.time.0 };
+    let program = NotifierProgram { command, timeout: limits.time.0 };
     let (status, why) = program.end(&environment, String::new()).await.map_err(|e| e.to_string())?;
     match status.signal() {
         Some(signal) if signal == Signal::XFSZ.as_raw() => Err(too_large(limits.max_document)),

@@ -9,7 +9,7 @@ mod route;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use recrawl_console::view::{Accepted, Change};
 use recrawl_crawl::failure::Failure;
-use request::{Answer, RequestError};
+use request::{DaemonResponse, RequestError};
 use serde_json::Value;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ impl Daemon {
     /// # Errors
     /// Why it cannot be used, on one line: another user's, another version, it does not answer, or the file is no
     /// socket.
-    pub fn of(data_dir: &Path) -> Result<Option<Daemon>, String> {
+    pub fn find(data_dir: &Path) -> Result<Option<Daemon>, String> {
         let socket = data_dir.join(SOCKET);
         let unusable = |why: &str| format!("daemon at {}: {why}", socket.display());
         let answer =
@@ -72,7 +72,7 @@ impl Daemon {
     /// # Errors
     /// As [`Daemon::of`].
     pub fn in_charge(data_dir: &Path) -> Result<Option<Daemon>, Failure> {
-        Daemon::of(data_dir).map_err(Failure::Work)
+        Daemon::find(data_dir).map_err(Failure::Work)
     }
 
     /// Refuses what a daemon that runs in this data directory does itself, or must not see.
@@ -89,7 +89,7 @@ impl Daemon {
     /// For commands that only read: a daemon that cannot be used is a warning, since committed state can be read
     /// beside it.
     pub fn beside(data_dir: &Path) -> Option<Daemon> {
-        Daemon::of(data_dir).unwrap_or_else(|why| {
+        Daemon::find(data_dir).unwrap_or_else(|why| {
             tracing::warn!("{why}; this is the last committed state");
             None
         })
@@ -135,7 +135,13 @@ impl Daemon {
         serde_json::from_value(self.document(&answer)?).map_err(Failure::work)
     }
 
-    fn ask(&self, method: &str, path: &str, accept: &str, body: Option<&Value>) -> Result<Answer, Failure> {
+    fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        accept: &str,
+        body: Option<&Value>,
+    ) -> Result<DaemonResponse, Failure> {
         let body = body.map(Value::to_string);
         request::send(&self.socket, method, path, accept, body, TIMEOUT).map_err(|trouble| {
             let maybe = match (method, &trouble) {
@@ -146,7 +152,7 @@ impl Daemon {
         })
     }
 
-    fn document(&self, answer: &Answer) -> Result<Value, Failure> {
+    fn document(&self, answer: &DaemonResponse) -> Result<Value, Failure> {
         if !(200..300).contains(&answer.status) {
             return Err(self.problem(answer));
         }
@@ -154,7 +160,7 @@ impl Daemon {
     }
 
     /// A problem of the API (RFC 9457) on one line.
-    fn problem(&self, answer: &Answer) -> Failure {
+    fn problem(&self, answer: &DaemonResponse) -> Failure {
         let problem: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         let Some(detail) = problem["detail"].as_str() else {
             let socket = self.socket.display();
@@ -205,7 +211,7 @@ mod tests {
     }
 
     fn why(folder: &tempfile::TempDir) -> String {
-        let why = Daemon::of(folder.path()).err().expect("it cannot be used");
+        let why = Daemon::find(folder.path()).err().expect("it cannot be used");
         assert!(why.contains(SOCKET) && !why.contains('\n'), "{why}");
         why
     }
@@ -226,9 +232,9 @@ mod tests {
     #[test]
     fn a_folder_without_a_socket_and_one_with_a_dead_one_have_no_daemon() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(matches!(Daemon::of(folder.path()), Ok(None)));
+        assert!(matches!(Daemon::find(folder.path()), Ok(None)));
         drop(UnixListener::bind(folder.path().join(SOCKET)).unwrap());
-        assert!(matches!(Daemon::of(folder.path()), Ok(None)));
+        assert!(matches!(Daemon::find(folder.path()), Ok(None)));
         std::fs::remove_file(folder.path().join(SOCKET)).unwrap();
         std::fs::write(folder.path().join(SOCKET), "x").unwrap();
         assert!(why(&folder).contains("not a socket"));

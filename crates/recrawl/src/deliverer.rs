@@ -23,10 +23,10 @@ use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels::{counted, thousands};
 use recrawl_crawl::parts::deliver::DeliverTarget;
-use recrawl_delivery::protocol::{Protocol, kept};
-use recrawl_delivery::{Sent, SyncError, TargetCopy, WaitingChanges};
+use recrawl_delivery::protocol::{TargetProtocol, kept};
+use recrawl_delivery::{SentChanges, SyncError, TargetCopy, WaitingChanges};
 use recrawl_types::CanonicalUrl;
-use sender::{Destination, Sender};
+use sender::{DeliverySender, Destination};
 use std::fmt;
 use std::time::Duration;
 use tokio::runtime::Runtime;
@@ -61,7 +61,7 @@ impl Committed<'_> {
         target: &DeliverTarget,
         runtime: &Runtime,
         is_ended: &dyn Fn() -> bool,
-    ) -> Result<Sent, NotDelivered> {
+    ) -> Result<SentChanges, NotDelivered> {
         let named = |e: String| Failure::Work(format!("[[deliver]] {:?}: {e}", target.name));
         let copy = self.copy(target);
         let not_delivered = |e: SyncError<Failure>| NotDelivered {
@@ -73,14 +73,14 @@ impl Committed<'_> {
         };
         self.purge(target, &copy, is_ended).map_err(not_delivered)?;
         let destination = match target.place.protocol {
-            Protocol::Index => {
+            TargetProtocol::Index => {
                 let taken_down = self.settings.scope.taken_down();
                 let data_dir = &self.settings.data_dir;
                 Destination::Index(LocalIndex::new(data_dir, self.storage, taken_down, is_ended)?.into())
             }
             _ => Destination::Outside(Channel::new(target, &self.settings.fetch).map_err(named)?),
         };
-        let mut sender = Sender {
+        let mut sender = DeliverySender {
             target: &target.name,
             batch_bytes: target.batch_bytes,
             rate: target.rate.clone(),
@@ -109,7 +109,7 @@ impl Committed<'_> {
 
     fn copy<'t>(&'t self, target: &'t DeliverTarget) -> TargetCopy<'t> {
         let lateness = match &target.place.protocol {
-            Protocol::Server(server) if !server.has_versions() => target.timeout,
+            TargetProtocol::Server(server) if !server.has_versions() => target.timeout,
             _ => Duration::ZERO,
         };
         let (address, batch) = (&target.place.address, target.batch);
@@ -154,8 +154,8 @@ impl Committed<'_> {
 }
 
 /// A line for people of what was sent, of documents that cannot be made now, and of known pages that the scope leaves out.
-pub fn told(target: &str, sent: Sent, outside: u64) -> String {
-    let Sent { puts, deletes, refused, unread } = sent;
+pub fn told(target: &str, sent: SentChanges, outside: u64) -> String {
+    let SentChanges { puts, deletes, refused, unread } = sent;
     let named = |count: u64, text: String| if count == 0 { String::new() } else { text };
     format!(
         "{target}: {} sent, {} removed{}{}{}",

@@ -117,7 +117,7 @@ impl Drop for ExclusiveAccess {
     fn drop(&mut self) {
         self.lock = None;
         let begun = Instant::now();
-        while self.has_asked && !matches!(Daemon::of(&self.data_dir), Ok(Some(_))) {
+        while self.has_asked && !matches!(Daemon::find(&self.data_dir), Ok(Some(_))) {
             if begun.elapsed() > RETURN {
                 // While the next command has the lock, the daemon stays aside.
                 if !ExclusiveAccess::is_taken(&self.data_dir).unwrap_or(false) {

@@ -72,7 +72,7 @@ mod tests {
     use clap::Parser;
 
     /// The failure for `recrawl WORDS`.
-    fn of(words: &str) -> Option<String> {
+    fn failure_for(words: &str) -> Option<String> {
         let words: Vec<String> = ["recrawl"].into_iter().chain(words.split(' ')).map(str::to_owned).collect();
         let refused = Cli::try_parse_from(&words).err()?;
         failure(&refused, &words).map(|failure| failure.to_string())
@@ -84,19 +84,19 @@ mod tests {
             for words in
                 [moved.to_owned(), format!("-v --color never {moved} --help"), format!("help {moved}")]
             {
-                let told = of(&words).unwrap_or_default();
+                let told = failure_for(&words).unwrap_or_default();
                 assert!(told.contains(&format!("`recrawl-lab {moved}`")), "{words}: {told}");
             }
         }
         for option in MOVED_OPTIONS {
-            let told = of(&format!("simulate --data x {option} 1")).unwrap_or_default();
+            let told = failure_for(&format!("simulate --data x {option} 1")).unwrap_or_default();
             assert!(told.contains(option) && told.contains("`recrawl-lab simulate`"), "{told}");
-            assert_eq!(of(&format!("status {option} 1")), None);
+            assert_eq!(failure_for(&format!("status {option} 1")), None);
         }
         for words in
             ["generate", "datasets", "dataset info", "status --json", "formula generate", "--predict"]
         {
-            assert_eq!(of(words), None, "{words}");
+            assert_eq!(failure_for(words), None, "{words}");
         }
     }
 }

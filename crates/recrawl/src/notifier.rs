@@ -14,23 +14,23 @@ mod sender;
 mod webhook;
 
 use crate::texts::Archived;
-pub use command::Program;
+pub use command::NotifierProgram;
 pub use webhook::words;
 
 use futures_util::future::join_all;
 use not_taken::NotTaken;
 use recrawl_archive::{ArchiveReader, opener};
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::parts::notify::{Pace, Target, warning};
+use recrawl_crawl::parts::notify::{NotifyPace, NotifyTarget, warning};
 use recrawl_crawl::settings::Settings;
-use recrawl_notifications::backlog::Asked;
+use recrawl_notifications::backlog::TargetFilter;
 use recrawl_notifications::delivery::Delivery;
 use recrawl_notifications::message::Message;
 use recrawl_notifications::store::{self, Deliveries};
 use recrawl_repository::storage::Storage;
 use recrawl_repository::{Generation, StoredRounds};
 use recrawl_types::Round;
-use sender::Sender;
+use sender::NoticeSender;
 use std::cell::{Cell, RefCell, RefMut};
 use std::io;
 use std::rc::Rc;
@@ -80,7 +80,7 @@ pub enum Until {
 /// # Errors
 /// The target and the key, and what is wrong.
 pub fn check(settings: &Settings) -> Result<(), Failure> {
-    let check = |target| Sender::new(target, &settings.fetch)?.check_templates(target);
+    let check = |target| NoticeSender::new(target, &settings.fetch)?.check_templates(target);
     settings.notify.iter().try_for_each(check)
 }
 
@@ -115,9 +115,9 @@ pub async fn run(crawled: &dyn Crawled, end: &CancellationToken, until: Until) -
 ///
 /// # Errors
 /// Why it does not.
-pub async fn test(settings: &Settings, target: &Target, now: u64) -> Result<(), Failure> {
-    let sender = Sender::new(target, &settings.fetch)?;
-    let message = Message::of_test(&target.name, now / 1000, target.pace != Pace::Each);
+pub async fn test(settings: &Settings, target: &NotifyTarget, now: u64) -> Result<(), Failure> {
+    let sender = NoticeSender::new(target, &settings.fetch)?;
+    let message = Message::of_test(&target.name, now / 1000, target.pace != NotifyPace::Each);
     let sent = sender.send(target, &message, || now / 1000).await;
     sent.map_err(|why| Failure::Work(format!("cannot deliver to target {:?}: {why}", target.name)))
 }
@@ -128,7 +128,7 @@ struct Notifier<'c> {
     settings: Arc<Settings>,
     until: Until,
     /// None of a target that cannot be set up.
-    senders: Vec<Option<Sender>>,
+    senders: Vec<Option<NoticeSender>>,
     deliveries: RefCell<Deliveries>,
     /// The archive's files at a commit: a folder of thousands is not listed for each message.
     archive: RefCell<Option<(Round, Rc<ArchiveReader>)>>,
@@ -156,9 +156,9 @@ impl<'c> Notifier<'c> {
         let mut senders = Vec::new();
         for target in &settings.notify {
             let delivery = deliveries.get_mut(&target.name).expect("each target has one");
-            delivery.restart(target.pace != Pace::Each);
+            delivery.restart(target.pace != NotifyPace::Each);
             delivery.remove(&|url| settings.scope.taken_down().iter().any(|pattern| pattern.matches(url)));
-            let made = Sender::new(target, &settings.fetch);
+            let made = NoticeSender::new(target, &settings.fetch);
             if let Err(failure) = &made {
                 tracing::error!("cannot deliver any change: {failure}");
                 delivery.cannot_start(now, failure.to_string());
@@ -222,11 +222,11 @@ impl<'c> Notifier<'c> {
         }
     }
 
-    async fn tell(&self, target: &Target, sender: &Sender) {
-        let told = NotifyThread { notifier: self, target, sender };
+    async fn tell(&self, target: &NotifyTarget, sender: &NoticeSender) {
+        let told = TargetThread { notifier: self, target, sender };
         match target.pace {
-            Pace::Each => told.each().await,
-            Pace::Digest(period) => told.digests(period).await,
+            NotifyPace::Each => told.each().await,
+            NotifyPace::Digest(period) => told.digests(period).await,
         }
     }
 
@@ -253,13 +253,13 @@ impl<'c> Notifier<'c> {
 }
 
 /// One target that is told.
-struct NotifyThread<'n> {
+struct TargetThread<'n> {
     notifier: &'n Notifier<'n>,
-    target: &'n Target,
-    sender: &'n Sender,
+    target: &'n NotifyTarget,
+    sender: &'n NoticeSender,
 }
 
-impl NotifyThread<'_> {
+impl TargetThread<'_> {
     /// Where the target stands, to be changed and stored.
     fn changed(&self) -> RefMut<'_, Delivery> {
         self.notifier.is_changed.set(true);
@@ -282,8 +282,8 @@ impl NotifyThread<'_> {
         self.notifier.crawled.now()
     }
 
-    fn asked(&self) -> Asked<'_> {
-        Asked {
+    fn asked(&self) -> TargetFilter<'_> {
+        TargetFilter {
             name: &self.target.name,
             kinds: &self.target.kinds,
             wants: Box::new(|url| self.target.wants(url)),

@@ -9,7 +9,7 @@ pub mod traces;
 use crate::converter::Commands;
 use cycle_bar::CycleBar;
 use recrawl_crawl::config::Log;
-use recrawl_crawl::process::{Printer, Process, Shutdown};
+use recrawl_crawl::process::{Printer, ProgramServices, Shutdown};
 use recrawl_crawl::{Crawl, Failure};
 use recrawl_terminal::logging;
 use ring::rand::{SecureRandom, SystemRandom};
@@ -47,10 +47,10 @@ pub fn stopped_by_signals() -> Result<Shutdown, Failure> {
 ///
 /// # Errors
 /// When the system gives no random numbers.
-pub fn of_crawl(shutdown: Shutdown) -> Result<Process, Failure> {
+pub fn of_crawl(shutdown: Shutdown) -> Result<ProgramServices, Failure> {
     let archive_tag = random_tag()?;
     let (display, converter) = (Box::new(CycleBar::default()), Arc::new(Commands));
-    Ok(Process { shutdown, display, archive_tag, converter })
+    Ok(ProgramServices { shutdown, display, archive_tag, converter })
 }
 
 /// Letters and digits that no other process has.

@@ -48,7 +48,7 @@ use cycle_timer::CycleTimer;
 use improve::learn;
 use recrawl_archive::timestamp;
 use recrawl_console::local::LocalSocket;
-use recrawl_console::{ConsoleConfig, Running, ServeError, Sessions, StandbyConsole, Tokens};
+use recrawl_console::{ConsoleConfig, RunningConsole, ServeError, Sessions, StandbyConsole, Tokens};
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::cycle::{self, RoundEnd};
 use recrawl_crawl::failure::Failure;
@@ -58,7 +58,7 @@ use recrawl_crawl::process::Shutdown;
 use recrawl_crawl::report::RoundReport;
 use recrawl_crawl::settings::Settings;
 use recrawl_types::{CanonicalUrl, Span};
-use shared_state::{Due, Phase, SharedState, TICK};
+use shared_state::{CrawlPhase, RoundsDue, SharedState, TICK};
 use sighup::Sighup;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -78,7 +78,7 @@ const REOPEN: Duration = Duration::from_secs(5);
 /// # Errors
 /// When it cannot start. A cycle that fails later is retried.
 pub fn run(args: &ServeArgs) -> Result<(), Failure> {
-    let (mut start, signals) = (Start::new(args)?, process::stopped_by_signals()?);
+    let (mut start, signals) = (CrawlStart::new(args)?, process::stopped_by_signals()?);
     let mut opened = open(args, &start, &signals)?;
     recrawl_crawl::cycle::plan::promised::check(&opened.0)?;
     loop {
@@ -98,9 +98,9 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
 }
 
 /// The crawl, and the tokens of its console.
-type Opened = (Crawl, Option<Tokens>);
+type OpenedCrawl = (Crawl, Option<Tokens>);
 
-fn open(args: &ServeArgs, start: &Start, signals: &Shutdown) -> Result<Opened, Failure> {
+fn open(args: &ServeArgs, start: &CrawlStart, signals: &Shutdown) -> Result<OpenedCrawl, Failure> {
     // First: bad tokens and targets touch nothing.
     let tokens = tokens_of(&start.settings)?;
     notifier::check(&start.settings)?;
@@ -112,10 +112,10 @@ fn open(args: &ServeArgs, start: &Start, signals: &Shutdown) -> Result<Opened, F
 /// that stepped aside comes back.
 fn open_again(
     args: &ServeArgs,
-    start: &Start,
+    start: &CrawlStart,
     signals: &Shutdown,
     answers: Option<&StandbyConsole>,
-) -> Result<Option<Opened>, Failure> {
+) -> Result<Option<OpenedCrawl>, Failure> {
     loop {
         let wait = match ExclusiveAccess::back(&start.settings.data_dir)? {
             None => exclusive_access::LOOK_EVERY,
@@ -140,7 +140,7 @@ fn open_again(
 }
 
 /// What a crawl is opened with.
-struct Start {
+struct CrawlStart {
     settings: Settings,
     /// Seeds from the command line that no round has had.
     seeds: Vec<CanonicalUrl>,
@@ -151,8 +151,8 @@ struct Start {
     sessions: Arc<Sessions>,
 }
 
-impl Start {
-    fn new(args: &ServeArgs) -> Result<Start, Failure> {
+impl CrawlStart {
+    fn new(args: &ServeArgs) -> Result<CrawlStart, Failure> {
         let mut settings = args.at.settings()?;
         settings.use_contact(args.contact.as_deref())?;
         settings.files.extend(args.seeds.file.clone());
@@ -165,18 +165,18 @@ impl Start {
         open_files::make_room(&mut settings, console)?;
         let seeds = args.seeds.read(&settings.rules)?;
         let listen = settings.config.serve.listen;
-        Ok(Start { settings, seeds, sighup, listen, sessions: Arc::default() })
+        Ok(CrawlStart { settings, seeds, sighup, listen, sessions: Arc::default() })
     }
 }
 
 /// Serves until a signal, or until a command waits for the data directory; then returns how to go on.
 fn serve(
     args: &ServeArgs,
-    start: Start,
-    (mut crawl, tokens): Opened,
+    start: CrawlStart,
+    (mut crawl, tokens): OpenedCrawl,
     signals: &Shutdown,
-) -> Result<Option<Start>, Failure> {
-    let Start { mut seeds, sighup, listen, sessions, .. } = start;
+) -> Result<Option<CrawlStart>, Failure> {
+    let CrawlStart { mut seeds, sighup, listen, sessions, .. } = start;
     let shared = Arc::new(SharedState::new(&crawl, args.at.clone())?);
     // Before the console, which takes what hubs send.
     let subscriber = websub::start(shared.clone())?;
@@ -223,15 +223,15 @@ fn serve(
         console.join().map_err(Failure::work)?;
     }
     ended.map(|ended| match ended {
-        Ended::Signal => None,
-        Ended::SteppedAside => {
-            Some(Start { settings: crawl.settings, seeds, sighup: next, listen, sessions })
+        DaemonEnd::Signal => None,
+        DaemonEnd::SteppedAside => {
+            Some(CrawlStart { settings: crawl.settings, seeds, sighup: next, listen, sessions })
         }
     })
 }
 
 /// Why the daemon runs no more rounds.
-enum Ended {
+enum DaemonEnd {
     /// A signal came.
     Signal,
     /// A command waits for the data directory.
@@ -244,10 +244,10 @@ fn crawl_on(
     given: &mut Vec<CanonicalUrl>,
     crawl: &mut Crawl,
     shared: &Arc<SharedState>,
-    console: &Running,
+    console: &RunningConsole,
     sighup: &Sighup,
     events: &mut Option<Events>,
-) -> Result<Ended, Failure> {
+) -> Result<DaemonEnd, Failure> {
     let mut timer = CycleTimer::new(crawl.so_far.started, shared.now(), shared.uptime());
     let mut failures = 0;
     let config = args.at.config.file();
@@ -279,7 +279,7 @@ fn crawl_on(
         let rhythm_at = crawl.keep_rhythm()?;
         let rests = has_nothing || is_paused && !ends_paused || !retry_in.is_zero();
         if is_asked_aside && (rests || !is_begun) {
-            return Ok(Ended::SteppedAside);
+            return Ok(DaemonEnd::SteppedAside);
         }
         let next = if rests { Ok(None) } else { crawl.next_round(left.is_zero(), !given.is_empty()) };
         if let Ok(None) = next {
@@ -287,12 +287,12 @@ fn crawl_on(
             let stalled_until = if rests { None } else { crawl.stalled_until()? };
             shared.wait(
                 &crawl.shutdown,
-                &Due { cycle, retry: retry_in, stalled_until, rhythm_at },
+                &RoundsDue { cycle, retry: retry_in, stalled_until, rhythm_at },
                 has_nothing,
             );
             continue;
         }
-        shared.set_phase(Phase::Crawling);
+        shared.set_phase(CrawlPhase::Crawling);
         let queued = crawl.control.seeds();
         let ended = crawl.admit(&queued).and(next).and_then(|next| {
             shared.set_settings(&crawl.settings);
@@ -327,7 +327,7 @@ fn crawl_on(
             }
         }
     }
-    Ok(Ended::Signal)
+    Ok(DaemonEnd::Signal)
 }
 
 /// Starts the thread that keeps copies in step, once there is a target.
@@ -344,7 +344,7 @@ fn reload_all(
     args: &ServeArgs,
     crawl: &mut Crawl,
     shared: &Arc<SharedState>,
-    console: &Running,
+    console: &RunningConsole,
     events: &mut Option<Events>,
 ) {
     reload::reload(args, crawl, shared, console);
@@ -406,7 +406,11 @@ fn events_of(crawl: &Crawl) -> Result<Option<Events>, Failure> {
 /// Adds the events of the cycle. If that fails, they follow after the next commit.
 fn tell(events: &mut Option<Events>, crawl: &Crawl, shared: &SharedState) {
     let Some(events) = events else { return };
-    shared.set_phase(Phase::Waiting { cycle_at: None, next: None, what: Some("the reader of the events") });
+    shared.set_phase(CrawlPhase::Waiting {
+        cycle_at: None,
+        next: None,
+        what: Some("the reader of the events"),
+    });
     if let Err(failure) = events.follow(crawl) {
         tracing::error!("cannot write events, retrying after the next commit: {failure}");
     }

@@ -20,13 +20,14 @@ pub use page::{
 pub use requisites::ArchivedRequisites;
 pub use unified::unified;
 pub use versions::{
-    Place, Places, Version, Versions, extracted, inert_body, page_fields, read, text_of, written,
+    ArchivedVersion, VersionPlace, VersionPlaces, Versions, extracted, inert_body, page_fields, read,
+    text_of, written,
 };
 
-use difference::Difference;
+use difference::TextDifference;
 use recrawl_archive::{ArchiveReader, opener};
 use recrawl_crawl::settings::Settings;
-use recrawl_extractor::Part;
+use recrawl_extractor::CountedPart;
 use recrawl_types::{ArchivePosition, CanonicalUrl, Visited};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -38,7 +39,7 @@ const DIFF_TIME: Duration = Duration::from_millis(500);
 
 /// A text and its position.
 #[derive(Clone)]
-pub struct Text {
+pub struct ArchivedText {
     /// Time of the fetch, in seconds since 1970.
     pub time: u64,
     pub at: ArchivePosition,
@@ -47,19 +48,19 @@ pub struct Text {
 
 /// Why there are not two texts to compare.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Missing {
+pub struct MissingText {
     /// The reason for programs.
     pub none: &'static str,
     /// The reason for people.
     pub why: String,
 }
 
-fn missing(none: &'static str, why: impl Into<String>) -> Missing {
-    Missing { none, why: why.into() }
+fn missing(none: &'static str, why: impl Into<String>) -> MissingText {
+    MissingText { none, why: why.into() }
 }
 
 /// Is the page not taken down? Its data may still wait to be removed.
-fn is_given_out(url: &CanonicalUrl, settings: &Settings) -> Result<(), Missing> {
+fn is_given_out(url: &CanonicalUrl, settings: &Settings) -> Result<(), MissingText> {
     match settings.scope.taken_down().iter().find(|pattern| pattern.matches_requisite(url, &settings.rules)) {
         None => Ok(()),
         Some(pattern) => Err(missing(
@@ -75,12 +76,12 @@ pub fn document(url: &CanonicalUrl, visited: Option<&Visited>, settings: &Settin
     let found = match visited {
         None => Err(missing("never_fetched", "never fetched")),
         Some(visited) => is_given_out(url, settings).and_then(|()| {
-            let part = settings.pages.of(url).map(|rule| &rule.part);
+            let part = settings.pages.rule_for(url).map(|rule| &rule.part);
             let archive = opener::open(&settings.data_dir).and_then(ArchiveReader::open);
             let archive = archive.map_err(|e| missing("unreadable", e.to_string()));
             archive.and_then(|archive| {
                 let max_body = settings.max_archived_body();
-                let versions = Versions::of(&archive, url, visited.content.archive, max_body);
+                let versions = Versions::new(&archive, url, visited.content.archive, max_body);
                 last_two(versions, url, visited, settings, part, now)
             })
         }),
@@ -89,17 +90,17 @@ pub fn document(url: &CanonicalUrl, visited: Option<&Visited>, settings: &Settin
 }
 
 /// The difference of two texts, the newer first, or why there are not two.
-pub fn document_of(found: Result<[Text; 2], Missing>) -> Value {
+pub fn document_of(found: Result<[ArchivedText; 2], MissingText>) -> Value {
     match found {
         Ok([newer, older]) => {
-            let found = Difference::of(&older.text, &newer.text, Instant::now() + DIFF_TIME);
-            let place = |text: &Text| json!({"time": text.time, "warc_file": text.at.file, "warc_offset": text.at.offset});
+            let found = TextDifference::between(&older.text, &newer.text, Instant::now() + DIFF_TIME);
+            let place = |text: &ArchivedText| json!({"time": text.time, "warc_file": text.at.file, "warc_offset": text.at.offset});
             json!({
                 "older": place(&older), "newer": place(&newer), "parts": found.parts,
                 "words_added": found.added, "words_removed": found.removed, "is_cut": found.is_cut,
             })
         }
-        Err(Missing { none, why }) => json!({"none": none, "why": why}),
+        Err(MissingText { none, why }) => json!({"none": none, "why": why}),
     }
 }
 
@@ -109,16 +110,16 @@ pub fn last_two(
     url: &CanonicalUrl,
     visited: &Visited,
     settings: &Settings,
-    part: Option<&Part>,
+    part: Option<&CountedPart>,
     now: u64,
-) -> Result<[Text; 2], Missing> {
+) -> Result<[ArchivedText; 2], MissingText> {
     let mut newest = None;
     for (answers, version) in versions.enumerate() {
         if answers == MAX_ANSWERS {
             let why = format!("fewer than two texts among the last {MAX_ANSWERS} archived responses");
             return Err(missing("no_text", why));
         }
-        let Version { at, answer } = version.map_err(|Missing { none, why }| match none {
+        let ArchivedVersion { at, answer } = version.map_err(|MissingText { none, why }| match none {
             "unreadable" => missing(none, why),
             _ => missing(none, format!("one of the last two versions is gone: {why}")),
         })?;
@@ -128,7 +129,7 @@ pub fn last_two(
         }
         let why = "one of the last two bodies is not text (for example, an image)";
         let text = text_of(&answer, url, settings, part).ok_or_else(|| missing("no_text", why))?;
-        let text = Text { time: answer.time(), at, text };
+        let text = ArchivedText { time: answer.time(), at, text };
         match newest.take() {
             None => newest = Some(text),
             Some(newer) => return Ok([newer, text]),
@@ -138,7 +139,12 @@ pub fn last_two(
 }
 
 /// Why there is no text before the newest, or none at all.
-fn none_before(newest: Option<&Text>, visited: &Visited, settings: &Settings, now: u64) -> Missing {
+fn none_before(
+    newest: Option<&ArchivedText>,
+    visited: &Visited,
+    settings: &Settings,
+    now: u64,
+) -> MissingText {
     let (content, history) = (&visited.content, &visited.history);
     match newest {
         None if !settings.config.storage.archive => {

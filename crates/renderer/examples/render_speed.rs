@@ -1,7 +1,10 @@
 //! How many pages a browser renders, in which memory: `render_speed PAGES TABS`. The pages load a script and data, from
 //! memory. Prints pages a second, a second of processor, and the largest memory (PSS) of all processes of the browser.
 
-use recrawl_renderer::{Answer, AnswerFuture, Ask, Kind, Options, Page, Renderer, Resource, Source, Waiting};
+use recrawl_renderer::{
+    AnswerFuture, Ask, RenderOptions, Renderer, Resource, ResourceAnswer, ResourceKind, ResourceSource,
+    ServedPage, WaitingRequest,
+};
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -12,17 +15,17 @@ const SCRIPT: &str = "setTimeout(async () => { const page = await (await fetch('
                       app.innerHTML = page.map(p => `<p>${p} <a href=\"/${p}\">${p}</a></p>`).join(''); }, 500)";
 
 /// A script, and a list of two hundred words.
-struct Pages;
+struct SamplePages;
 
-impl Source for Pages {
-    fn get<'a>(&'a self, ask: &'a Ask, _waiting: Waiting) -> AnswerFuture<'a> {
+impl ResourceSource for SamplePages {
+    fn get<'a>(&'a self, ask: &'a Ask, _waiting: WaitingRequest) -> AnswerFuture<'a> {
         let words: Vec<String> = (0..200).map(|n| format!("\"word{n}\"")).collect();
         let body = match ask.kind {
-            Kind::Script => SCRIPT.to_owned(),
-            Kind::Data | Kind::Preflight => format!("[{}]", words.join(",")),
+            ResourceKind::Script => SCRIPT.to_owned(),
+            ResourceKind::Data | ResourceKind::Preflight => format!("[{}]", words.join(",")),
         };
         let resource = Resource { status: 200, headers: Vec::new(), body: body.into() };
-        Box::pin(std::future::ready(Answer::Response(Arc::new(resource))))
+        Box::pin(std::future::ready(ResourceAnswer::Response(Arc::new(resource))))
     }
 }
 
@@ -53,8 +56,12 @@ async fn main() {
     let mut arguments =
         std::env::args().skip(1).map(|text| text.parse::<usize>().expect("render_speed PAGES TABS"));
     let (pages, tabs) = (arguments.next().unwrap_or(200), arguments.next().unwrap_or(4));
-    let options =
-        Options { tabs, time: Duration::from_secs(60), restart_after: u64::MAX, ..Options::default() };
+    let options = RenderOptions {
+        tabs,
+        time: Duration::from_secs(60),
+        restart_after: u64::MAX,
+        ..RenderOptions::default()
+    };
     let renderer = Arc::new(Renderer::new(options).expect("a browser is installed"));
     renderer.start().await.expect("it starts");
     let largest = Arc::new(AtomicU64::new(0));
@@ -70,8 +77,12 @@ async fn main() {
         let renderer = renderer.clone();
         tokio::spawn(async move {
             let headers = vec![("content-type".to_owned(), "text/html; charset=utf-8".to_owned())];
-            let page = Page { url: format!("http://a.test/{n}"), status: 200, headers, body: SHELL.into() };
-            renderer.render(&page, &Pages).await.is_ok_and(|rendered| rendered.html.contains("/word199"))
+            let page =
+                ServedPage { url: format!("http://a.test/{n}"), status: 200, headers, body: SHELL.into() };
+            renderer
+                .render(&page, &SamplePages)
+                .await
+                .is_ok_and(|rendered| rendered.html.contains("/word199"))
         })
     };
     let mut whole = 0;

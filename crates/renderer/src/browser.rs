@@ -5,7 +5,7 @@
 //! nothing: profile and home are a folder that is removed with it, and it inherits no variables but PATH.
 
 use crate::pipe::{CallError, Pipe};
-use crate::processes::{self, Process};
+use crate::processes::{self, GroupProcess};
 use rustix::process::{Pid, geteuid};
 use serde_json::json;
 use std::collections::VecDeque;
@@ -80,7 +80,7 @@ const FLAGS: [&str; 29] = [
 /// Why no browser runs.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum StartError {
+pub enum BrowserError {
     /// None is installed.
     #[error(
         "no browser is installed (looked for {} in PATH): install one (Debian: apt install chromium-headless-shell, or \
@@ -103,10 +103,10 @@ pub enum StartError {
 ///
 /// # Errors
 /// What is missing, and what to install.
-pub fn find(given: Option<&Path>) -> Result<PathBuf, StartError> {
+pub fn find(given: Option<&Path>) -> Result<PathBuf, BrowserError> {
     match given {
-        Some(path) => program(path).ok_or_else(|| StartError::NoProgram(path.to_owned())),
-        None => installed().ok_or(StartError::NotFound),
+        Some(path) => program(path).ok_or_else(|| BrowserError::NoProgram(path.to_owned())),
+        None => installed().ok_or(BrowserError::NotFound),
     }
 }
 
@@ -156,8 +156,8 @@ impl Browser {
         sandbox: bool,
         max_message: usize,
         max_data: u64,
-    ) -> Result<Browser, StartError> {
-        let launch = |e| StartError::Launch(program.to_owned(), e);
+    ) -> Result<Browser, BrowserError> {
+        let launch = |e| BrowserError::Launch(program.to_owned(), e);
         let folder = tempfile::Builder::new().prefix("recrawl-browser-").tempdir().map_err(launch)?;
         let mut command = Command::new("/bin/sh");
         command.args(["-c", LAUNCH, "sh", &(max_data >> 10).to_string()]).arg(program).args(FLAGS);
@@ -190,13 +190,13 @@ impl Browser {
                 let said: Vec<u8> =
                     said.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
                 let said = String::from_utf8_lossy(&said).trim().to_owned();
-                Err(StartError::NoAnswer(program.to_owned(), said))
+                Err(BrowserError::NoAnswer(program.to_owned(), said))
             }
         }
     }
 
     /// Its processes.
-    pub fn processes(&self) -> Vec<Process> {
+    pub fn processes(&self) -> Vec<GroupProcess> {
         processes::of_group(self.group)
     }
 
@@ -246,7 +246,7 @@ mod tests {
     fn a_missing_browser_is_said_with_what_to_install() {
         let given = find(Some(Path::new("/nowhere/chromium"))).unwrap_err().to_string();
         assert!(given.contains("/nowhere/chromium") && given.contains("render.browser"), "{given}");
-        assert!(StartError::NotFound.to_string().contains("apt install"));
+        assert!(BrowserError::NotFound.to_string().contains("apt install"));
         // A script is a program, too; a folder is none.
         assert!(program(Path::new("sh")).is_some() && program(Path::new("/")).is_none());
     }
@@ -270,7 +270,7 @@ mod tests {
             .spawn()
             .unwrap();
         let started = Browser::start(&browser, false, 1 << 20, 4 << 30).await;
-        assert!(matches!(started, Err(StartError::NoAnswer(..))), "{started:?}");
+        assert!(matches!(started, Err(BrowserError::NoAnswer(..))), "{started:?}");
         let pid = std::fs::read_to_string(&begun).unwrap();
         let state = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
         assert!(state.is_empty() || state.contains(") Z "), "{state}");

@@ -3,8 +3,8 @@
 //! Only scripts: data is what a page shows, and an old answer would hide a change. A script is kept until the cache is
 //! cleared, or for less if its server says so. A request that is under way is not made twice.
 
-use crate::clock::Waiting;
-use crate::resources::{Answer, Ask, Kind, Resource, Source};
+use crate::clock::WaitingRequest;
+use crate::resources::{Ask, Resource, ResourceAnswer, ResourceKind, ResourceSource};
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ const OVERHEAD: usize = 1 << 10;
 /// What tells answers apart. No origin shares with another: whether an answer is kept would tell a page what pages of
 /// others load, and servers answer by `Origin`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Key {
+struct CacheKey {
     /// The origin of the page.
     page: String,
     url: String,
@@ -31,20 +31,20 @@ struct Key {
 pub struct Cache {
     /// Most bytes kept; 0 keeps nothing.
     limit: usize,
-    kept: Mutex<Stored>,
+    kept: Mutex<StoredAnswer>,
     /// Requests that are under way, by their key.
-    asking: Mutex<HashMap<Key, Arc<tokio::sync::Mutex<()>>>>,
+    asking: Mutex<HashMap<CacheKey, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 #[derive(Debug, Default)]
-struct Stored {
-    entries: HashMap<Key, Entry>,
+struct StoredAnswer {
+    entries: HashMap<CacheKey, CacheEntry>,
     bytes: usize,
     uses: u64,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct CacheEntry {
     resource: Arc<Resource>,
     until: Option<Instant>,
     used: u64,
@@ -57,27 +57,33 @@ impl Cache {
 
     /// Forgets all scripts.
     pub fn clear(&self) {
-        *lock(&self.kept) = Stored::default();
+        *lock(&self.kept) = StoredAnswer::default();
     }
 
     /// Answers a page of this origin from the cache or from the source. The flag says that it came from the cache.
-    pub async fn get(&self, page: &str, ask: &Ask, source: &dyn Source, waiting: Waiting) -> (Answer, bool) {
-        if ask.kind != Kind::Script || self.limit == 0 {
+    pub async fn get(
+        &self,
+        page: &str,
+        ask: &Ask,
+        source: &dyn ResourceSource,
+        waiting: WaitingRequest,
+    ) -> (ResourceAnswer, bool) {
+        if ask.kind != ResourceKind::Script || self.limit == 0 {
             return (source.get(ask, waiting).await, false);
         }
         let (page, url, origin) = (page.to_owned(), ask.url.clone(), ask.field("origin").map(str::to_owned));
-        let key = Key { page, url, is_own: ask.is_own, origin };
+        let key = CacheKey { page, url, is_own: ask.is_own, origin };
         if let Some(kept) = lock(&self.kept).find(&key) {
-            return (Answer::Response(kept), true);
+            return (ResourceAnswer::Response(kept), true);
         }
         let turn = lock(&self.asking).entry(key.clone()).or_default().clone();
         let _asking = Asking { cache: self, key: &key };
         let _turn = turn.lock().await;
         if let Some(kept) = lock(&self.kept).find(&key) {
-            return (Answer::Response(kept), true);
+            return (ResourceAnswer::Response(kept), true);
         }
         let answer = source.get(ask, waiting).await;
-        if let Answer::Response(resource) = &answer {
+        if let ResourceAnswer::Response(resource) = &answer {
             lock(&self.kept).keep(&key, resource, self.limit);
         }
         (answer, false)
@@ -87,7 +93,7 @@ impl Cache {
 /// A request under way, also if its page gives up.
 struct Asking<'c> {
     cache: &'c Cache,
-    key: &'c Key,
+    key: &'c CacheKey,
 }
 
 impl Drop for Asking<'_> {
@@ -100,8 +106,8 @@ impl Drop for Asking<'_> {
     }
 }
 
-impl Stored {
-    fn find(&mut self, key: &Key) -> Option<Arc<Resource>> {
+impl StoredAnswer {
+    fn find(&mut self, key: &CacheKey) -> Option<Arc<Resource>> {
         self.uses += 1;
         let entry = self.entries.get_mut(key)?;
         entry.used = self.uses;
@@ -112,13 +118,13 @@ impl Stored {
         Some(entry.resource.clone())
     }
 
-    fn remove(&mut self, key: &Key) {
+    fn remove(&mut self, key: &CacheKey) {
         if let Some(entry) = self.entries.remove(key) {
             self.bytes -= entry.resource.body.len() + OVERHEAD;
         }
     }
 
-    fn keep(&mut self, key: &Key, resource: &Arc<Resource>, limit: usize) {
+    fn keep(&mut self, key: &CacheKey, resource: &Arc<Resource>, limit: usize) {
         let size = resource.body.len() + OVERHEAD;
         let Some(lifetime) = lifetime(resource).filter(|_| resource.status == 200 && size <= limit) else {
             return;
@@ -134,7 +140,7 @@ impl Stored {
         // A copy, because the body may hold a share of the memory that all bodies under way have.
         let body = Bytes::copy_from_slice(&resource.body);
         let resource = Arc::new(Resource { body, ..Resource::clone(resource) });
-        self.entries.insert(key.clone(), Entry { resource, until, used: self.uses });
+        self.entries.insert(key.clone(), CacheEntry { resource, until, used: self.uses });
     }
 }
 
@@ -162,7 +168,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Clock;
+    use crate::clock::PageClock;
     use crate::resources::AnswerFuture;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -170,20 +176,20 @@ mod tests {
 
     /// Answers after a moment, and counts.
     #[derive(Default)]
-    struct Counting {
+    struct CountingSource {
         asked: AtomicUsize,
         control: Option<&'static str>,
         bytes: usize,
     }
 
-    impl Source for Counting {
-        fn get<'a>(&'a self, _ask: &'a Ask, _waiting: Waiting) -> AnswerFuture<'a> {
+    impl ResourceSource for CountingSource {
+        fn get<'a>(&'a self, _ask: &'a Ask, _waiting: WaitingRequest) -> AnswerFuture<'a> {
             Box::pin(async {
                 self.asked.fetch_add(1, Ordering::Relaxed);
                 tokio::time::sleep(Duration::from_millis(1)).await;
                 let headers = self.control.map(|value| ("cache-control".to_owned(), value.to_owned()));
                 let body = vec![b'x'; self.bytes].into();
-                Answer::Response(Arc::new(Resource {
+                ResourceAnswer::Response(Arc::new(Resource {
                     status: 200,
                     headers: headers.into_iter().collect(),
                     body,
@@ -192,30 +198,30 @@ mod tests {
         }
     }
 
-    fn ask(url: &str, kind: Kind, is_own: bool) -> Ask {
+    fn ask(url: &str, kind: ResourceKind, is_own: bool) -> Ask {
         Ask { url: url.into(), kind, is_own, fields: Vec::new() }
     }
 
-    fn waiting() -> Waiting {
-        Clock::start().wait()
+    fn waiting() -> WaitingRequest {
+        PageClock::start().wait()
     }
 
     #[tokio::test(start_paused = true)]
     async fn scripts_are_asked_for_once_and_data_each_time() {
-        let (cache, source) = (Cache::new(1 << 20), Counting::default());
-        let script = ask("http://a.test/x.js", Kind::Script, false);
+        let (cache, source) = (Cache::new(1 << 20), CountingSource::default());
+        let script = ask("http://a.test/x.js", ResourceKind::Script, false);
         let (first, second) = tokio::join!(
             cache.get(PAGE, &script, &source, waiting()),
             cache.get(PAGE, &script, &source, waiting())
         );
         assert_eq!((first.1, second.1, source.asked.load(Ordering::Relaxed)), (false, true, 1));
         assert!(cache.asking.lock().unwrap().is_empty());
-        let own = ask("http://a.test/x.js", Kind::Script, true);
+        let own = ask("http://a.test/x.js", ResourceKind::Script, true);
         assert!(
             !cache.get(PAGE, &own, &source, waiting()).await.1,
             "an answer to credentials is not for others"
         );
-        let data = ask("http://a.test/x.js", Kind::Data, false);
+        let data = ask("http://a.test/x.js", ResourceKind::Data, false);
         assert!(
             !cache.get(PAGE, &data, &source, waiting()).await.1
                 && !cache.get(PAGE, &data, &source, waiting()).await.1
@@ -231,8 +237,8 @@ mod tests {
 
     #[tokio::test]
     async fn nothing_is_shared_between_origins() {
-        let (cache, source) = (Cache::new(1 << 20), Counting::default());
-        let plain = ask("http://b.test/x.js", Kind::Script, false);
+        let (cache, source) = (Cache::new(1 << 20), CountingSource::default());
+        let plain = ask("http://b.test/x.js", ResourceKind::Script, false);
         let checked = |origin: &str| Ask { fields: vec![("origin", origin.to_owned())], ..plain.clone() };
         let asks = [
             ("http://a.test", plain.clone()),
@@ -253,10 +259,15 @@ mod tests {
     #[tokio::test]
     async fn the_bytes_are_bounded_and_servers_are_obeyed() {
         let (cache, source) =
-            (Cache::new(10 * OVERHEAD), Counting { bytes: OVERHEAD, ..Counting::default() });
+            (Cache::new(10 * OVERHEAD), CountingSource { bytes: OVERHEAD, ..CountingSource::default() });
         for i in 0..100 {
             cache
-                .get(PAGE, &ask(&format!("http://a.test/{i}"), Kind::Script, false), &source, waiting())
+                .get(
+                    PAGE,
+                    &ask(&format!("http://a.test/{i}"), ResourceKind::Script, false),
+                    &source,
+                    waiting(),
+                )
                 .await;
         }
         let (entries, bytes) = {
@@ -266,8 +277,8 @@ mod tests {
         assert_eq!((entries, bytes), (5, 10 * OVERHEAD));
         for control in ["no-store", "private, No-Cache", "max-age=0"] {
             let cache = Cache::new(1 << 20);
-            let source = Counting { control: Some(control), ..Counting::default() };
-            let script = ask("http://a.test/x.js", Kind::Script, false);
+            let source = CountingSource { control: Some(control), ..CountingSource::default() };
+            let script = ask("http://a.test/x.js", ResourceKind::Script, false);
             cache.get(PAGE, &script, &source, waiting()).await;
             assert!(!cache.get(PAGE, &script, &source, waiting()).await.1, "{control}");
         }

@@ -12,13 +12,13 @@ pub const MAX_WAIT: Duration = Duration::from_secs(15 * 60);
 
 /// The clock of one page.
 #[derive(Debug)]
-pub struct Clock {
+pub struct PageClock {
     begun: Instant,
-    state: Mutex<State>,
+    state: Mutex<ClockState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct ClockState {
     /// Requests that wait.
     waiting: usize,
     /// Since when one waits.
@@ -29,27 +29,27 @@ struct State {
 
 /// A request that waits to be sent. To be dropped when it is sent.
 #[derive(Debug)]
-pub struct Waiting(Arc<Clock>);
+pub struct WaitingRequest(Arc<PageClock>);
 
-impl Clock {
+impl PageClock {
     /// Starts a clock.
-    pub fn start() -> Arc<Clock> {
+    pub fn start() -> Arc<PageClock> {
         let begun = Instant::now();
-        Arc::new(Clock {
+        Arc::new(PageClock {
             begun,
-            state: Mutex::new(State { waiting: 0, since: begun, waited: Duration::ZERO }),
+            state: Mutex::new(ClockState { waiting: 0, since: begun, waited: Duration::ZERO }),
         })
     }
 
     /// A request begins to wait.
-    pub fn wait(self: &Arc<Clock>) -> Waiting {
+    pub fn wait(self: &Arc<PageClock>) -> WaitingRequest {
         let mut state = self.state();
         if state.waiting == 0 {
             state.since = Instant::now();
         }
         state.waiting += 1;
         drop(state);
-        Waiting(self.clone())
+        WaitingRequest(self.clone())
     }
 
     /// The result of a future, unless this much time of the page passes before.
@@ -75,12 +75,12 @@ impl Clock {
         time.saturating_sub(self.begun.elapsed().saturating_sub(waited))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ClockState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Waiting {
+impl Drop for WaitingRequest {
     fn drop(&mut self) {
         let mut state = self.0.state();
         state.waiting -= 1;
@@ -102,7 +102,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn time_passes_only_while_nothing_waits() {
-        let (time, clock) = (Duration::from_secs(60), Clock::start());
+        let (time, clock) = (Duration::from_secs(60), PageClock::start());
         let page = async {
             after(30).await;
             // Two that overlap count once.
@@ -121,7 +121,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn nothing_waits_for_ever() {
-        let (time, clock) = (Duration::from_secs(60), Clock::start());
+        let (time, clock) = (Duration::from_secs(60), PageClock::start());
         let _waiting = clock.wait();
         assert_eq!(clock.within(time, pending::<()>()).await, None);
         assert_eq!(clock.begun.elapsed(), MAX_WAIT + time);

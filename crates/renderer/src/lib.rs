@@ -26,17 +26,17 @@ mod resources;
 mod scroll;
 mod tab;
 
-pub use browser::{StartError, find, installed, program};
-pub use clock::Waiting;
-pub use pool::{Figures, Options, Renderer};
-pub use resources::{Answer, AnswerFuture, Ask, Kind, Resource, Source};
+pub use browser::{BrowserError, find, installed, program};
+pub use clock::WaitingRequest;
+pub use pool::{RenderFigures, RenderOptions, Renderer};
+pub use resources::{AnswerFuture, Ask, Resource, ResourceAnswer, ResourceKind, ResourceSource};
 
 use bytes::Bytes;
 use std::time::Duration;
 
 /// A page as its server sent it.
 #[derive(Clone, Debug)]
-pub struct Page {
+pub struct ServedPage {
     /// Its URL.
     pub url: String,
     /// Status and header fields of the response.

@@ -6,7 +6,7 @@
 //! group would count all processes together, but few crawls may make one.
 
 use crate::browser::Browser;
-use crate::pool::Counters;
+use crate::pool::RenderCounters;
 use crate::processes;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
@@ -33,7 +33,7 @@ pub fn process_limit(memory: u64) -> u64 {
 }
 
 /// Ends the largest page while the browser takes too much memory; the whole browser if no page is there to end.
-pub async fn watch(browser: Weak<Browser>, limit: u64, counters: Arc<Counters>) {
+pub async fn watch(browser: Weak<Browser>, limit: u64, counters: Arc<RenderCounters>) {
     let mut wait = LOOK_EVERY;
     loop {
         tokio::time::sleep(wait).await;

@@ -12,7 +12,7 @@ pub const ENDS: usize = 256;
 
 /// A message by its addressee.
 #[derive(Debug, PartialEq)]
-pub enum Message {
+pub enum BrowserMessage {
     /// The answer to a call.
     Answer { id: u64, answer: Result<Value, CallError> },
     /// An event of a session: its method and parameters.
@@ -22,7 +22,7 @@ pub enum Message {
 }
 
 /// Reads a message; none if nobody can be told what it says.
-pub fn read(bytes: &[u8]) -> Option<Message> {
+pub fn read(bytes: &[u8]) -> Option<BrowserMessage> {
     let Some(mut message) = parse(bytes) else { return unreadable(bytes, bytes) };
     if let Some(id) = message["id"].as_u64() {
         let answer = match message.get_mut("result") {
@@ -32,23 +32,25 @@ pub fn read(bytes: &[u8]) -> Option<Message> {
                 Err(CallError::Refused)
             }
         };
-        return Some(Message::Answer { id, answer });
+        return Some(BrowserMessage::Answer { id, answer });
     }
     // A command that the browser could not read has no number here.
     let method = message["method"].as_str()?.to_owned();
-    let Some(session) = message["sessionId"].as_str().map(str::to_owned) else { return Some(Message::Other) };
-    Some(Message::Event { session, event: Ok((method, message["params"].take())) })
+    let Some(session) = message["sessionId"].as_str().map(str::to_owned) else {
+        return Some(BrowserMessage::Other);
+    };
+    Some(BrowserMessage::Event { session, event: Ok((method, message["params"].take())) })
 }
 
 /// A message that cannot be read, by its beginning and its end. The browser writes the number of a call first and the
 /// session last, and a quotation mark of a page's text is never without a backslash.
-pub fn unreadable(head: &[u8], tail: &[u8]) -> Option<Message> {
+pub fn unreadable(head: &[u8], tail: &[u8]) -> Option<BrowserMessage> {
     let number = head.strip_prefix(b"{\"id\":".as_slice()).map(|rest| {
         let digits = rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len());
         std::str::from_utf8(&rest[..digits]).ok()?.parse().ok()
     });
     if let Some(number) = number {
-        return number.map(|id| Message::Answer { id, answer: Err(CallError::Unreadable) });
+        return number.map(|id| BrowserMessage::Answer { id, answer: Err(CallError::Unreadable) });
     }
     if !head.starts_with(b"{\"method\":") {
         return None;
@@ -57,9 +59,9 @@ pub fn unreadable(head: &[u8], tail: &[u8]) -> Option<Message> {
     let session = tail.strip_suffix("\"}").and_then(|rest| rest.rsplit_once(",\"sessionId\":\""));
     Some(match session {
         Some((_, session)) => {
-            Message::Event { session: session.to_owned(), event: Err(CallError::Unreadable) }
+            BrowserMessage::Event { session: session.to_owned(), event: Err(CallError::Unreadable) }
         }
-        None => Message::Other,
+        None => BrowserMessage::Other,
     })
 }
 
@@ -104,7 +106,7 @@ mod tests {
     fn text(json: &str) -> String {
         let message = format!("{{\"id\":7,\"result\":{{\"value\":\"{json}\"}},\"sessionId\":\"A\"}}");
         match read(message.as_bytes()) {
-            Some(Message::Answer { id: 7, answer: Ok(value) }) => {
+            Some(BrowserMessage::Answer { id: 7, answer: Ok(value) }) => {
                 value["value"].as_str().expect("a string").to_owned()
             }
             other => panic!("{json}: {other:?}"),
@@ -136,14 +138,14 @@ mod tests {
     fn bytes_that_are_no_utf8_are_replaced() {
         let message = b"{\"method\":\"m\",\"params\":[\"a\xed\xa0\xbdb\"],\"sessionId\":\"S\"}";
         let event = Ok(("m".to_owned(), json!(["a\u{fffd}\u{fffd}\u{fffd}b"])));
-        assert_eq!(read(message), Some(Message::Event { session: "S".into(), event }));
+        assert_eq!(read(message), Some(BrowserMessage::Event { session: "S".into(), event }));
     }
 
     #[test]
     fn what_cannot_be_read_reaches_whom_it_is_for() {
         let deep = format!("{}{}", "[".repeat(1000), "]".repeat(1000));
-        let answer = Message::Answer { id: 41, answer: Err(CallError::Unreadable) };
-        let event = Message::Event { session: "5F".into(), event: Err(CallError::Unreadable) };
+        let answer = BrowserMessage::Answer { id: 41, answer: Err(CallError::Unreadable) };
+        let event = BrowserMessage::Event { session: "5F".into(), event: Err(CallError::Unreadable) };
         // What a page writes looks like an address, but its quotation marks are escaped.
         let text = r#"{\"id\":9,\"sessionId\":\"6A\"}"#;
         for (bytes, expected) in [
@@ -152,7 +154,7 @@ mod tests {
                 format!("{{\"method\":\"m\",\"params\":[{deep},\"{text}\"],\"sessionId\":\"5F\"}}"),
                 Some(event),
             ),
-            (format!("{{\"method\":\"m\",\"params\":[{deep},\"{text}\"]}}"), Some(Message::Other)),
+            (format!("{{\"method\":\"m\",\"params\":[{deep},\"{text}\"]}}"), Some(BrowserMessage::Other)),
             ("{\"id\":x".into(), None),
             ("{\"id\":99999999999999999999999,\"result\":{}".into(), None),
             ("no JSON".into(), None),
@@ -165,8 +167,11 @@ mod tests {
 
     #[test]
     fn an_answer_without_a_result_is_a_refusal() {
-        let refused = Message::Answer { id: 1, answer: Err(CallError::Refused) };
+        let refused = BrowserMessage::Answer { id: 1, answer: Err(CallError::Refused) };
         assert_eq!(read(b"{\"id\":1,\"error\":{\"message\":\"no\"}}"), Some(refused));
-        assert_eq!(read(b"{\"method\":\"Target.attachedToTarget\",\"params\":{}}"), Some(Message::Other));
+        assert_eq!(
+            read(b"{\"method\":\"Target.attachedToTarget\",\"params\":{}}"),
+            Some(BrowserMessage::Other)
+        );
     }
 }

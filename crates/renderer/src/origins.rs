@@ -3,7 +3,7 @@
 //! The browser checks answers by CORS, as for any page: the fields of servers reach it as they are, and none is added.
 //! It makes these checks on answers that come from the network, though, and some not on ours. They are made here.
 
-use crate::resources::{Ask, Kind, Resource};
+use crate::resources::{Ask, Resource, ResourceKind};
 
 /// Types of scripts (MIME Sniffing Standard §4.6), without `text/` and `application/`.
 const SCRIPT_TYPES: [&str; 12] = [
@@ -24,7 +24,7 @@ const SCRIPT_TYPES: [&str; 12] = [
 /// May a request of a page be made at all? What `no-cors` loads from another origin, no script can read: it brings no
 /// text, and would only tell the page whether and when something answers.
 pub fn may_ask(ask: &Ask, is_foreign: bool) -> bool {
-    !is_foreign || ask.kind != Kind::Data || ask.field("origin").is_some()
+    !is_foreign || ask.kind != ResourceKind::Data || ask.field("origin").is_some()
 }
 
 /// May the page have this answer?
@@ -37,7 +37,9 @@ pub fn may_have(ask: &Ask, is_foreign: bool, resource: &Resource) -> bool {
         }
         // Run as a script, data would tell whether it is there, and parts of what it says. A redirect carries nothing;
         // its target is asked for.
-        (_, Kind::Script) if is_foreign => is_script(resource) || matches!(resource.status, 301..=308),
+        (_, ResourceKind::Script) if is_foreign => {
+            is_script(resource) || matches!(resource.status, 301..=308)
+        }
         _ => !is_foreign,
     }
 }
@@ -54,7 +56,7 @@ fn is_script(resource: &Resource) -> bool {
 mod tests {
     use super::*;
 
-    fn ask(kind: Kind, origin: Option<&str>) -> Ask {
+    fn ask(kind: ResourceKind, origin: Option<&str>) -> Ask {
         let fields = origin.map(|origin| ("origin", origin.to_owned())).into_iter().collect();
         Ask { url: "http://b.test/x".into(), kind, is_own: false, fields }
     }
@@ -65,7 +67,7 @@ mod tests {
 
     #[test]
     fn answers_to_cors_need_the_consent_of_their_server() {
-        for kind in [Kind::Data, Kind::Script, Kind::Preflight] {
+        for kind in [ResourceKind::Data, ResourceKind::Script, ResourceKind::Preflight] {
             let ask = ask(kind, Some("http://a.test"));
             for (value, may) in [
                 ("*", true),
@@ -87,7 +89,7 @@ mod tests {
 
     #[test]
     fn scripts_of_other_origins_must_say_that_they_are() {
-        let script = ask(Kind::Script, None);
+        let script = ask(ResourceKind::Script, None);
         for (media, may) in [
             ("text/javascript", true),
             ("Application/JavaScript; charset=utf-8", true),
@@ -104,15 +106,15 @@ mod tests {
         assert!(!may_have(&script, true, &answer(200, "x-other", "text/javascript")));
         assert!(may_have(&script, true, &answer(302, "location", "http://c.test/x.js")));
         // A frame without an origin is foreign to its own page.
-        let framed = ask(Kind::Data, Some("null"));
+        let framed = ask(ResourceKind::Data, Some("null"));
         assert!(!may_have(&framed, false, &answer(200, "content-type", "text/plain")));
     }
 
     #[test]
     fn what_no_script_could_read_is_not_asked_for() {
-        assert!(!may_ask(&ask(Kind::Data, None), true));
-        assert!(may_ask(&ask(Kind::Data, None), false));
-        assert!(may_ask(&ask(Kind::Data, Some("null")), true));
-        assert!(may_ask(&ask(Kind::Script, None), true));
+        assert!(!may_ask(&ask(ResourceKind::Data, None), true));
+        assert!(may_ask(&ask(ResourceKind::Data, None), false));
+        assert!(may_ask(&ask(ResourceKind::Data, Some("null")), true));
+        assert!(may_ask(&ask(ResourceKind::Script, None), true));
     }
 }

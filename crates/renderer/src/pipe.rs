@@ -3,7 +3,7 @@
 //! Calls wait for their answers; events go to the session that they belong to. A message above the limit, or one that
 //! cannot be read, is the work of a page: it fails the call or the session that it is for.
 
-use crate::message::{self, ENDS, Message};
+use crate::message::{self, BrowserMessage, ENDS};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,11 +30,11 @@ pub enum CallError {
 }
 
 /// What a session receives: an event, or that one could not be read.
-pub type Received = Result<Event, CallError>;
+pub type ReceivedEvent = Result<SessionEvent, CallError>;
 
 /// An event of a session.
 #[derive(Debug)]
-pub struct Event {
+pub struct SessionEvent {
     pub method: String,
     pub params: Value,
 }
@@ -43,14 +43,14 @@ pub struct Event {
 #[derive(Debug)]
 pub struct Pipe {
     out: mpsc::Sender<Vec<u8>>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedPipe>,
     closed: watch::Receiver<bool>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct SharedPipe {
     calls: Mutex<HashMap<u64, oneshot::Sender<Result<Value, CallError>>>>,
-    sessions: Mutex<HashMap<String, mpsc::Sender<Received>>>,
+    sessions: Mutex<HashMap<String, mpsc::Sender<ReceivedEvent>>>,
     next: AtomicU64,
 }
 
@@ -60,7 +60,7 @@ impl Pipe {
     pub fn new(mut input: ChildStdin, output: ChildStdout, limit: usize) -> Pipe {
         let (out, mut outgoing) = mpsc::channel::<Vec<u8>>(64);
         let (close, closed) = watch::channel(false);
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(SharedPipe::default());
         tokio::spawn(async move {
             while let Some(message) = outgoing.recv().await {
                 if input.write_all(&message).await.is_err() {
@@ -124,7 +124,7 @@ impl Pipe {
 
     /// Receives the events of a session from now on. The receiver ends with the browser, with [`Pipe::forget`], or when
     /// [`MAX_EVENTS`] wait.
-    pub fn listen(&self, session: &str) -> mpsc::Receiver<Received> {
+    pub fn listen(&self, session: &str) -> mpsc::Receiver<ReceivedEvent> {
         let (event, events) = mpsc::channel(MAX_EVENTS);
         lock(&self.shared.sessions).insert(session.to_owned(), event);
         events
@@ -138,7 +138,7 @@ impl Pipe {
 
 /// Reads messages until the browser ends, or writes what nobody can be told of. Of a message above `limit` bytes only
 /// both ends are kept.
-async fn read(mut output: ChildStdout, limit: usize, shared: &Shared) {
+async fn read(mut output: ChildStdout, limit: usize, shared: &SharedPipe) {
     let mut buffer: Vec<u8> = Vec::with_capacity(CHUNK);
     // The beginning of a message that is too long. The buffer holds its end then.
     let mut head: Option<Vec<u8>> = None;
@@ -176,24 +176,24 @@ async fn read(mut output: ChildStdout, limit: usize, shared: &Shared) {
     }
 }
 
-impl Shared {
-    fn take(&self, message: Message) {
+impl SharedPipe {
+    fn take(&self, message: BrowserMessage) {
         match message {
-            Message::Answer { id, answer } => {
+            BrowserMessage::Answer { id, answer } => {
                 if let Some(call) = lock(&self.calls).remove(&id) {
                     // The caller may have given up.
                     let _ = call.send(answer);
                 }
             }
-            Message::Event { session, event } => {
+            BrowserMessage::Event { session, event } => {
                 let mut sessions = lock(&self.sessions);
                 let Some(events) = sessions.get(&session) else { return };
-                let event = event.map(|(method, params)| Event { method, params });
+                let event = event.map(|(method, params)| SessionEvent { method, params });
                 if events.try_send(event).is_err() {
                     sessions.remove(&session);
                 }
             }
-            Message::Other => {}
+            BrowserMessage::Other => {}
         }
     }
 }
@@ -284,7 +284,7 @@ mod tests {
         let (mut a, mut b) = (pipe.listen("A"), pipe.listen("B"));
         pipe.tell(None, "begin", json!({})).await.unwrap();
         assert!(matches!(a.recv().await, Some(Err(CallError::Unreadable))));
-        assert!(matches!(b.recv().await, Some(Ok(Event { params, .. })) if params == "short"));
+        assert!(matches!(b.recv().await, Some(Ok(SessionEvent { params, .. })) if params == "short"));
         assert!(!pipe.is_closed());
     }
 

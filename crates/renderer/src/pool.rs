@@ -1,12 +1,12 @@
 //! Tabs of one browser at a time, which is started when a page needs it, and anew after a crash, after a number of pages,
 //! or when it takes too much memory.
 
-use crate::browser::{Browser, StartError, find};
+use crate::browser::{Browser, BrowserError, find};
 use crate::cache::Cache;
 use crate::memory;
-use crate::resources::{Answer, Source};
-use crate::tab::{Document, Limits, Tab};
-use crate::{Page, RenderError, Rendered};
+use crate::resources::{ResourceAnswer, ResourceSource};
+use crate::tab::{PageLimits, RenderedDocument, Tab};
+use crate::{RenderError, Rendered, ServedPage};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -18,7 +18,7 @@ pub const MAX_ATTEMPTS: u32 = 3;
 
 /// How pages are rendered.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct RenderOptions {
     /// The browser's program; none for the first that is installed.
     pub browser: Option<PathBuf>,
     /// Is Chromium's sandbox used? The user root cannot have it.
@@ -45,9 +45,9 @@ pub struct Options {
     pub user_agent: String,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for RenderOptions {
+    fn default() -> RenderOptions {
+        RenderOptions {
             browser: None,
             sandbox: true,
             tabs: 4,
@@ -66,7 +66,7 @@ impl Default for Options {
 
 /// Figures since the start. The fields of a kind are read one after the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Figures {
+pub struct RenderFigures {
     /// Pages rendered.
     pub rendered: u64,
     /// Pages given up.
@@ -89,7 +89,7 @@ pub struct Figures {
 
 /// The figures as they are counted.
 #[derive(Debug, Default)]
-pub struct Counters {
+pub struct RenderCounters {
     rendered: AtomicU64,
     failed: AtomicU64,
     crashes: AtomicU64,
@@ -101,12 +101,12 @@ pub struct Counters {
     refused: AtomicU64,
 }
 
-impl Counters {
-    pub fn count_request(&self, answer: &Answer, is_cached: bool) {
+impl RenderCounters {
+    pub fn count_request(&self, answer: &ResourceAnswer, is_cached: bool) {
         let counter = match answer {
-            Answer::Response(_) if is_cached => &self.cached,
-            Answer::Response(_) => &self.answered,
-            Answer::Refused | Answer::NotNow => &self.refused,
+            ResourceAnswer::Response(_) if is_cached => &self.cached,
+            ResourceAnswer::Response(_) => &self.answered,
+            ResourceAnswer::Refused | ResourceAnswer::NotNow => &self.refused,
         };
         counter.fetch_add(1, Relaxed);
     }
@@ -119,13 +119,13 @@ impl Counters {
 /// Renders pages.
 #[derive(Debug)]
 pub struct Renderer {
-    options: Options,
-    limits: Limits,
+    options: RenderOptions,
+    limits: PageLimits,
     program: PathBuf,
     tabs: Semaphore,
     current: Mutex<Option<Arc<Browser>>>,
     cache: Cache,
-    counters: Arc<Counters>,
+    counters: Arc<RenderCounters>,
 }
 
 impl Renderer {
@@ -133,9 +133,9 @@ impl Renderer {
     ///
     /// # Errors
     /// [`StartError`]: none is installed.
-    pub fn new(options: Options) -> Result<Renderer, StartError> {
+    pub fn new(options: RenderOptions) -> Result<Renderer, BrowserError> {
         let program = find(options.browser.as_deref())?;
-        let limits = Limits {
+        let limits = PageLimits {
             time: options.time,
             settle: options.settle,
             max_document: options.max_document,
@@ -152,7 +152,7 @@ impl Renderer {
     ///
     /// # Errors
     /// [`StartError`].
-    pub async fn start(&self) -> Result<(), StartError> {
+    pub async fn start(&self) -> Result<(), BrowserError> {
         self.browser().await.map(|_| ())
     }
 
@@ -160,7 +160,11 @@ impl Renderer {
     ///
     /// # Errors
     /// [`RenderError`]; nothing that a page does is worse.
-    pub async fn render(&self, page: &Page, source: &dyn Source) -> Result<Rendered, RenderError> {
+    pub async fn render(
+        &self,
+        page: &ServedPage,
+        source: &dyn ResourceSource,
+    ) -> Result<Rendered, RenderError> {
         let _tab = self.tabs.acquire().await.expect("it is never closed");
         let start = Instant::now();
         let result = self.attempts(page, source).await;
@@ -174,10 +178,18 @@ impl Renderer {
                 tracing::debug!(url = page.url, why = error.name(), "a page was not rendered");
             }
         }
-        result.map(|Document { html, navigations }| Rendered { html, navigations, took: start.elapsed() })
+        result.map(|RenderedDocument { html, navigations }| Rendered {
+            html,
+            navigations,
+            took: start.elapsed(),
+        })
     }
 
-    async fn attempts(&self, page: &Page, source: &dyn Source) -> Result<Document, RenderError> {
+    async fn attempts(
+        &self,
+        page: &ServedPage,
+        source: &dyn ResourceSource,
+    ) -> Result<RenderedDocument, RenderError> {
         let mut starts = 0;
         for _ in 0..MAX_ATTEMPTS {
             let browser = loop {
@@ -204,7 +216,7 @@ impl Renderer {
     }
 
     /// The browser for the next page. Pages of a browser that is replaced end in it.
-    async fn browser(&self) -> Result<Arc<Browser>, StartError> {
+    async fn browser(&self) -> Result<Arc<Browser>, BrowserError> {
         let mut current = self.current.lock().await;
         let is_good = |browser: &&Arc<Browser>| {
             !browser.has_ended() && browser.pages.load(Relaxed) < self.options.restart_after
@@ -241,10 +253,19 @@ impl Renderer {
     }
 
     /// The figures.
-    pub fn figures(&self) -> Figures {
-        let Counters { rendered, failed, crashes, starts, too_large, millis, answered, cached, refused } =
-            &*self.counters;
-        Figures {
+    pub fn figures(&self) -> RenderFigures {
+        let RenderCounters {
+            rendered,
+            failed,
+            crashes,
+            starts,
+            too_large,
+            millis,
+            answered,
+            cached,
+            refused,
+        } = &*self.counters;
+        RenderFigures {
             rendered: rendered.load(Relaxed),
             failed: failed.load(Relaxed),
             crashes: crashes.load(Relaxed),

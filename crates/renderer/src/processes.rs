@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// A process of a group.
 #[derive(Debug)]
-pub struct Process {
+pub struct GroupProcess {
     pub pid: Pid,
     /// Does it run the code of pages?
     pub is_page: bool,
@@ -18,11 +18,11 @@ pub struct Process {
 }
 
 /// The processes of a group. One that ends meanwhile is left out.
-pub fn of_group(group: Pid) -> Vec<Process> {
+pub fn of_group(group: Pid) -> Vec<GroupProcess> {
     pids().filter_map(|pid| read(pid, group)).collect()
 }
 
-fn read(pid: i32, group: Pid) -> Option<Process> {
+fn read(pid: i32, group: Pid) -> Option<GroupProcess> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name in parentheses may hold anything; state, parent and group follow it.
     let of = stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(2)?.parse::<i32>().ok()?;
@@ -36,7 +36,7 @@ fn read(pid: i32, group: Pid) -> Option<Process> {
     let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));
     let memory =
         line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()).unwrap_or(0);
-    Some(Process { pid: Pid::from_raw(pid)?, is_page, memory: memory * 1024 })
+    Some(GroupProcess { pid: Pid::from_raw(pid)?, is_page, memory: memory * 1024 })
 }
 
 /// Does a process of the group live? One that ended and was not waited for does not.

@@ -5,19 +5,19 @@
 //! Style sheets are answered with an empty one, since scripts wait for them. Only GET, and the preflights of GET: other
 //! methods change something at a server.
 
-use crate::clock::Waiting;
+use crate::clock::WaitingRequest;
 use bytes::Bytes;
 use std::pin::Pin;
 use std::sync::Arc;
 
 /// Answers the requests of pages, each by the caller's rules. Redirects are answers too: each hop is asked for.
-pub trait Source: Send + Sync {
+pub trait ResourceSource: Send + Sync {
     /// Answers a request. `waiting` is to be dropped when it is sent: until then the page's time stands still.
-    fn get<'a>(&'a self, ask: &'a Ask, waiting: Waiting) -> AnswerFuture<'a>;
+    fn get<'a>(&'a self, ask: &'a Ask, waiting: WaitingRequest) -> AnswerFuture<'a>;
 }
 
 /// Future of an answer.
-pub type AnswerFuture<'a> = Pin<Box<dyn Future<Output = Answer> + Send + 'a>>;
+pub type AnswerFuture<'a> = Pin<Box<dyn Future<Output = ResourceAnswer> + Send + 'a>>;
 
 /// A request of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct Ask {
     /// An absolute http or https URL, without fragment.
     pub url: String,
     /// What it is for.
-    pub kind: Kind,
+    pub kind: ResourceKind,
     /// Does the page's own document ask its own origin? Only then may credentials go with it: other parts of a page
     /// must not act in our name.
     pub is_own: bool,
@@ -47,7 +47,7 @@ pub const SENT: [&str; 4] =
 
 /// What a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum ResourceKind {
     /// A script.
     Script,
     /// What a script loads: fetch, XMLHttpRequest, EventSource.
@@ -58,7 +58,7 @@ pub enum Kind {
 
 /// An answer.
 #[derive(Clone, Debug)]
-pub enum Answer {
+pub enum ResourceAnswer {
     /// A response: also an error or a redirect.
     Response(Arc<Resource>),
     /// There is none, and the page must do without it.
@@ -90,9 +90,9 @@ impl Resource {
 
 /// How a paused request is decided before anybody is asked.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum RequestVerdict {
     /// Ask the source.
-    Ask(Kind),
+    Ask(ResourceKind),
     /// An empty style sheet.
     NoStyle,
     /// Another document in place of the page.
@@ -109,18 +109,18 @@ pub fn decide(
     url: &str,
     is_main_frame: bool,
     preflight_of: Option<&str>,
-) -> Verdict {
+) -> RequestVerdict {
     let is_http = url.starts_with("http://") || url.starts_with("https://");
     match resource_type {
-        "Document" if is_main_frame => Verdict::Navigation,
+        "Document" if is_main_frame => RequestVerdict::Navigation,
         "XHR" | "Fetch" | "Preflight" if method == "OPTIONS" && preflight_of == Some("GET") && is_http => {
-            Verdict::Ask(Kind::Preflight)
+            RequestVerdict::Ask(ResourceKind::Preflight)
         }
-        _ if method != "GET" || !is_http => Verdict::Refuse,
-        "Script" => Verdict::Ask(Kind::Script),
-        "XHR" | "Fetch" => Verdict::Ask(Kind::Data),
-        "Stylesheet" => Verdict::NoStyle,
-        _ => Verdict::Refuse,
+        _ if method != "GET" || !is_http => RequestVerdict::Refuse,
+        "Script" => RequestVerdict::Ask(ResourceKind::Script),
+        "XHR" | "Fetch" => RequestVerdict::Ask(ResourceKind::Data),
+        "Stylesheet" => RequestVerdict::NoStyle,
+        _ => RequestVerdict::Refuse,
     }
 }
 
@@ -154,13 +154,19 @@ mod tests {
     #[test]
     fn only_scripts_and_data_are_asked_for() {
         let decided = |method: &str, kind: &str, url: &str| decide(method, kind, url, false, None);
-        assert_eq!(decided("GET", "Script", "https://a.test/x.js"), Verdict::Ask(Kind::Script));
-        assert_eq!(decided("GET", "Fetch", "http://a.test/x"), Verdict::Ask(Kind::Data));
-        assert_eq!(decided("GET", "Stylesheet", "http://a.test/x.css"), Verdict::NoStyle);
-        assert_eq!(decide("POST", "Document", "http://a.test/", true, None), Verdict::Navigation);
+        assert_eq!(
+            decided("GET", "Script", "https://a.test/x.js"),
+            RequestVerdict::Ask(ResourceKind::Script)
+        );
+        assert_eq!(decided("GET", "Fetch", "http://a.test/x"), RequestVerdict::Ask(ResourceKind::Data));
+        assert_eq!(decided("GET", "Stylesheet", "http://a.test/x.css"), RequestVerdict::NoStyle);
+        assert_eq!(decide("POST", "Document", "http://a.test/", true, None), RequestVerdict::Navigation);
         let preflight = |of: Option<&str>| decide("OPTIONS", "XHR", "http://a.test/x", false, of);
-        assert_eq!(preflight(Some("GET")), Verdict::Ask(Kind::Preflight));
-        assert_eq!((preflight(Some("POST")), preflight(None)), (Verdict::Refuse, Verdict::Refuse));
+        assert_eq!(preflight(Some("GET")), RequestVerdict::Ask(ResourceKind::Preflight));
+        assert_eq!(
+            (preflight(Some("POST")), preflight(None)),
+            (RequestVerdict::Refuse, RequestVerdict::Refuse)
+        );
         for (method, kind, url) in [
             ("POST", "XHR", "http://a.test/x"),
             ("HEAD", "Fetch", "http://a.test/x"),
@@ -174,7 +180,7 @@ mod tests {
             ("GET", "Fetch", "file:///etc/passwd"),
             ("GET", "Script", "ftp://a.test/x"),
         ] {
-            assert_eq!(decided(method, kind, url), Verdict::Refuse, "{method} {kind} {url}");
+            assert_eq!(decided(method, kind, url), RequestVerdict::Refuse, "{method} {kind} {url}");
         }
     }
 

@@ -34,11 +34,11 @@ pub struct Scrolling {
     left: u32,
     /// What the page and its boxes held, in pixels.
     known: f64,
-    next: Next,
+    next: ScrollStep,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Next {
+enum ScrollStep {
     Down,
     Back,
     Done,
@@ -47,22 +47,26 @@ enum Next {
 impl Scrolling {
     /// Moves a page to its end this often at most.
     pub fn new(times: u32) -> Scrolling {
-        Scrolling { left: times, known: 0.0, next: if times == 0 { Next::Done } else { Next::Down } }
+        Scrolling {
+            left: times,
+            known: 0.0,
+            next: if times == 0 { ScrollStep::Done } else { ScrollStep::Down },
+        }
     }
 
     /// The script that moves a page at rest; none if it can be read.
     pub fn script(&self) -> Option<String> {
         let is_back = match self.next {
-            Next::Down => false,
-            Next::Back => true,
-            Next::Done => return None,
+            ScrollStep::Down => false,
+            ScrollStep::Back => true,
+            ScrollStep::Done => return None,
         };
         Some(format!("({SCRIPT})({MAX_VIEWS}, {MAX_BOXES}, {}, {is_back})", self.known))
     }
 
     /// Leaves the page where it is.
     pub fn give_up(&mut self) {
-        self.next = Next::Done;
+        self.next = ScrollStep::Done;
     }
 
     /// Notes what the script returned.
@@ -73,10 +77,10 @@ impl Scrolling {
         let held = result.as_f64().ok_or(RenderError::Refused)?;
         self.left = self.left.saturating_sub(1);
         self.next = match self.next {
-            Next::Down if self.known == 0.0 && held == 0.0 => Next::Done,
-            Next::Down if held > self.known && self.left > 0 => Next::Down,
-            Next::Down => Next::Back,
-            Next::Back | Next::Done => Next::Done,
+            ScrollStep::Down if self.known == 0.0 && held == 0.0 => ScrollStep::Done,
+            ScrollStep::Down if held > self.known && self.left > 0 => ScrollStep::Down,
+            ScrollStep::Down => ScrollStep::Back,
+            ScrollStep::Back | ScrollStep::Done => ScrollStep::Done,
         };
         self.known = self.known.max(held);
         Ok(())

@@ -6,13 +6,15 @@
 
 use crate::browser::Browser;
 use crate::cache::Cache;
-use crate::clock::Clock;
+use crate::clock::PageClock;
 use crate::origins;
-use crate::pipe::{CallError, Event, Pipe, Received};
-use crate::pool::Counters;
-use crate::resources::{Answer, Ask, Resource, SENT, Source, Verdict, decide, is_shown};
+use crate::pipe::{CallError, Pipe, ReceivedEvent, SessionEvent};
+use crate::pool::RenderCounters;
+use crate::resources::{
+    Ask, RequestVerdict, Resource, ResourceAnswer, ResourceSource, SENT, decide, is_shown,
+};
 use crate::scroll::{self, Scrolling};
-use crate::{Page, RenderError};
+use crate::{RenderError, ServedPage};
 use bytes::Bytes;
 use data_encoding::BASE64;
 use futures_util::StreamExt;
@@ -35,7 +37,7 @@ const SNAPSHOT: &str = include_str!("snapshot.js");
 
 /// Limits of a page.
 #[derive(Clone, Debug)]
-pub struct Limits {
+pub struct PageLimits {
     /// From the start to the document, by the clock on the wall.
     pub time: Duration,
     /// How much of the page's own time passes.
@@ -51,7 +53,7 @@ pub struct Limits {
 }
 
 /// A document that was read.
-pub struct Document {
+pub struct RenderedDocument {
     pub html: String,
     pub navigations: Vec<String>,
 }
@@ -71,9 +73,9 @@ impl From<CallError> for RenderError {
 pub struct Tab<'t> {
     pub browser: &'t Browser,
     pub cache: &'t Cache,
-    pub source: &'t dyn Source,
-    pub limits: &'t Limits,
-    pub counters: &'t Counters,
+    pub source: &'t dyn ResourceSource,
+    pub limits: &'t PageLimits,
+    pub counters: &'t RenderCounters,
 }
 
 impl<'t> Tab<'t> {
@@ -82,11 +84,11 @@ impl<'t> Tab<'t> {
     }
 
     /// Renders a page.
-    pub async fn render(self, page: &Page) -> Result<Document, RenderError> {
+    pub async fn render(self, page: &ServedPage) -> Result<RenderedDocument, RenderError> {
         let context =
             self.ask_browser("Target.createBrowserContext", json!({ "disposeOnDetach": true })).await?;
         let context = json!({ "browserContextId": context["browserContextId"] });
-        let clock = Clock::start();
+        let clock = PageClock::start();
         let document = clock.within(self.limits.time, self.render_in(&context, page, &clock)).await;
         // Ends the page's process, even one that hangs. If the browser fails here, the next page notices it.
         let _ = self.ask_browser("Target.disposeBrowserContext", context).await;
@@ -108,9 +110,9 @@ impl<'t> Tab<'t> {
     async fn render_in(
         self,
         context: &Value,
-        page: &Page,
-        clock: &Arc<Clock>,
-    ) -> Result<Document, RenderError> {
+        page: &ServedPage,
+        clock: &Arc<PageClock>,
+    ) -> Result<RenderedDocument, RenderError> {
         let with = |mut params: Value| {
             params["browserContextId"] = context["browserContextId"].clone();
             params
@@ -125,7 +127,7 @@ impl<'t> Tab<'t> {
             return Err(RenderError::Refused);
         };
         let events = self.pipe().listen(session);
-        let visit = Visit {
+        let visit = TabVisit {
             tab: self,
             session,
             frame,
@@ -144,14 +146,14 @@ impl<'t> Tab<'t> {
 }
 
 /// A page on its way through a tab.
-struct Visit<'t> {
+struct TabVisit<'t> {
     tab: Tab<'t>,
     session: &'t str,
     /// The page's own frame.
     frame: &'t str,
     origin: url::Origin,
-    page: &'t Page,
-    clock: &'t Arc<Clock>,
+    page: &'t ServedPage,
+    clock: &'t Arc<PageClock>,
     /// Was the page handed to the browser?
     is_served: bool,
     /// The protocol's id of the page's document, when it is there.
@@ -161,7 +163,7 @@ struct Visit<'t> {
 }
 
 /// What an event brings.
-enum Step {
+enum TabStep {
     Nothing,
     /// Ask for this, on behalf of the request with this id.
     Ask(String, Ask),
@@ -169,11 +171,11 @@ enum Step {
     Rest,
 }
 
-impl Visit<'_> {
+impl TabVisit<'_> {
     async fn run(
         mut self,
-        mut events: tokio::sync::mpsc::Receiver<Received>,
-    ) -> Result<Document, RenderError> {
+        mut events: tokio::sync::mpsc::Receiver<ReceivedEvent>,
+    ) -> Result<RenderedDocument, RenderError> {
         let (tab, session) = (self.tab, self.session);
         let call = |method: &'static str, params: Value| tab.pipe().call(Some(session), method, params);
         call("Fetch.enable", json!({ "patterns": [{ "urlPattern": "*" }] })).await?;
@@ -187,7 +189,7 @@ impl Visit<'_> {
         let page_origin = self.origin.ascii_serialization();
         let mut asked = FuturesUnordered::new();
         // Answers, which wait while the page is scrolled.
-        let mut held: Vec<(String, Answer)> = Vec::new();
+        let mut held: Vec<(String, ResourceAnswer)> = Vec::new();
         let (mut scrolling, mut scrolls) = (Scrolling::new(tab.limits.scroll), FuturesUnordered::new());
         loop {
             let step = tokio::select! {
@@ -202,7 +204,7 @@ impl Visit<'_> {
                     if begun?["errorText"].is_string() {
                         return Err(RenderError::Refused);
                     }
-                    Step::Nothing
+                    TabStep::Nothing
                 }
                 Some(moved) = scrolls.next(), if !scrolls.is_empty() => {
                     match moved {
@@ -210,11 +212,11 @@ impl Visit<'_> {
                         Err(_elapsed) => scrolling.give_up(),
                     }
                     self.settle(scroll::SETTLE).await?;
-                    Step::Nothing
+                    TabStep::Nothing
                 }
                 Some(answered) = asked.next(), if !asked.is_empty() => {
                     held.push(answered);
-                    Step::Nothing
+                    TabStep::Nothing
                 }
             };
             if scrolls.is_empty() {
@@ -223,22 +225,22 @@ impl Visit<'_> {
                 }
             }
             match step {
-                Step::Nothing => {}
-                Step::Ask(request, ask) => {
+                TabStep::Nothing => {}
+                TabStep::Ask(request, ask) => {
                     let (waiting, page) = (self.clock.wait(), &page_origin);
                     let is_foreign = self.is_foreign(&ask.url);
                     asked.push(async move {
                         let (mut answer, is_cached) = tab.cache.get(page, &ask, tab.source, waiting).await;
-                        if let Answer::Response(resource) = &answer
+                        if let ResourceAnswer::Response(resource) = &answer
                             && !origins::may_have(&ask, is_foreign, resource)
                         {
-                            answer = Answer::Refused;
+                            answer = ResourceAnswer::Refused;
                         }
                         tab.counters.count_request(&answer, is_cached);
                         (request, answer)
                     });
                 }
-                Step::Rest => match scrolling.script() {
+                TabStep::Rest => match scrolling.script() {
                     Some(script) => {
                         scrolls.push(timeout(scroll::PATIENCE, evaluate(tab, session, self.frame, script)));
                     }
@@ -247,14 +249,17 @@ impl Visit<'_> {
             }
         }
         let html = self.read().await?;
-        Ok(Document { html, navigations: self.navigations })
+        Ok(RenderedDocument { html, navigations: self.navigations })
     }
 
     async fn tell(&self, method: &str, params: Value) -> Result<(), RenderError> {
         Ok(self.tab.pipe().tell(Some(self.session), method, params).await?)
     }
 
-    async fn on_event(&mut self, Event { method, params }: Event) -> Result<Step, RenderError> {
+    async fn on_event(
+        &mut self,
+        SessionEvent { method, params }: SessionEvent,
+    ) -> Result<TabStep, RenderError> {
         match method.as_str() {
             "Fetch.requestPaused" => return self.on_request(&params).await,
             "Page.frameNavigated" if params["frame"]["id"] == self.frame && self.is_served => {
@@ -268,14 +273,14 @@ impl Visit<'_> {
             "Page.javascriptDialogOpening" => {
                 self.tell("Page.handleJavaScriptDialog", json!({ "accept": false })).await?;
             }
-            "Emulation.virtualTimeBudgetExpired" => return Ok(Step::Rest),
+            "Emulation.virtualTimeBudgetExpired" => return Ok(TabStep::Rest),
             "Inspector.targetCrashed" | "Inspector.detached" => return Err(RenderError::Crashed),
             _ => {}
         }
-        Ok(Step::Nothing)
+        Ok(TabStep::Nothing)
     }
 
-    async fn on_request(&mut self, params: &Value) -> Result<Step, RenderError> {
+    async fn on_request(&mut self, params: &Value) -> Result<TabStep, RenderError> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let request = text(&params["requestId"]);
         let (url, method) = (text(&params["request"]["url"]), text(&params["request"]["method"]));
@@ -287,13 +292,13 @@ impl Visit<'_> {
         let preflight_of = field("access-control-request-method");
         let verdict = decide(&method, kind, &url, is_main, preflight_of.as_deref());
         match verdict {
-            Verdict::Navigation if !self.is_served => {
+            RequestVerdict::Navigation if !self.is_served => {
                 self.is_served = true;
-                let Page { status, headers, body, .. } = self.page;
+                let ServedPage { status, headers, body, .. } = self.page;
                 let resource = Resource { status: *status, headers: headers.clone(), body: body.clone() };
                 self.fulfil(&request, &resource).await?;
             }
-            Verdict::Navigation => {
+            RequestVerdict::Navigation => {
                 if url != self.page.url
                     && self.navigations.len() < MAX_NAVIGATIONS
                     && !self.navigations.contains(&url)
@@ -303,11 +308,11 @@ impl Visit<'_> {
                 // The page stays as it is.
                 self.refuse(&request, "Aborted").await?;
             }
-            Verdict::NoStyle => {
+            RequestVerdict::NoStyle => {
                 let headers = vec![("content-type".to_owned(), "text/css".to_owned())];
                 self.fulfil(&request, &Resource { status: 200, headers, body: Bytes::new() }).await?;
             }
-            Verdict::Ask(kind) if self.requests < self.tab.limits.max_requests => {
+            RequestVerdict::Ask(kind) if self.requests < self.tab.limits.max_requests => {
                 // Whoever redirects a request is not the page, nor is a frame without an origin.
                 let is_of_page =
                     field("origin").is_none_or(|origin| origin == self.origin.ascii_serialization());
@@ -317,13 +322,13 @@ impl Visit<'_> {
                 let ask = Ask { url, kind, is_own: is_direct && !is_foreign, fields };
                 if origins::may_ask(&ask, is_foreign) {
                     self.requests += 1;
-                    return Ok(Step::Ask(request, ask));
+                    return Ok(TabStep::Ask(request, ask));
                 }
                 self.refuse_counted(&request).await?;
             }
-            Verdict::Ask(_) | Verdict::Refuse => self.refuse_counted(&request).await?,
+            RequestVerdict::Ask(_) | RequestVerdict::Refuse => self.refuse_counted(&request).await?,
         }
-        Ok(Step::Nothing)
+        Ok(TabStep::Nothing)
     }
 
     /// Is it of another origin than the page?
@@ -336,11 +341,11 @@ impl Visit<'_> {
         self.refuse(request, "BlockedByClient").await
     }
 
-    async fn answer(&self, request: &str, answer: &Answer) -> Result<(), RenderError> {
+    async fn answer(&self, request: &str, answer: &ResourceAnswer) -> Result<(), RenderError> {
         match answer {
-            Answer::Response(resource) => self.fulfil(request, resource).await,
-            Answer::Refused => self.refuse(request, "BlockedByClient").await,
-            Answer::NotNow => Err(RenderError::NotNow),
+            ResourceAnswer::Response(resource) => self.fulfil(request, resource).await,
+            ResourceAnswer::Refused => self.refuse(request, "BlockedByClient").await,
+            ResourceAnswer::NotNow => Err(RenderError::NotNow),
         }
     }
 

@@ -1,7 +1,8 @@
 //! Pages in a real browser. scripts/browser-tests.sh runs these, since not every machine has one.
 
 use recrawl_renderer::{
-    Answer, AnswerFuture, Ask, Kind, Options, Page, RenderError, Renderer, Resource, Source, Waiting,
+    AnswerFuture, Ask, RenderError, RenderOptions, Renderer, Resource, ResourceAnswer, ResourceKind,
+    ResourceSource, ServedPage, WaitingRequest,
 };
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -13,16 +14,16 @@ const QUEUED: Duration = Duration::from_secs(65);
 
 /// Answers from a table, and keeps what was asked for.
 #[derive(Default)]
-struct Table {
-    answers: BTreeMap<&'static str, Answer>,
+struct TableSource {
+    answers: BTreeMap<&'static str, ResourceAnswer>,
     asked: Mutex<Vec<Ask>>,
 }
 
-impl Table {
-    fn with(mut self, url: &'static str, status: u16, fields: &[(&str, &str)], body: &str) -> Table {
+impl TableSource {
+    fn with(mut self, url: &'static str, status: u16, fields: &[(&str, &str)], body: &str) -> TableSource {
         let headers = fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let resource = Resource { status, headers, body: body.to_owned().into() };
-        self.answers.insert(url, Answer::Response(Arc::new(resource)));
+        self.answers.insert(url, ResourceAnswer::Response(Arc::new(resource)));
         self
     }
 
@@ -31,10 +32,10 @@ impl Table {
     }
 }
 
-impl Source for Table {
-    fn get<'a>(&'a self, ask: &'a Ask, waiting: Waiting) -> AnswerFuture<'a> {
+impl ResourceSource for TableSource {
+    fn get<'a>(&'a self, ask: &'a Ask, waiting: WaitingRequest) -> AnswerFuture<'a> {
         self.asked.lock().unwrap().push(ask.clone());
-        let answer = self.answers.get(ask.url.as_str()).cloned().unwrap_or(Answer::Refused);
+        let answer = self.answers.get(ask.url.as_str()).cloned().unwrap_or(ResourceAnswer::Refused);
         Box::pin(async move {
             if ask.url.ends_with("/queued") {
                 tokio::time::sleep(QUEUED).await;
@@ -45,23 +46,23 @@ impl Source for Table {
     }
 }
 
-fn page(url: &str, html: &str) -> Page {
+fn page(url: &str, html: &str) -> ServedPage {
     let headers = vec![("content-type".to_owned(), "text/html; charset=utf-8".to_owned())];
-    Page { url: url.to_owned(), status: 200, headers, body: html.to_owned().into() }
+    ServedPage { url: url.to_owned(), status: 200, headers, body: html.to_owned().into() }
 }
 
-fn renderer(options: Options) -> Renderer {
+fn renderer(options: RenderOptions) -> Renderer {
     Renderer::new(options).unwrap()
 }
 
 /// Options under which a page fails by time only if it never ends, however busy the machine is.
-fn patient() -> Options {
-    Options { time: Duration::from_secs(600), ..Options::default() }
+fn patient() -> RenderOptions {
+    RenderOptions { time: Duration::from_secs(600), ..RenderOptions::default() }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_is_as_its_scripts_made_it() {
-    let source = Table::default()
+    let source = TableSource::default()
         .with(
             "https://a.test/app.js",
             200,
@@ -77,7 +78,7 @@ async fn a_page_is_as_its_scripts_made_it() {
         host.attachShadow({mode: 'open'}).innerHTML = '<b>in the shadow</b>'; }, 8e5)</script>";
     // Its timer runs for longer than the page may take, but not by the clock on the wall.
     let settle = Duration::from_secs(900);
-    let renderer = renderer(Options { user_agent: "recrawl/1".into(), settle, ..patient() });
+    let renderer = renderer(RenderOptions { user_agent: "recrawl/1".into(), settle, ..patient() });
     let rendered = renderer.render(&page("https://a.test/p?q=1", html), &source).await.unwrap();
     for part in [
         "late text at https://a.test/p?q=1 by recrawl/1",
@@ -92,7 +93,7 @@ async fn a_page_is_as_its_scripts_made_it() {
         source.asked.lock().unwrap()[2]
             == Ask {
                 url: "https://a.test/data".into(),
-                kind: Kind::Data,
+                kind: ResourceKind::Data,
                 is_own: false,
                 fields: vec![("accept", "*/*".into())],
             }
@@ -105,8 +106,8 @@ async fn a_page_is_as_its_scripts_made_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hostile_pages_cost_themselves() {
-    let renderer = renderer(Options { max_document: 1 << 20, ..patient() });
-    let source = Table::default().with("http://a.test/more", 200, &[], "more");
+    let renderer = renderer(RenderOptions { max_document: 1 << 20, ..patient() });
+    let source = TableSource::default().with("http://a.test/more", 200, &[], "more");
     let good = "<p>x</p><script>document.body.append('y')</script>";
     for (name, html, expected) in [
         ("a large document", "<script>document.write('x'.repeat(5e6))</script>", Err(RenderError::Size)),
@@ -150,14 +151,15 @@ async fn hostile_pages_cost_themselves() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pages_that_never_end_are_given_up() {
-    let renderer = renderer(Options { time: Duration::from_secs(3), ..Options::default() });
+    let renderer = renderer(RenderOptions { time: Duration::from_secs(3), ..RenderOptions::default() });
     for html in [
         "<script>for(;;);</script>",
         "<script>(function f(){Promise.resolve().then(f)})()</script>",
         // Scrolling never ends.
         "<div style='height:9999px'></div><script>onscroll = () => { for(;;); }</script>",
     ] {
-        let error = renderer.render(&page("http://a.test/", html), &Table::default()).await.unwrap_err();
+        let error =
+            renderer.render(&page("http://a.test/", html), &TableSource::default()).await.unwrap_err();
         assert_eq!(error, RenderError::Time, "{html}");
     }
     assert_eq!(renderer.figures().starts, 1, "no page took the browser with it");
@@ -167,7 +169,7 @@ const STAR: (&str, &str) = ("access-control-allow-origin", "*");
 const SCRIPT: (&str, &str) = ("content-type", "text/javascript");
 
 /// What a page of http://a.test/ says after these scripts, of which each adds a word or more by `say`.
-async fn said(source: &Table, scripts: &[&str]) -> String {
+async fn said(source: &TableSource, scripts: &[&str]) -> String {
     let html = format!(
         "<p id=p></p><script type=module>const all = [], \
         say = w => {{ all.push(w); p.textContent = all.join(' ') + '.'; }}, \
@@ -188,7 +190,7 @@ async fn other_origins_are_read_with_the_consent_of_their_servers_alone() {
     let own = ("access-control-allow-origin", "http://a.test");
     let other = ("access-control-allow-origin", "http://c.test");
     let fields = ("access-control-allow-headers", "x-app");
-    let source = Table::default()
+    let source = TableSource::default()
         .with("http://b.test/silent", 200, &[], "secret")
         .with("http://b.test/star", 200, &[STAR], "star")
         .with("http://b.test/own", 200, &[own], "own")
@@ -230,7 +232,7 @@ async fn other_origins_are_read_with_the_consent_of_their_servers_alone() {
         asked.iter().filter(|ask| origin(ask).as_deref() != Some("http://a.test")).collect();
     assert_eq!(tainted.len(), 1, "{tainted:?}");
     assert_eq!((&*tainted[0].url, origin(tainted[0]).as_deref()), ("http://c.test/own", Some("null")));
-    let preflights: Vec<_> = asked.iter().filter(|ask| ask.kind == Kind::Preflight).collect();
+    let preflights: Vec<_> = asked.iter().filter(|ask| ask.kind == ResourceKind::Preflight).collect();
     assert_eq!(preflights.len(), 2, "only those of GET: {preflights:?}");
     for preflight in preflights {
         assert_eq!(preflight.field("access-control-request-method"), Some("GET"));
@@ -242,7 +244,7 @@ async fn other_origins_are_read_with_the_consent_of_their_servers_alone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn scripts_of_other_origins_run_and_data_does_not() {
     let json = ("content-type", "application/json");
-    let source = Table::default()
+    let source = TableSource::default()
         .with("http://b.test/x.js", 200, &[SCRIPT], "self.x = 'x'")
         .with("http://b.test/m.js", 200, &[SCRIPT, STAR], "self.m = 'm'")
         .with("http://b.test/data", 200, &[json], "{\"secret\": 1}")
@@ -276,7 +278,7 @@ async fn scripts_of_other_origins_run_and_data_does_not() {
 /// Each way in which a page asks beside `fetch` in its own document.
 #[tokio::test(flavor = "multi_thread")]
 async fn workers_and_frames_have_the_rights_of_their_page_at_most() {
-    let source = Table::default()
+    let source = TableSource::default()
         .with("http://b.test/silent", 200, &[], "secret")
         .with("http://b.test/star", 200, &[STAR], "star")
         .with("http://b.test/x.js", 200, &[SCRIPT], "self.x = 'x'")
@@ -330,8 +332,8 @@ async fn workers_and_frames_have_the_rights_of_their_page_at_most() {
 async fn a_site_sees_that_a_program_looks_at_it() {
     let html = "<p id=p></p><script>p.textContent = [navigator.webdriver, navigator.userAgent, navigator.languages, \
         JSON.stringify(navigator.userAgentData), screen.width, screen.height, document.visibilityState].join('; ')</script>";
-    let renderer = renderer(Options { user_agent: "recrawl/1".into(), ..patient() });
-    let rendered = renderer.render(&page("https://a.test/", html), &Table::default()).await.unwrap();
+    let renderer = renderer(RenderOptions { user_agent: "recrawl/1".into(), ..patient() });
+    let rendered = renderer.render(&page("https://a.test/", html), &TableSource::default()).await.unwrap();
     let hints = r#"{"brands":[],"mobile":false,"platform":""}"#;
     // Chromium 156 adds the language without its country.
     let seen = ["en-US", "en-US,en"]
@@ -342,10 +344,10 @@ async fn a_site_sees_that_a_program_looks_at_it() {
 /// A request that waits for its turn takes none of the page's time.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_does_not_pay_for_our_waiting() {
-    let source = Table::default().with("http://a.test/queued", 200, &[], "late");
+    let source = TableSource::default().with("http://a.test/queued", 200, &[], "late");
     let html =
         "<p id=p></p><script>fetch('/queued').then(r => r.text()).then(t => p.textContent = t)</script>";
-    let renderer = renderer(Options { time: QUEUED - Duration::from_secs(5), ..patient() });
+    let renderer = renderer(RenderOptions { time: QUEUED - Duration::from_secs(5), ..patient() });
     let rendered = renderer.render(&page("http://a.test/", html), &source).await.unwrap();
     assert!(rendered.html.contains("late"), "{}", rendered.html);
 }
@@ -353,8 +355,8 @@ async fn a_page_does_not_pay_for_our_waiting() {
 /// A page that floods the browser with requests is refused them, and a page that takes all memory is ended.
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_and_memory_are_bounded() {
-    let renderer = renderer(Options { memory: 500 << 20, max_requests: 5, ..patient() });
-    let source = Table::default();
+    let renderer = renderer(RenderOptions { memory: 500 << 20, max_requests: 5, ..patient() });
+    let source = TableSource::default();
     let many = "<script>for (let i = 0; i < 200; i++) fetch('/' + i).catch(() => 0)</script><p>here</p>";
     assert!(renderer.render(&page("http://a.test/", many), &source).await.unwrap().html.contains("here"));
     assert_eq!(source.asked().len(), 5);
@@ -369,8 +371,8 @@ async fn requests_and_memory_are_bounded() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_browser_that_is_killed_loses_no_page_and_leaves_nothing() {
-    let renderer = Arc::new(renderer(Options { restart_after: 7, ..patient() }));
-    let source = Arc::new(Table::default());
+    let renderer = Arc::new(renderer(RenderOptions { restart_after: 7, ..patient() }));
+    let source = Arc::new(TableSource::default());
     let killer = renderer.clone();
     // By what was done, not by time: a page that each of three kills hits would fail.
     let killing = tokio::spawn(async move {
@@ -415,7 +417,7 @@ fn children() -> Vec<u32> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_browser_that_hangs_is_replaced() {
     let renderer = renderer(patient());
-    let source = Table::default();
+    let source = TableSource::default();
     let here = page("http://a.test/", "<p>here</p>");
     renderer.render(&here, &source).await.unwrap();
     let children = children();
@@ -447,19 +449,20 @@ async fn half_a_surrogate_pair_is_read_as_a_replacement_character() {
         (r"fetch('/\ud83d').catch(() => 0).then(() => p.textContent = 'asked')", ">asked</p>"),
     ] {
         let html = format!("<title>t</title><p id=p>base</p><script>{script}</script>");
-        let rendered = renderer.render(&page("http://a.test/", &html), &Table::default()).await.unwrap();
+        let rendered =
+            renderer.render(&page("http://a.test/", &html), &TableSource::default()).await.unwrap();
         assert!(rendered.html.contains(expected), "{script}: {}", rendered.html);
     }
     let html = r"<p>here</p><script>location = '/go?\ud83d'</script>";
-    let rendered = renderer.render(&page("http://a.test/", html), &Table::default()).await.unwrap();
+    let rendered = renderer.render(&page("http://a.test/", html), &TableSource::default()).await.unwrap();
     assert_eq!(rendered.navigations, ["http://a.test/go?%EF%BF%BD"]);
 }
 
 /// Values nested too deeply to be read are a matter of the page's scripts; the page itself is read.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_that_is_too_long_fails_its_page_alone() {
-    let renderer = renderer(Options { max_document: 1 << 20, ..patient() });
-    let source = Table::default();
+    let renderer = renderer(RenderOptions { max_document: 1 << 20, ..patient() });
+    let source = TableSource::default();
     let quiet = "<p>here</p><script>setTimeout(() => document.body.append('late'), 4000)</script>";
     let long = "'x'.repeat(3e7)";
     for script in

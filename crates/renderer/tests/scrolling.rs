@@ -1,25 +1,28 @@
 //! Pages that load what comes into view, in a real browser. scripts/browser-tests.sh runs these.
 
-use recrawl_renderer::{Answer, AnswerFuture, Ask, Options, Page, Renderer, Resource, Source, Waiting};
+use recrawl_renderer::{
+    AnswerFuture, Ask, RenderOptions, Renderer, Resource, ResourceAnswer, ResourceSource, ServedPage,
+    WaitingRequest,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Answers every request after some milliseconds, each time others, and counts them.
 #[derive(Default)]
-struct Lists {
+struct SlowLists {
     asked: AtomicUsize,
 }
 
-impl Source for Lists {
-    fn get<'a>(&'a self, ask: &'a Ask, waiting: Waiting) -> AnswerFuture<'a> {
+impl ResourceSource for SlowLists {
+    fn get<'a>(&'a self, ask: &'a Ask, waiting: WaitingRequest) -> AnswerFuture<'a> {
         let asked = self.asked.fetch_add(1, Ordering::Relaxed) as u64;
         Box::pin(async move {
             drop(waiting);
             tokio::time::sleep(Duration::from_millis(asked * 37 % 90)).await;
             let path = ask.url.rsplit('/').next().unwrap_or_default();
             let body = format!("loaded {path}").into();
-            Answer::Response(Arc::new(Resource { status: 200, body, ..Resource::default() }))
+            ResourceAnswer::Response(Arc::new(Resource { status: 200, body, ..Resource::default() }))
         })
     }
 }
@@ -31,18 +34,18 @@ const ADD: &str = "<!doctype html><main id=m></main><script>
       if (entries.some((entry) => entry.isIntersecting)) then(observer); }, options).observe(element);
     </script>";
 
-fn page(html: &str) -> Page {
+fn page(html: &str) -> ServedPage {
     let headers = vec![("content-type".to_owned(), "text/html; charset=utf-8".to_owned())];
-    Page { url: "http://a.test/list".into(), status: 200, headers, body: format!("{ADD}{html}").into() }
+    ServedPage { url: "http://a.test/list".into(), status: 200, headers, body: format!("{ADD}{html}").into() }
 }
 
-fn renderer(options: Options) -> Renderer {
-    Renderer::new(Options { time: Duration::from_secs(600), ..options }).unwrap()
+fn renderer(options: RenderOptions) -> Renderer {
+    Renderer::new(RenderOptions { time: Duration::from_secs(600), ..options }).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_comes_into_view_is_loaded() {
-    let renderer = renderer(Options::default());
+    let renderer = renderer(RenderOptions::default());
     let far = "<div style='height:4000px'></div>";
     for (name, html, expected) in [
         (
@@ -109,7 +112,7 @@ async fn what_comes_into_view_is_loaded() {
             "<p>row 0</p>",
         ),
     ] {
-        let rendered = renderer.render(&page(&html), &Lists::default()).await.unwrap();
+        let rendered = renderer.render(&page(&html), &SlowLists::default()).await.unwrap();
         assert!(rendered.html.contains(expected), "{name}: {}", rendered.html);
     }
 }
@@ -117,7 +120,7 @@ async fn what_comes_into_view_is_loaded() {
 /// However fast the answers come, an endless list is the same each time.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_endless_list_ends_and_always_at_the_same_place() {
-    let renderer = Arc::new(renderer(Options { scroll: 5, ..Options::default() }));
+    let renderer = Arc::new(renderer(RenderOptions { scroll: 5, ..RenderOptions::default() }));
     let more = "let n = 0, busy = false; const more = async () => { if (busy) return; busy = true; const text = await load('/' + n);\
         for (let i = 0; i < 30; i++) add('item ' + n + '.' + i + ' ' + text); n++; busy = false }; more()";
     for (name, html) in [
@@ -135,7 +138,7 @@ async fn an_endless_list_ends_and_always_at_the_same_place() {
             ),
         ),
     ] {
-        let lists = Arc::new(Lists::default());
+        let lists = Arc::new(SlowLists::default());
         let pages = (0..8).map(|_| {
             let (renderer, lists, page) = (renderer.clone(), lists.clone(), page(&html));
             tokio::spawn(async move { renderer.render(&page, &*lists).await })
@@ -154,8 +157,8 @@ async fn an_endless_list_ends_and_always_at_the_same_place() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_is_left_at_its_top_if_it_must_not_be_scrolled() {
-    let renderer = renderer(Options { scroll: 0, ..Options::default() });
+    let renderer = renderer(RenderOptions { scroll: 0, ..RenderOptions::default() });
     let html = "<div style='height:4000px'></div><script>onscroll = () => add('scrolled')</script>";
-    let rendered = renderer.render(&page(html), &Lists::default()).await.unwrap();
+    let rendered = renderer.render(&page(html), &SlowLists::default()).await.unwrap();
     assert!(!rendered.html.contains("<p>scrolled</p>"), "{}", rendered.html);
 }

@@ -19,15 +19,15 @@ pub mod walk;
 
 use crate::file::error::{Damage, ReadError};
 use crate::file::format::{FileKind, generation_file};
-use crate::file::frames::{FrameReader, Source};
+use crate::file::frames::{FrameReader, FrameSource};
 use crate::file::spill::SpillReader;
-use crate::generation::index::{Block, Part};
-use crate::generation::manifest::Summary;
+use crate::generation::index::{BlockFrames, FramedFile};
+use crate::generation::manifest::GenerationSummary;
 use crate::generation::origins::{OriginIndex, OriginRuns};
-use crate::generation::page_block::{Extent, Scratch, gone_and_untried};
+use crate::generation::page_block::{BlockExtent, Scratch, gone_and_untried};
 use crate::generation::read_ahead::read_ahead;
 use crate::generation::walk::{
-    BlockReader, Gather, Lookup, PackedBlocks, Records, StateGroup, StateGroups, States,
+    BlockReader, Gather, Lookup, PackedBlocks, PageRecords, PageStateBlocks, StateGroup, StateGroups,
 };
 use crate::storage::Storage;
 use recrawl_types::{CanonicalUrl, Cycle, DatedRound, PageRecord, Round, StateColumns};
@@ -43,20 +43,20 @@ const SCAN_THREADS: usize = 2;
 /// commit removes their names.
 #[derive(Default)]
 pub struct Generation {
-    summary: Summary,
-    pub(crate) blocks: Vec<Block>,
+    summary: GenerationSummary,
+    pub(crate) blocks: Vec<BlockFrames>,
     /// The files that hold its blocks' parts, its own and those of older generations.
-    pub(crate) files: BTreeMap<FileName, File>,
+    pub(crate) files: BTreeMap<FileName, GenerationFile>,
     /// None for the empty generation.
     small: Option<SmallFiles>,
 }
 
 /// A file of a generation that has frames of one part.
-pub(crate) type FileName = (Part, Round);
+pub(crate) type FileName = (FramedFile, Round);
 
 /// Such a file, open.
-pub(crate) struct File {
-    pub source: Source,
+pub(crate) struct GenerationFile {
+    pub source: FrameSource,
     /// Bytes of it that are a part of this generation.
     pub live: u64,
 }
@@ -76,10 +76,10 @@ pub struct PartStats {
 
 /// The files that are written anew with every generation.
 struct SmallFiles {
-    index: Source,
-    origins: Source,
+    index: FrameSource,
+    origins: FrameSource,
     /// None when nothing waits.
-    waiting: Option<Source>,
+    waiting: Option<FrameSource>,
 }
 
 pub(crate) fn waiting_file(number: Round) -> String {
@@ -88,40 +88,41 @@ pub(crate) fn waiting_file(number: Round) -> String {
 
 impl Generation {
     /// Opens the generation that a manifest names.
-    pub(crate) fn open(storage: &dyn Storage, summary: Summary) -> Result<Generation, ReadError> {
+    pub(crate) fn open(storage: &dyn Storage, summary: GenerationSummary) -> Result<Generation, ReadError> {
         let number = summary.number;
         if number == Round(0) {
             return Ok(Generation { summary, ..Generation::default() });
         }
-        let index = Source::open(storage, &index::file(number), FileKind::Index, number)?;
+        let index = FrameSource::open(storage, &index::file(number), FileKind::Index, number)?;
         let is_old = index.version() < 4;
         let blocks = index::read(index.clone(), number)?;
         let mut files = BTreeMap::new();
         for block in &blocks {
-            for part in Part::ALL {
+            for part in FramedFile::ALL {
                 let place = block.place(part);
                 let file = match files.entry((part, place.file)) {
                     Entry::Occupied(file) => file.into_mut(),
                     Entry::Vacant(unopened) => {
                         let name = part.file(place.file);
-                        let source = Source::open(storage, &name, part.kind(), place.file)?;
-                        unopened.insert(File { source, live: 0 })
+                        let source = FrameSource::open(storage, &name, part.kind(), place.file)?;
+                        unopened.insert(GenerationFile { source, live: 0 })
                     }
                 };
                 file.live += u64::from(place.length);
             }
         }
-        let origins = Source::open(storage, &origins::file(number), FileKind::Origins, number)?;
+        let origins = FrameSource::open(storage, &origins::file(number), FileKind::Origins, number)?;
         let waiting = match summary.waiting {
             0 => None,
-            _ => Some(Source::open(storage, &waiting_file(number), FileKind::Waiting, number)?),
+            _ => Some(FrameSource::open(storage, &waiting_file(number), FileKind::Waiting, number)?),
         };
         let small = Some(SmallFiles { index, origins, waiting });
         let mut generation = Generation { summary, blocks, files, small };
         if is_old {
             generation.count_gone_and_untried()?;
         }
-        let count = |of: fn(&Block) -> u32| generation.blocks.iter().map(|b| u64::from(of(b))).sum::<u64>();
+        let count =
+            |of: fn(&BlockFrames) -> u32| generation.blocks.iter().map(|b| u64::from(of(b))).sum::<u64>();
         let counted = (count(|b| b.pages), count(|b| b.visited), count(|b| b.gone), count(|b| b.untried));
         if counted != (summary.pages, summary.visited, summary.gone, generation.summary.untried) {
             let file = storage.locate(&index::file(number));
@@ -175,7 +176,7 @@ impl Generation {
     }
 
     /// Counts and sizes.
-    pub fn summary(&self) -> &Summary {
+    pub fn summary(&self) -> &GenerationSummary {
         &self.summary
     }
 
@@ -185,7 +186,7 @@ impl Generation {
     }
 
     /// The same files, open.
-    pub(crate) fn sources(&self) -> Vec<(String, &Source)> {
+    pub(crate) fn sources(&self) -> Vec<(String, &FrameSource)> {
         let Some(small) = &self.small else { return Vec::new() };
         let number = self.number();
         let mut files = vec![(index::file(number), &small.index), (origins::file(number), &small.origins)];
@@ -195,7 +196,7 @@ impl Generation {
     }
 
     /// Tells the system that these bytes of a file will be read soon; nothing when there are none.
-    pub(crate) fn tell(&self, part: Part, file: Round, bytes: &Range<u64>) {
+    pub(crate) fn tell(&self, part: FramedFile, file: Round, bytes: &Range<u64>) {
         if !bytes.is_empty() {
             self.files[&(part, file)].source.will_read(bytes);
         }
@@ -203,7 +204,7 @@ impl Generation {
 
     /// What each part of the blocks takes.
     pub fn parts(&self) -> Vec<PartStats> {
-        let of = |part: Part| {
+        let of = |part: FramedFile| {
             let mut stats = PartStats { name: part.name(), files: 0, bytes: 0, live: 0 };
             for (_, file) in self.files.iter().filter(|((of, _), _)| *of == part) {
                 stats.files += 1;
@@ -212,7 +213,7 @@ impl Generation {
             }
             stats
         };
-        Part::ALL.map(of).to_vec()
+        FramedFile::ALL.map(of).to_vec()
     }
 
     /// Blocks of consecutive pages.
@@ -281,19 +282,19 @@ impl Generation {
     pub fn pages_before(&self, key: &[u8]) -> Result<u64, ReadError> {
         let before = self.blocks.partition_point(|block| block.key.as_slice() < key);
         let Some(at) = before.checked_sub(1) else { return Ok(0) };
-        let block = BlockReader::new(self).read(at, Extent::Known)?.unpack(&mut Scratch::default())?;
+        let block = BlockReader::new(self).read(at, BlockExtent::Known)?.unpack(&mut Scratch::default())?;
         Ok(self.blocks[at].first + block.rows_before(key) as u64)
     }
 
     /// Walks the state of all pages, a block at a time, reading nothing else.
-    pub fn states(&self) -> States<'_> {
-        States::new(self, 0)
+    pub fn states(&self) -> PageStateBlocks<'_> {
+        PageStateBlocks::new(self, 0)
     }
 
     /// The same, from the block on that holds the page with that ordinal.
-    pub fn states_from(&self, ordinal: u64) -> States<'_> {
+    pub fn states_from(&self, ordinal: u64) -> PageStateBlocks<'_> {
         let at = self.blocks.partition_point(|block| block.first <= ordinal);
-        States::new(self, at.saturating_sub(1))
+        PageStateBlocks::new(self, at.saturating_sub(1))
     }
 
     /// Calls `work` with the state of each block, and its keys if asked for, and the ordinal of its first page, in
@@ -317,8 +318,8 @@ impl Generation {
     }
 
     /// Walks all pages in order.
-    pub fn records(&self) -> Records<'_> {
-        Records::new(self)
+    pub fn records(&self) -> PageRecords<'_> {
+        PageRecords::new(self)
     }
 
     /// What is known of one URL, and its ordinal. Reads one block.
@@ -330,7 +331,7 @@ impl Generation {
         let Some(at) = self.blocks.partition_point(|b| b.key.as_slice() <= key).checked_sub(1) else {
             return Ok(None);
         };
-        let mut block = BlockReader::new(self).read(at, Extent::All)?.unpack(&mut Scratch::default())?;
+        let mut block = BlockReader::new(self).read(at, BlockExtent::All)?.unpack(&mut Scratch::default())?;
         Ok(block.row_of(key).map(|row| (self.blocks[at].first + row as u64, block.take_record(row))))
     }
 
@@ -373,11 +374,11 @@ impl Generation {
             match reader.read_next(at).and_then(|packed| packed.unpack(&mut scratch)) {
                 Ok(block) => {
                     if !block.has_sound_keys(&last) {
-                        note(reader.damaged(at, Part::Keys, "its keys are not URLs, in order"));
+                        note(reader.damaged(at, FramedFile::Keys, "its keys are not URLs, in order"));
                     }
                     if block.gone_and_untried() != (self.blocks[at].gone, self.blocks[at].untried) {
                         let what = "the index has another number of gone or untried pages";
-                        note(reader.damaged(at, Part::Known, what));
+                        note(reader.damaged(at, FramedFile::Known, what));
                     }
                     last = block.key(block.len() - 1).to_vec();
                 }

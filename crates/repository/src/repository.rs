@@ -11,7 +11,7 @@ use crate::file::error::{CommitError, OpenError, ReadError, WriteError};
 use crate::file::format::{
     FileKind, MANIFEST, MANIFEST_NEXT, REPORTS, UNFINISHED, check_frame, frame_length, number_in,
 };
-use crate::file::frames::{FrameWriter, Source};
+use crate::file::frames::{FrameSource, FrameWriter};
 use crate::generation::Generation;
 use crate::generation::manifest::{self, Manifest};
 use crate::kept;
@@ -35,7 +35,7 @@ pub struct Repository {
     /// Number of cycles whose visits are kept.
     keep_visits: u32,
     /// The reports that a reader began with: the file may be replaced meanwhile.
-    pub(crate) reports: Option<Source>,
+    pub(crate) reports: Option<FrameSource>,
     /// The generation at which the reports took no less room when they were to be replaced.
     pub(crate) reports_tried: Round,
     /// A commit failed where nobody can tell whether the manifest on disk is the old or the new one.
@@ -242,7 +242,7 @@ impl Repository {
         let folder = self.storage.locate("");
         let number = self.current.number();
         let current: BTreeSet<String> = self.current.files().into_iter().map(|(name, _)| name).collect();
-        for name in self.storage.list().map_err(WriteError::of(&folder, "list"))? {
+        for name in self.storage.list().map_err(WriteError::during(&folder, "list"))? {
             let of_another_generation = number_in(&name, "generation").is_some() && !current.contains(&name);
             let of_another_cycle = number_in(&name, "cycle").is_some_and(|n| n != number.next());
             // A commit that failed may have been tried again in another cycle.
@@ -251,7 +251,9 @@ impl Repository {
             });
             let unfinished = name == MANIFEST_NEXT || name.ends_with(UNFINISHED) || name.contains(".spill-");
             if of_another_generation || of_another_cycle || of_no_commit || unfinished {
-                self.storage.remove(&name).map_err(WriteError::of(self.storage.locate(&name), "remove"))?;
+                self.storage
+                    .remove(&name)
+                    .map_err(WriteError::during(self.storage.locate(&name), "remove"))?;
             }
         }
         Ok(())
@@ -260,13 +262,13 @@ impl Repository {
     /// Removes the kept files of cycles that are older than what is to be kept, oldest first.
     fn remove_old_visits(&self) -> Result<(), WriteError> {
         let folder = self.storage.locate("");
-        let names = self.storage.list().map_err(WriteError::of(&folder, "list"))?;
+        let names = self.storage.list().map_err(WriteError::during(&folder, "list"))?;
         let is_old = |kept: &DatedRound| self.current.cycle().since(kept.cycle) >= self.keep_visits;
         let dated = |name: String| kept::file::round_in(&name).filter(is_old).map(|kept| (kept, name));
         let mut old: Vec<(DatedRound, String)> = names.into_iter().filter_map(dated).collect();
         old.sort_unstable();
         for (_, name) in old {
-            self.storage.remove(&name).map_err(WriteError::of(self.storage.locate(&name), "remove"))?;
+            self.storage.remove(&name).map_err(WriteError::during(self.storage.locate(&name), "remove"))?;
         }
         Ok(())
     }
@@ -338,7 +340,7 @@ impl From<OpenError> for CommitError {
 }
 
 /// The length of the sound frames at the beginning of a growing file, and what it had behind them.
-pub(crate) fn sound_length(source: &Source, kind: FileKind) -> Result<u64, ReadError> {
+pub(crate) fn sound_length(source: &FrameSource, kind: FileKind) -> Result<u64, ReadError> {
     let mut window = crate::file::frames::Window::default();
     let mut at = crate::file::format::HEADER_BYTES as u64;
     let head_bytes = crate::file::format::FRAME_HEADER_BYTES;

@@ -8,7 +8,7 @@ mod faulty;
 mod file;
 mod memory;
 
-pub use faulty::{Fault, FaultyStorage, Survivors};
+pub use faulty::{FaultyStorage, StorageFault, Survivors};
 pub use file::FileStorage;
 pub(crate) use file::sync_parent;
 pub use memory::MemoryStorage;

@@ -14,7 +14,7 @@
 use crate::file::bytes::{Malformed, Put, Take};
 use crate::file::format::{FileKind, open_frame, put_frame};
 use durable::Durable;
-use recrawl_types::host::{Pace, RobotsBody, RobotsState};
+use recrawl_types::host::{CyclePace, RobotsBody, RobotsState};
 use recrawl_types::outcome::Detail;
 use recrawl_types::{
     Belief, Cycle, Failure, HostState, HostTable, LastmodCounts, Origin, Round, ValidatorTrust, Validators,
@@ -507,7 +507,7 @@ fn put_row(state: &HostState, rules_apart: bool) -> Vec<u8> {
         out.put_bytes(validator.as_deref().unwrap_or_default().as_bytes());
     }
     // Most hosts have none of these. A row without them is as short as in older versions.
-    if state.pace != Pace::default() {
+    if state.pace != CyclePace::default() {
         out.put_u8(PACE);
         out.put_bytes(&put_pace(&state.pace));
     }
@@ -541,18 +541,18 @@ const DETOUR_PATH: u8 = 4;
 /// Detours by it that did not.
 const VAIN_DETOURS: u8 = 5;
 
-fn put_pace(pace: &Pace) -> Vec<u8> {
+fn put_pace(pace: &CyclePace) -> Vec<u8> {
     let mut out = Vec::new();
-    let Pace { cycle, requests, first, last, promised } = *pace;
+    let CyclePace { cycle, requests, first, last, promised } = *pace;
     for number in [u64::from(cycle.0), u64::from(requests), first, last, promised] {
         out.put_varint(number);
     }
     out
 }
 
-fn take_pace(bytes: &[u8]) -> Result<Pace, Malformed> {
+fn take_pace(bytes: &[u8]) -> Result<CyclePace, Malformed> {
     let mut take = Take(bytes);
-    let mut pace = Pace {
+    let mut pace = CyclePace {
         cycle: Cycle(take.narrow()?),
         requests: take.narrow()?,
         first: take.varint()?,

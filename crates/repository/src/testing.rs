@@ -6,10 +6,10 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use recrawl_types::{
-    ArchivePosition, Canonical, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Difference,
-    Expectation, Expected, Fingerprint, History, Known, LeftOut, Link, LogRecord, Outcome, PageRecord, Round,
-    ScheduleEntry, Share, Standing, Status, UrlRules, ValidatorSign, Validators, Verdict, Visit, Visited,
-    history_fields, known_fields,
+    ArchivePosition, Canonical, CanonicalUrl, Change, Consent, Content, ContentDifference, ContentKind,
+    Cycle, Expectation, Expected, Fingerprint, History, Known, LeftOut, Link, LogRecord, Outcome, PageRecord,
+    PageStatus, Round, ScheduleEntry, Share, Standing, UrlRules, ValidatorSign, Validators, Verdict, Visit,
+    Visited, history_fields, known_fields,
 };
 
 /// The canonical form of a URL.
@@ -234,8 +234,9 @@ pub fn link() -> impl Strategy<Value = Link> {
 
 /// Any visit.
 pub fn visit() -> impl Strategy<Value = Visit> {
-    let difference = option::of((any::<bool>(), 0..=64u8, any::<u32>()))
-        .prop_map(|d| d.map(|(same_digest, distance, cycles)| Difference { same_digest, distance, cycles }));
+    let difference = option::of((any::<bool>(), 0..=64u8, any::<u32>())).prop_map(|d| {
+        d.map(|(same_digest, distance, cycles)| ContentDifference { same_digest, distance, cycles })
+    });
     let outcome = any::<u16>().prop_flat_map(|status| proptest::sample::select(Outcome::all(status)));
     let place = (option::of(0..u64::MAX), share(), standing(), any::<(u64, u32)>());
     let signs = [ValidatorSign::Confirmed, ValidatorSign::Shown, ValidatorSign::Vain, ValidatorSign::Hidden];

@@ -4,15 +4,15 @@
 //! same hosts, and only one is carried out ([`Contested`](crate::Contested)).
 
 use crate::planner::Scores;
-use crate::selection::{Block, Selection};
+use crate::selection::{PlanSelection, ScoredBlock};
 use crate::{
-    ArmRuns, Chosen, ChosenPage, DueFirst, HostList, Plan, PlanError, PlanMemory, PlanRequest, Policy,
+    ArmRuns, Chosen, ChosenPage, DueFirst, Plan, PlanError, PlanMemory, PlanRequest, Policy, ScanHosts,
 };
 use recrawl_types::{Spill, StateColumns};
 use std::iter::Peekable;
 
 /// One of the compared plans.
-pub struct Arm<H> {
+pub struct PlanArm<H> {
     /// What it asks for. All arms have the same cycle and seed.
     pub request: PlanRequest,
     /// Index of its policy.
@@ -27,7 +27,7 @@ pub struct Arm<H> {
 pub struct ArmsPlanner<'p, H> {
     policies: Vec<&'p mut dyn Policy>,
     scores: Vec<Scores>,
-    arms: Vec<(usize, Selection<H>)>,
+    arms: Vec<(usize, PlanSelection<H>)>,
     /// Runs of pages of one arm; none if all arms have all pages.
     runs: Option<ArmRuns>,
     /// The arm of the current run, and the number of its pages still to come.
@@ -36,7 +36,7 @@ pub struct ArmsPlanner<'p, H> {
     scanned: u64,
 }
 
-impl<'p, H: HostList> ArmsPlanner<'p, H> {
+impl<'p, H: ScanHosts> ArmsPlanner<'p, H> {
     /// Prepares the policies for the cycle. `runs` divides all pages into runs of one arm; none if all
     /// arms have all pages. `memory` is divided equally among the arms, and `spill` makes the
     /// storage of each.
@@ -44,7 +44,7 @@ impl<'p, H: HostList> ArmsPlanner<'p, H> {
     /// # Errors
     /// Invalid shares.
     pub fn new(
-        arms: Vec<Arm<H>>,
+        arms: Vec<PlanArm<H>>,
         mut policies: Vec<&'p mut dyn Policy>,
         runs: Option<ArmRuns>,
         memory: u64,
@@ -62,7 +62,7 @@ impl<'p, H: HostList> ArmsPlanner<'p, H> {
         let of_arm = memory / arms.len().max(1) as u64;
         let arms = arms.into_iter().enumerate().map(|(number, arm)| {
             let memory = PlanMemory::new(of_arm, spill(number));
-            let selection = Selection::new(arm.request, arm.hosts, memory)?;
+            let selection = PlanSelection::new(arm.request, arm.hosts, memory)?;
             Ok((arm.policy, selection.due_first(arm.first)))
         });
         let arms = arms.collect::<Result<_, PlanError>>()?;
@@ -91,7 +91,7 @@ impl<'p, H: HostList> ArmsPlanner<'p, H> {
         let ArmsPlanner { scores, arms, runs, arm, left, .. } = self;
         let block = |policy: usize| {
             let expected = &scores[0].expected;
-            Block { columns, scores: &scores[policy].scores, expected, first }
+            ScoredBlock { columns, scores: &scores[policy].scores, expected, first }
         };
         let Some(runs) = runs else {
             return arms
@@ -156,7 +156,7 @@ impl Iterator for ChosenOfArms {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{ListedScores, MadePlan, MemorySpill, Page, columns, pages, plan, requests};
+    use crate::testing::{ListedScores, MadePlan, MemorySpill, TestPage, columns, pages, plan, requests};
     use crate::{HostPages, Ties};
     use proptest::prelude::*;
 
@@ -164,9 +164,13 @@ mod tests {
         Box::new(MemorySpill::default())
     }
 
-    fn finished<H: HostList>(mut planner: ArmsPlanner<'_, H>, pages: &[Page], block: usize) -> Vec<MadePlan> {
+    fn finished<H: ScanHosts>(
+        mut planner: ArmsPlanner<'_, H>,
+        pages: &[TestPage],
+        block: usize,
+    ) -> Vec<MadePlan> {
         pages.chunks(block).for_each(|pages| planner.scan(&columns(pages)).unwrap());
-        planner.finish().unwrap().into_iter().map(|plan| MadePlan::of(plan).unwrap()).collect()
+        planner.finish().unwrap().into_iter().map(|plan| MadePlan::read(plan).unwrap()).collect()
     }
 
     fn read(runs: Vec<(u64, usize)>) -> ArmRuns {
@@ -184,13 +188,13 @@ mod tests {
             // A shuffle goes by ordinals, which are other ones among the pages of an arm alone.
             let request = PlanRequest { audit_share: 0.0, ties: Ties::Index, ..request };
             let request = PlanRequest { max_per_host: request.max_per_host.or(Some(50)), ..request };
-            let all: Vec<Page> = hosts.iter().flat_map(|(pages, _)| pages.clone()).collect();
+            let all: Vec<TestPage> = hosts.iter().flat_map(|(pages, _)| pages.clone()).collect();
             let score = |ordinal: usize, policy: usize| ((ordinal * 7919 + policy * 31) % 1009) as f64;
             let scores = |policy| (0..all.len()).map(|i| score(i, policy)).collect::<Vec<f64>>();
             let (mut first, mut second) = (ListedScores(scores(0)), ListedScores(scores(1)));
             let policy_of = [0, 1, 0];
             let of_arm = |arm: usize| hosts.iter().filter(move |host| host.1 == arm).map(|host| host.0.len() as u64);
-            let arms = (0..3).map(|arm| Arm { request: request.clone(), policy: policy_of[arm], hosts: of_arm(arm), first: Vec::new() });
+            let arms = (0..3).map(|arm| PlanArm { request: request.clone(), policy: policy_of[arm], hosts: of_arm(arm), first: Vec::new() });
             let runs = read(hosts.iter().map(|(pages, arm)| (pages.len() as u64, *arm)).collect());
             let planner = ArmsPlanner::new(arms.collect(), vec![&mut first, &mut second], Some(runs), 1 << 30, no_spill).unwrap();
             let made = finished(planner, &all, block);
@@ -199,7 +203,7 @@ mod tests {
                     *end += pages.len();
                     Some((*end - pages.len()..*end, *of))
                 }).filter(|(_, of)| *of == arm).flat_map(|(range, _)| range).collect();
-                let own: Vec<Page> = ordinals.iter().map(|&i| all[i]).collect();
+                let own: Vec<TestPage> = ordinals.iter().map(|&i| all[i]).collect();
                 let listed = ordinals.iter().map(|&i| score(i, policy_of[arm])).collect();
                 let lengths: Vec<u64> = of_arm(arm).collect();
                 let mut alone = plan(&request, &mut ListedScores(listed), &own, &lengths, 30).unwrap();
@@ -216,17 +220,17 @@ mod tests {
             block in 1usize..60,
         ) {
             let request = PlanRequest { sums_expected: true, ..request };
-            let all: Vec<Page> = hosts.iter().flat_map(|(pages, _)| pages.clone()).collect();
+            let all: Vec<TestPage> = hosts.iter().flat_map(|(pages, _)| pages.clone()).collect();
             let lengths = || hosts.iter().map(|host| host.0.len() as u64);
             let of_arm = |arm: usize| hosts.iter().filter(move |host| host.1 == arm).map(|host| host.0.len() as u64);
-            let arms = (0..3).map(|arm| Arm { request: request.clone(), policy: 0, hosts: of_arm(arm), first: Vec::new() });
+            let arms = (0..3).map(|arm| PlanArm { request: request.clone(), policy: 0, hosts: of_arm(arm), first: Vec::new() });
             let runs = || read(lengths().zip(hosts.iter().map(|host| host.1)).collect());
             let mut policies = [(); 3].map(|()| ListedScores(vec![1.0; all.len()]));
             let [trial, plain, shadow] = &mut policies;
             let mut trial = ArmsPlanner::new(arms.collect(), vec![trial], Some(runs()), 1 << 30, no_spill).unwrap();
             let mut plain = crate::Planner::new(request.clone(), plain, lengths(), PlanMemory::unlimited())
                 .unwrap().count_arms(runs());
-            let arm = |_| Arm { request: request.clone(), policy: 0, hosts: lengths(), first: Vec::new() };
+            let arm = |_| PlanArm { request: request.clone(), policy: 0, hosts: lengths(), first: Vec::new() };
             let mut shadow = ArmsPlanner::new([0, 1].map(arm).into(), vec![shadow], None, 1 << 30, no_spill)
                 .unwrap().count_arms(runs());
             for pages in all.chunks(block) {
@@ -252,7 +256,7 @@ mod tests {
             let scores = |policy: usize| (0..pages.len()).map(|i| ((i * 7919 + policy * 31) % 13) as f64).collect::<Vec<_>>();
             let lengths = [pages.len() as u64];
             let (mut first, mut second) = (ListedScores(scores(0)), ListedScores(scores(1)));
-            let arm = |policy| Arm { request: request.clone(), policy, hosts: lengths.into_iter(), first: Vec::new() };
+            let arm = |policy| PlanArm { request: request.clone(), policy, hosts: lengths.into_iter(), first: Vec::new() };
             let planner = ArmsPlanner::new(vec![arm(0), arm(1)], vec![&mut first, &mut second], None, 1 << 30, no_spill).unwrap();
             let made = finished(planner, &pages, block);
             for (policy, made) in made.iter().enumerate() {
@@ -270,13 +274,13 @@ mod tests {
         let request = PlanRequest { pages: 6, audit_share: 0.0, ..crate::testing::request() };
         let hosts =
             |arm: usize| runs.into_iter().filter(move |run| run.1 == arm).map(|run| HostPages::from(run.0));
-        let arm = |arm| Arm { request: request.clone(), policy: 0, hosts: hosts(arm), first: Vec::new() };
+        let arm = |arm| PlanArm { request: request.clone(), policy: 0, hosts: hosts(arm), first: Vec::new() };
         let arms = (0..3).map(arm).collect();
         let mut planner =
             ArmsPlanner::new(arms, vec![&mut policy], Some(read(runs.to_vec())), 1 << 20, no_spill).unwrap();
         planner.scan(&columns(&pages)).unwrap();
         let plans = planner.finish().unwrap();
-        let counts = plans.iter().fold(crate::Counts::default(), |sum, plan| sum + plan.counts);
+        let counts = plans.iter().fold(crate::PlanCounts::default(), |sum, plan| sum + plan.counts);
         assert_eq!((counts.pages, counts.chosen()), (40, 18));
         let chosen = ChosenOfArms::new(plans.into_iter().map(|plan| plan.chosen)).map(Result::unwrap);
         let chosen: Vec<(u64, usize)> = chosen.map(|page| (page.ordinal, page.arm)).collect();
@@ -288,7 +292,7 @@ mod tests {
     #[test]
     fn runs_that_end_before_the_pages_are_an_error() {
         let (mut policy, pages) = (ListedScores(vec![0.0; 4]), vec![crate::testing::fetched(3, 50); 4]);
-        let arm = Arm {
+        let arm = PlanArm {
             request: crate::testing::request(),
             policy: 0,
             hosts: std::iter::empty::<u64>(),

@@ -1,12 +1,12 @@
 //! A candidate page, and the order of candidates.
 
 use crate::Ties;
-use crate::shuffle::{Purpose, Shuffle};
+use crate::shuffle::{Shuffle, ShufflePurpose};
 use recrawl_types::{Cycle, Known};
 
 /// A candidate page, in 16 bytes. The lesser one is better. No two are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Candidate {
+pub struct RankedPage {
     /// Sort key of its share.
     pub(crate) key: u64,
     /// Breaks ties between equal keys and encodes the ordinal, see [`TieBreak`].
@@ -27,7 +27,7 @@ impl TieBreak {
     pub fn new(ties: Ties, seed: u64, cycle: Cycle) -> TieBreak {
         match ties {
             Ties::Index => TieBreak::Index(0),
-            Ties::Hash => TieBreak::Hash(Shuffle::new(seed, cycle, Purpose::Ties)),
+            Ties::Hash => TieBreak::Hash(Shuffle::new(seed, cycle, ShufflePurpose::Ties)),
         }
     }
 
@@ -40,20 +40,20 @@ impl TieBreak {
     }
 
     /// A candidate by score: the higher score is better, and NaN is worse than every number.
-    pub fn by_score(&self, score: f64, ordinal: u64) -> Candidate {
+    pub fn by_score(&self, score: f64, ordinal: u64) -> RankedPage {
         self.candidate(score_key(score), ordinal)
     }
 
-    pub(crate) fn candidate(&self, key: u64, ordinal: u64) -> Candidate {
+    pub(crate) fn candidate(&self, key: u64, ordinal: u64) -> RankedPage {
         let tie = match self {
             TieBreak::Index(before) => before + ordinal,
             TieBreak::Hash(shuffle) => shuffle.apply(ordinal),
         };
-        Candidate { key, tie }
+        RankedPage { key, tie }
     }
 
     /// The ordinal of the candidate's page.
-    pub fn ordinal(&self, candidate: Candidate) -> u64 {
+    pub fn ordinal(&self, candidate: RankedPage) -> u64 {
         match self {
             TieBreak::Index(before) => candidate.tie - before,
             TieBreak::Hash(shuffle) => shuffle.invert(candidate.tie),

@@ -1,7 +1,7 @@
 //! The pages of a plan: collected in any order, returned in the order of ordinals.
 
 use crate::PlanError;
-use crate::candidate::Candidate;
+use crate::candidate::RankedPage;
 use crate::hosts::HostSlots;
 use crate::memory::MemoryDivision;
 use crate::merge::Merge;
@@ -40,18 +40,18 @@ impl ChosenBy {
 }
 
 /// Chosen pages, in 16 bytes each: ordinal and share as key, rank and score as tie.
-pub(crate) struct Choice {
-    best: SpillingTopK<Candidate>,
+pub(crate) struct ChosenEntry {
+    best: SpillingTopK<RankedPage>,
     by_share: [u64; ChosenBy::ALL.len()],
 }
 
-impl Choice {
+impl ChosenEntry {
     /// Bytes needed: unlimited, since the number of warm-up pages is unknown.
     pub const BYTES_NEEDED: f64 = f64::INFINITY;
 
-    pub fn new(memory: MemoryDivision) -> Choice {
-        Choice {
-            best: SpillingTopK::new(u64::MAX, memory.quota(Choice::BYTES_NEEDED)),
+    pub fn new(memory: MemoryDivision) -> ChosenEntry {
+        ChosenEntry {
+            best: SpillingTopK::new(u64::MAX, memory.quota(ChosenEntry::BYTES_NEEDED)),
             by_share: Default::default(),
         }
     }
@@ -75,7 +75,7 @@ impl Choice {
         // Ranks beyond are alike: nobody visits as many pages in a cycle.
         let rank = rank.min(u32::MAX.into());
         let tie = rank << 32 | u64::from(score.to_bits());
-        self.best.offer(Candidate { key: ordinal << SHARE_BITS | by as u64, tie }, disk)
+        self.best.offer(RankedPage { key: ordinal << SHARE_BITS | by as u64, tie }, disk)
     }
 
     /// Returns all pages in order. `drawn` is the sampling probability of eligible pages.
@@ -112,7 +112,7 @@ pub struct ChosenPage {
 /// The chosen pages in the order of ordinals. Spilled runs are read on the way and removed at the
 /// end.
 pub struct Chosen {
-    pages: Merge<Candidate>,
+    pages: Merge<RankedPage>,
     drawn: f64,
     explored: f64,
     host_slots: HostSlots,

@@ -1,6 +1,6 @@
 //! The pages that only one of two plans chooses by score, and a sample of those that would not be visited.
 
-use crate::shuffle::{Purpose, Shuffle};
+use crate::shuffle::{Shuffle, ShufflePurpose};
 use crate::{Chosen, ChosenPage, PlanError};
 use recrawl_types::{Cycle, Share};
 use serde::{Deserialize, Serialize};
@@ -45,7 +45,7 @@ impl Contested {
         Contested {
             in_force: in_force.peekable(),
             candidate: candidate.peekable(),
-            shuffle: Shuffle::new(seed, cycle, Purpose::Contested),
+            shuffle: Shuffle::new(seed, cycle, ShufflePurpose::Contested),
             probability,
             overlap: Overlap::default(),
         }
@@ -186,7 +186,7 @@ mod tests {
         let rounds = 4000;
         let mut times = vec![0u64; 1002];
         for cycle in 0..rounds {
-            let shuffle = Shuffle::new(3, Cycle(cycle), Purpose::Contested);
+            let shuffle = Shuffle::new(3, Cycle(cycle), ShufflePurpose::Contested);
             (0..1002).for_each(|page| times[page as usize] += u64::from(draws(&shuffle, 0.2, page)));
         }
         // Five standard deviations of a binomial.

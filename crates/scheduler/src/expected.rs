@@ -37,14 +37,14 @@ impl AddAssign for ExpectedChanges {
 
 /// P of each page: the terminal `p_eb`, with the rate of all pages that the caller fills in
 /// ([`StateColumns::global_rate`]).
-pub(crate) struct Expectation(Program);
+pub(crate) struct ChangeExpectation(Program);
 
-impl Expectation {
-    pub fn new() -> Expectation {
-        Expectation(Formula::from_expression("p_eb").expect("it is a terminal").compile())
+impl ChangeExpectation {
+    pub fn new() -> ChangeExpectation {
+        ChangeExpectation(Formula::from_expression("p_eb").expect("it is a terminal").compile())
     }
 
-    pub fn of(&self, columns: &StateColumns, cycle: Cycle, out: &mut Vec<f64>) {
+    pub fn evaluate(&self, columns: &StateColumns, cycle: Cycle, out: &mut Vec<f64>) {
         self.0.evaluate(columns, cycle, out);
     }
 }

@@ -3,7 +3,7 @@
 //! Each is drawn by itself with one probability (Poisson sampling), so nothing is kept, and a plan made again draws the same.
 
 use crate::PlanRequest;
-use crate::shuffle::{Purpose, Shuffle};
+use crate::shuffle::{Shuffle, ShufflePurpose};
 
 /// The draw of a round.
 #[derive(Clone, Copy, Debug)]
@@ -18,8 +18,8 @@ pub struct Explore {
 
 impl Explore {
     /// The draw of the plan of this request; none if it explores nothing.
-    pub fn of(request: &PlanRequest) -> Option<Explore> {
-        let shuffle = Shuffle::new(request.seed, request.cycle, Purpose::Explore);
+    pub fn from_request(request: &PlanRequest) -> Option<Explore> {
+        let shuffle = Shuffle::new(request.seed, request.cycle, ShufflePurpose::Explore);
         let salt = u64::from(request.round).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (request.explore > 0.0).then(|| Explore {
             shuffle,
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn each_url_is_drawn_as_often_as_its_probability_says() {
-        let of = |round, explore| Explore::of(&PlanRequest { explore, round, ..request() });
+        let of = |round, explore| Explore::from_request(&PlanRequest { explore, round, ..request() });
         assert!(of(1, 0.0).is_none());
         let rounds: Vec<Explore> = (0..2000).filter_map(|round| of(round, 0.1)).collect();
         for url in 0..200 {

@@ -1,6 +1,6 @@
 //! Pages that a cycle visits whatever their score: the panel, and promises.
 
-use crate::chosen::{Choice, ChosenBy};
+use crate::chosen::{ChosenBy, ChosenEntry};
 use crate::runs::Runs;
 use std::io;
 
@@ -23,7 +23,7 @@ pub enum WhyFirst {
 }
 
 impl DueFirst {
-    pub(crate) fn choose(self, choice: &mut Choice, disk: &mut Runs) -> io::Result<()> {
+    pub(crate) fn choose(self, choice: &mut ChosenEntry, disk: &mut Runs) -> io::Result<()> {
         let by = match self.why {
             WhyFirst::Panel => ChosenBy::Panel,
             WhyFirst::Promised => ChosenBy::Promised,

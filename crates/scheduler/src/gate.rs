@@ -1,6 +1,6 @@
 //! The gate through which a page can enter a schedule.
 
-use recrawl_types::{Cycle, Known, StateColumns, Status};
+use recrawl_types::{Cycle, Known, PageStatus, StateColumns};
 
 /// The gate of a page in a cycle: the share it competes for, or the reason why it is excluded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,10 +23,10 @@ pub enum Gate {
 
 impl Gate {
     /// The gate of a page. `visits` is its n; none before the first successful fetch.
-    pub fn of(known: &Known, visits: Option<u32>, cycle: Cycle, warmup: u32) -> Gate {
+    pub fn for_page(known: &Known, visits: Option<u32>, cycle: Cycle, warmup: u32) -> Gate {
         match visits {
-            _ if known.status == Status::Gone => Gate::Gone,
-            _ if known.status == Status::Refused => Gate::Refused,
+            _ if known.status == PageStatus::Gone => Gate::Gone,
+            _ if known.status == PageStatus::Refused => Gate::Refused,
             _ if !known.is_due(cycle) => Gate::BackOff,
             None => Gate::Discovery,
             Some(_) if known.last_attempt == cycle => Gate::Visited,
@@ -38,7 +38,7 @@ impl Gate {
     /// The gate of the page in a row.
     pub fn of_row(columns: &StateColumns, row: usize, cycle: Cycle, warmup: u32) -> Gate {
         let visits = columns.visited[row].then_some(columns.visits[row]);
-        Gate::of(&columns.known[row], visits, cycle, warmup)
+        Gate::for_page(&columns.known[row], visits, cycle, warmup)
     }
 }
 
@@ -51,8 +51,8 @@ mod tests {
         let now = Cycle(10);
         let live = Known { last_attempt: Cycle(9), ..Known::default() };
         let failing = Known { failures: 2, ..live };
-        let gone = Known { status: Status::Gone, ..failing };
-        let refused = Known { status: Status::Refused, ..live };
+        let gone = Known { status: PageStatus::Gone, ..failing };
+        let refused = Known { status: PageStatus::Refused, ..live };
         let visited = Known { last_attempt: now, ..live };
         for (known, visits, gate) in [
             (live, None, Gate::Discovery),
@@ -68,9 +68,9 @@ mod tests {
             (visited, Some(0), Gate::Visited),
             (visited, Some(9), Gate::Visited),
         ] {
-            assert_eq!(Gate::of(&known, visits, now, 2), gate, "{known:?} {visits:?}");
+            assert_eq!(Gate::for_page(&known, visits, now, 2), gate, "{known:?} {visits:?}");
         }
-        assert_eq!(Gate::of(&failing, Some(9), Cycle(11), 2), Gate::Revisit, "the back-off is over");
-        assert_eq!(Gate::of(&live, Some(0), now, 0), Gate::Revisit, "no warm-up");
+        assert_eq!(Gate::for_page(&failing, Some(9), Cycle(11), 2), Gate::Revisit, "the back-off is over");
+        assert_eq!(Gate::for_page(&live, Some(0), now, 0), Gate::Revisit, "no warm-up");
     }
 }

@@ -9,7 +9,7 @@
 //! them was chosen, was in the audit sample, or found its host full. In the first two cases it
 //! holds a slot, so the host is full by then.
 
-use crate::chosen::{Choice, ChosenBy};
+use crate::chosen::{ChosenBy, ChosenEntry};
 use crate::expected::ExpectedChanges;
 use crate::pools::Pools;
 use crate::runs::Runs;
@@ -42,7 +42,7 @@ impl TryFrom<Result<HostPages, PlanError>> for HostPages {
 }
 
 /// Hosts in scan order: their pages, or an error if they cannot be read.
-pub trait HostList: Iterator<Item: TryInto<HostPages, Error: Into<PlanError>>> {
+pub trait ScanHosts: Iterator<Item: TryInto<HostPages, Error: Into<PlanError>>> {
     /// The next host; none at the end.
     ///
     /// # Errors
@@ -52,10 +52,10 @@ pub trait HostList: Iterator<Item: TryInto<HostPages, Error: Into<PlanError>>> {
     }
 }
 
-impl<H: Iterator<Item: TryInto<HostPages, Error: Into<PlanError>>>> HostList for H {}
+impl<H: Iterator<Item: TryInto<HostPages, Error: Into<PlanError>>>> ScanHosts for H {}
 
 /// Divides the scan into hosts.
-pub(crate) struct Hosts<H> {
+pub(crate) struct HostDivider<H> {
     lengths: H,
     limit: u64,
     /// Limit in this round alone.
@@ -84,10 +84,10 @@ struct LimitedHost {
     is_audited: bool,
 }
 
-impl<H: HostList> Hosts<H> {
+impl<H: ScanHosts> HostDivider<H> {
     /// `lengths` are the hosts in order; `pools` are those of one host.
-    pub fn new(lengths: H, limit: u64, in_round: u64, pools: Pools) -> Hosts<H> {
-        Hosts {
+    pub fn new(lengths: H, limit: u64, in_round: u64, pools: Pools) -> HostDivider<H> {
+        HostDivider {
             lengths,
             limit,
             in_round,
@@ -122,7 +122,7 @@ impl<H: HostList> Hosts<H> {
         rows: usize,
         ties: &TieBreak,
         all: &mut Pools,
-        choice: &mut Choice,
+        choice: &mut ChosenEntry,
         disk: &mut Runs,
     ) -> io::Result<()> {
         self.left -= rows as u64;
@@ -200,13 +200,13 @@ impl HostSlots {
         (ordinal < self.0[at].end).then_some(at)
     }
 
-    fn of(&mut self, ordinal: u64) -> Option<&mut LimitedHost> {
+    fn host_mut(&mut self, ordinal: u64) -> Option<&mut LimitedHost> {
         self.index(ordinal).map(|at| &mut self.0[at])
     }
 
     /// Takes a slot of the page's host; false if there is none.
     pub fn admit(&mut self, ordinal: u64) -> bool {
-        match self.of(ordinal) {
+        match self.host_mut(ordinal) {
             Some(host) if host.used == host.slots => false,
             Some(host) => {
                 host.used += 1;
@@ -222,7 +222,7 @@ impl HostSlots {
 
     /// Records that the page was drawn for the audit sample.
     pub fn note_drawn(&mut self, ordinal: u64) {
-        if let Some(host) = self.of(ordinal) {
+        if let Some(host) = self.host_mut(ordinal) {
             host.drawn += 1;
         }
     }

@@ -1,7 +1,7 @@
 //! The memory limit of a plan, and its division.
 
 use crate::TopK;
-use crate::runs::Item;
+use crate::runs::Spillable;
 use recrawl_types::Spill;
 use std::io::{self, Read, Write};
 
@@ -63,7 +63,7 @@ impl MemoryDivision {
 }
 
 /// Maximum number of bytes for keeping the `k` least items.
-pub(crate) fn bytes_needed<T: Item>(k: u64) -> f64 {
+pub(crate) fn bytes_needed<T: Spillable>(k: u64) -> f64 {
     TopK::<T>::buffer(usize::try_from(k).unwrap_or(usize::MAX)) as f64 * T::BYTES as f64
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct MemoryQuota {
 
 impl MemoryQuota {
     /// Number of items in a buffer.
-    pub fn items<T: Item>(self) -> usize {
+    pub fn items<T: Spillable>(self) -> usize {
         (self.bytes / T::BYTES).max(MIN_ITEMS)
     }
 

@@ -1,6 +1,6 @@
 //! Merges sorted sources into one sorted stream.
 
-use crate::runs::Item;
+use crate::runs::Spillable;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
@@ -8,19 +8,19 @@ use std::io::{self, Read};
 use std::vec;
 
 /// Items in ascending order.
-pub(crate) enum Source<T> {
+pub(crate) enum MergeSource<T> {
     /// In memory.
     Memory(vec::IntoIter<T>),
     /// In a run, with the number of unread items.
     Run(Box<dyn Read>, u64),
 }
 
-impl<T: Item> Source<T> {
+impl<T: Spillable> MergeSource<T> {
     fn next(&mut self) -> io::Result<Option<T>> {
         match self {
-            Source::Memory(items) => Ok(items.next()),
-            Source::Run(_, 0) => Ok(None),
-            Source::Run(bytes, left) => {
+            MergeSource::Memory(items) => Ok(items.next()),
+            MergeSource::Run(_, 0) => Ok(None),
+            MergeSource::Run(bytes, left) => {
                 *left -= 1;
                 T::read(bytes).map(Some)
             }
@@ -33,11 +33,11 @@ impl<T: Item> Source<T> {
 pub(crate) struct Merge<T> {
     /// The next item of each source, with the index of the source.
     heads: BinaryHeap<Reverse<(T, usize)>>,
-    sources: Vec<Source<T>>,
+    sources: Vec<MergeSource<T>>,
 }
 
-impl<T: Item> Merge<T> {
-    pub fn of(sources: Vec<Source<T>>) -> io::Result<Merge<T>> {
+impl<T: Spillable> Merge<T> {
+    pub fn new(sources: Vec<MergeSource<T>>) -> io::Result<Merge<T>> {
         let mut merge = Merge { heads: BinaryHeap::new(), sources };
         for (number, source) in merge.sources.iter_mut().enumerate() {
             merge.heads.extend(source.next()?.map(|item| Reverse((item, number))));
@@ -62,7 +62,7 @@ impl<T: Item> Merge<T> {
 
     /// Are all items in memory?
     pub fn is_in_memory(&self) -> bool {
-        self.sources.iter().all(|source| matches!(source, Source::Memory(_)))
+        self.sources.iter().all(|source| matches!(source, MergeSource::Memory(_)))
     }
 
     /// Adds the rest of another merge.

@@ -10,10 +10,10 @@
 
 mod order;
 
-pub(crate) use order::Order;
+pub(crate) use order::ItemOrder;
 
-use crate::candidate::Candidate;
-use crate::runs::{Item, Runs};
+use crate::candidate::RankedPage;
+use crate::runs::{Runs, Spillable};
 use std::io::{self, ErrorKind};
 
 /// Gives what each planner told, in the order of their pages, for what this one tells. All call it equally often.
@@ -33,22 +33,22 @@ pub(crate) struct Others<'o, 'g> {
 
 /// A planner's account of its items within bounds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Summary {
+pub(crate) struct PlannerSummary {
     /// Items before them.
     pub below: u64,
     /// Items within.
     pub within: u64,
     /// Every so many-th of these is named.
     pub step: u64,
-    pub named: Vec<Candidate>,
+    pub named: Vec<RankedPage>,
 }
 
 /// Where a bar is.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
     rank: u64,
-    above: Option<Candidate>,
-    up_to: Option<Candidate>,
+    above: Option<RankedPage>,
+    up_to: Option<RankedPage>,
     /// Is it `up_to`?
     is_exact: bool,
 }
@@ -77,9 +77,9 @@ impl<'o, 'g> Others<'o, 'g> {
     pub fn bars<const N: usize>(
         &mut self,
         ranks: [u64; N],
-        mut own: [&mut Order; N],
+        mut own: [&mut ItemOrder; N],
         disk: &mut Runs,
-    ) -> io::Result<[Option<Candidate>; N]> {
+    ) -> io::Result<[Option<RankedPage>; N]> {
         let mut all = ranks.map(|rank| Bounds { rank, above: None, up_to: None, is_exact: rank == 0 });
         for _ in 0..MAX_EXCHANGES {
             if all.iter().all(|bounds| bounds.is_exact) {
@@ -93,9 +93,12 @@ impl<'o, 'g> Others<'o, 'g> {
             let mut rests: Vec<&[u8]> = told.iter().map(|told| &told[..]).collect();
             for bounds in all.iter_mut().filter(|bounds| !bounds.is_exact) {
                 let take = |(planner, rest): (usize, &mut &[u8])| {
-                    Summary::take(rest).and_then(|told| told.check(bounds)).ok_or_else(|| untrue(planner))
+                    PlannerSummary::take(rest)
+                        .and_then(|told| told.check(bounds))
+                        .ok_or_else(|| untrue(planner))
                 };
-                let told = rests.iter_mut().enumerate().map(take).collect::<io::Result<Vec<Summary>>>()?;
+                let told =
+                    rests.iter_mut().enumerate().map(take).collect::<io::Result<Vec<PlannerSummary>>>()?;
                 *bounds = bounds.narrowed(&told).ok_or_else(|| untrue(0))?;
             }
         }
@@ -108,26 +111,26 @@ fn untrue(planner: usize) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, format!("planner {planner} of a shared plan tells what cannot be"))
 }
 
-impl Summary {
+impl PlannerSummary {
     fn put(&self, out: &mut Vec<u8>) {
-        let Summary { below, within, step, named } = self;
+        let PlannerSummary { below, within, step, named } = self;
         [*below, *within, *step, named.len() as u64].into_iter().for_each(|number| number.put(out));
         named.iter().for_each(|item| item.put(out));
     }
 
-    fn take(rest: &mut &[u8]) -> Option<Summary> {
+    fn take(rest: &mut &[u8]) -> Option<PlannerSummary> {
         let mut number = || u64::read(rest).ok();
         let (below, within, step, count) = (number()?, number()?, number()?, number()?);
         if count > NAMED as u64 || count.checked_mul(step)? > within || within - count * step >= step {
             return None;
         }
-        let named: Option<Vec<Candidate>> = (0..count).map(|_| Candidate::read(rest).ok()).collect();
-        Some(Summary { below, within, step, named: named? })
+        let named: Option<Vec<RankedPage>> = (0..count).map(|_| RankedPage::read(rest).ok()).collect();
+        Some(PlannerSummary { below, within, step, named: named? })
     }
 
     /// Are its items in order, and within these bounds?
-    fn check(self, bounds: &Bounds) -> Option<Summary> {
-        let is_within = |item: &Candidate| {
+    fn check(self, bounds: &Bounds) -> Option<PlannerSummary> {
+        let is_within = |item: &RankedPage| {
             bounds.above.is_none_or(|above| above < *item) && bounds.up_to.is_none_or(|up_to| *item <= up_to)
         };
         let is_sound = self.named.iter().all(is_within) && self.named.is_sorted_by(|a, b| a < b);
@@ -140,15 +143,15 @@ impl Bounds {
     ///
     /// Let L(x) be the steps of the items up to x that are named. At least L(x) items are up to x, and fewer than L(x) + S,
     /// where S is the sum of all steps − 1, and 1.
-    fn narrowed(self, told: &[Summary]) -> Option<Bounds> {
-        let sum = |of: &dyn Fn(&Summary) -> u64| {
+    fn narrowed(self, told: &[PlannerSummary]) -> Option<Bounds> {
+        let sum = |of: &dyn Fn(&PlannerSummary) -> u64| {
             told.iter().map(of).try_fold(0u64, |sum, number| sum.checked_add(number))
         };
         let (below, within) = (sum(&|told| told.below)?, sum(&|told| told.within)?);
         let slack = sum(&|told| told.step - 1)?;
         let rank = self.rank.checked_sub(below).filter(|rank| (1..=within).contains(rank))?;
         let steps = told.iter().flat_map(|told| told.named.iter().map(|item| (*item, told.step)));
-        let mut named: Vec<(Candidate, u64)> = steps.collect();
+        let mut named: Vec<(RankedPage, u64)> = steps.collect();
         named.sort_unstable();
         let (mut next, mut counted) = (self, 0u64);
         for (item, step) in named {

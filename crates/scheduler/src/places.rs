@@ -1,6 +1,6 @@
 //! How a page compares with the other pages of its host, if the host has a limit per cycle.
 
-use crate::candidate::{Candidate, TieBreak, discovery_key, key_score, score_key, warmup_key};
+use crate::candidate::{RankedPage, TieBreak, discovery_key, key_score, score_key, warmup_key};
 use crate::{Gate, PlanRequest, Policy, TopK};
 use recrawl_types::{Cycle, PageRecord, StateColumns};
 use std::ops::Range;
@@ -38,13 +38,13 @@ pub struct HostPlacesCounter {
     ties: TieBreak,
     host: Range<u64>,
     gate: Gate,
-    page: Candidate,
+    page: RankedPage,
     limit: u64,
     /// Pages that earlier rounds of the cycle tried.
     tried: u64,
     warmup: u64,
     before: u64,
-    best: TopK<Candidate>,
+    best: TopK<RankedPage>,
     scores: Vec<f64>,
 }
 
@@ -60,7 +60,7 @@ impl HostPlacesCounter {
     ) -> Option<HostPlacesCounter> {
         let limit = request.max_per_host?;
         let history = record.visited.as_ref().map(|visited| &visited.history);
-        let gate = Gate::of(&record.known, history.map(|h| h.visits), request.cycle, request.warmup);
+        let gate = Gate::for_page(&record.known, history.map(|h| h.visits), request.cycle, request.warmup);
         let key = match gate {
             Gate::Gone | Gate::Refused | Gate::BackOff | Gate::Visited => return None,
             Gate::Discovery => discovery_key(&record.known),
@@ -165,7 +165,7 @@ mod tests {
                 prop_assert_eq!(is_chosen, !places.are_taken(), "{:?}", places);
                 let of_host = |c: &&(u64, Share)| host.contains(&c.0) && c.1 == Share::Score;
                 let last = chosen.iter().filter(of_host).map(|c| ranks[c.0 as usize]).reduce(f64::min);
-                if Gate::of(known, history.map(|h| h.visits), request.cycle, warmup) == Gate::Revisit {
+                if Gate::for_page(known, history.map(|h| h.visits), request.cycle, warmup) == Gate::Revisit {
                     prop_assert_eq!(places.last, last);
                 }
             }

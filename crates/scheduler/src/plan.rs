@@ -11,7 +11,7 @@ pub struct Plan {
     /// chosen by score.
     pub cutoff: Option<f64>,
     /// Number of pages of each kind.
-    pub counts: Counts,
+    pub counts: PlanCounts,
     /// The changes expected in the population of the audit sample; 0 unless asked for.
     pub expected: ExpectedChanges,
     /// Of each arm that was counted ([`Planner::count_arms`](crate::Planner::count_arms)): pages of that population, and
@@ -22,7 +22,7 @@ pub struct Plan {
 /// Number of scanned pages by gate (their sum is `pages`), and of chosen pages by share (their sum
 /// is [`Counts::chosen`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Counts {
+pub struct PlanCounts {
     /// Pages scanned.
     pub pages: u64,
     /// Of these, gone.
@@ -60,11 +60,11 @@ pub struct Counts {
     pub promised: u64,
 }
 
-impl Add for Counts {
-    type Output = Counts;
+impl Add for PlanCounts {
+    type Output = PlanCounts;
 
-    fn add(self, other: Counts) -> Counts {
-        Counts {
+    fn add(self, other: PlanCounts) -> PlanCounts {
+        PlanCounts {
             pages: self.pages + other.pages,
             gone: self.gone + other.gone,
             refused: self.refused + other.refused,
@@ -86,7 +86,7 @@ impl Add for Counts {
     }
 }
 
-impl Counts {
+impl PlanCounts {
     /// Number of chosen pages.
     pub fn chosen(&self) -> u64 {
         self.discovery + self.warmup + self.audit + self.announced + self.score + self.panel + self.promised

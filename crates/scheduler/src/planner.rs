@@ -1,8 +1,8 @@
 //! Makes a plan in one pass over all pages.
 
-use crate::expected::Expectation;
-use crate::selection::{Block, Selection};
-use crate::{ArmRuns, DueFirst, Gather, HostList, Plan, PlanError, PlanMemory, PlanRequest, Policy};
+use crate::expected::ChangeExpectation;
+use crate::selection::{PlanSelection, ScoredBlock};
+use crate::{ArmRuns, DueFirst, Gather, Plan, PlanError, PlanMemory, PlanRequest, Policy, ScanHosts};
 use recrawl_types::{Cycle, StateColumns};
 
 /// Makes the plan of one cycle in one pass over all pages.
@@ -45,7 +45,7 @@ use recrawl_types::{Cycle, StateColumns};
 /// `max_per_host`, each host with more candidates than slots takes 48 bytes.
 pub struct Planner<'p, H> {
     policy: &'p mut dyn Policy,
-    selection: Selection<H>,
+    selection: PlanSelection<H>,
     scores: Scores,
     scanned: u64,
     /// Pages of other planners that come before.
@@ -55,14 +55,14 @@ pub struct Planner<'p, H> {
 /// The scores of a block, and the changes expected in it.
 pub(crate) struct Scores {
     cycle: Cycle,
-    expectation: Option<Expectation>,
+    expectation: Option<ChangeExpectation>,
     pub scores: Vec<f64>,
     pub expected: Vec<f64>,
 }
 
 impl Scores {
     pub fn new(request: &PlanRequest) -> Scores {
-        let expectation = request.sums_expected.then(Expectation::new);
+        let expectation = request.sums_expected.then(ChangeExpectation::new);
         Scores { cycle: request.cycle, expectation, scores: Vec::new(), expected: Vec::new() }
     }
 
@@ -71,12 +71,12 @@ impl Scores {
         policy.score(columns, first, &mut self.scores);
         assert_eq!(self.scores.len(), columns.len(), "policy {} scores each row", policy.name());
         if let Some(expectation) = &self.expectation {
-            expectation.of(columns, self.cycle, &mut self.expected);
+            expectation.evaluate(columns, self.cycle, &mut self.expected);
         }
     }
 }
 
-impl<'p, H: HostList> Planner<'p, H> {
+impl<'p, H: ScanHosts> Planner<'p, H> {
     /// Prepares the policy for the cycle. `hosts` are the hosts in scan order; only used with
     /// `max_per_host`.
     ///
@@ -92,7 +92,7 @@ impl<'p, H: HostList> Planner<'p, H> {
         let scores = Scores::new(&request);
         Ok(Planner {
             policy,
-            selection: Selection::new(request, hosts, memory)?,
+            selection: PlanSelection::new(request, hosts, memory)?,
             scores,
             scanned: 0,
             before: 0,
@@ -131,7 +131,8 @@ impl<'p, H: HostList> Planner<'p, H> {
     pub fn scan(&mut self, columns: &StateColumns) -> Result<(), PlanError> {
         self.scores.score(self.policy, columns, self.before + self.scanned);
         let Scores { scores, expected, .. } = &self.scores;
-        self.selection.scan(&Block { columns, scores, expected, first: self.scanned }, 0..columns.len())?;
+        self.selection
+            .scan(&ScoredBlock { columns, scores, expected, first: self.scanned }, 0..columns.len())?;
         self.scanned += columns.len() as u64;
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! The candidates of one pass, by share.
 
-use crate::candidate::Candidate;
+use crate::candidate::RankedPage;
 use crate::expected::ExpectedChanges;
 use crate::first::DueFirst;
 use crate::memory::{MemoryDivision, bytes_needed};
@@ -8,7 +8,7 @@ use crate::spilling_top_k::SpillingTopK;
 
 /// Maximum number of candidates per share.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Limits {
+pub(crate) struct PoolLimits {
     /// None if all are chosen, so that none must be kept.
     pub warmup: Option<u64>,
     pub discovery: u64,
@@ -17,17 +17,17 @@ pub(crate) struct Limits {
     pub audit: u64,
 }
 
-impl Limits {
+impl PoolLimits {
     /// Bytes that each pool needs.
     pub fn bytes_needed(&self) -> [f64; 5] {
         let [discovery, score, announced] =
-            [self.discovery, self.score, self.announced].map(bytes_needed::<Candidate>);
+            [self.discovery, self.score, self.announced].map(bytes_needed::<RankedPage>);
         [
-            self.warmup.map_or(0.0, bytes_needed::<Candidate>),
+            self.warmup.map_or(0.0, bytes_needed::<RankedPage>),
             discovery,
             score,
             announced,
-            bytes_needed::<Candidate>(self.audit),
+            bytes_needed::<RankedPage>(self.audit),
         ]
     }
 }
@@ -35,16 +35,16 @@ impl Limits {
 /// The candidates of all pages, or of one host.
 pub(crate) struct Pools {
     /// Warm-up pages, if not all are chosen.
-    pub warmup: Option<SpillingTopK<Candidate>>,
+    pub warmup: Option<SpillingTopK<RankedPage>>,
     /// URLs that were never fetched.
-    pub discovery: SpillingTopK<Candidate>,
+    pub discovery: SpillingTopK<RankedPage>,
     /// Pages that compete by score only.
-    pub score: SpillingTopK<Candidate>,
+    pub score: SpillingTopK<RankedPage>,
     /// Announced pages, also by score. They compete by score too.
-    pub announced: SpillingTopK<Candidate>,
+    pub announced: SpillingTopK<RankedPage>,
     /// Pages of both pools above, by their images under the audit's shuffle, with their scores. The least are the
     /// sample.
-    pub audit: SpillingTopK<Candidate>,
+    pub audit: SpillingTopK<RankedPage>,
     /// Pages to visit whatever their score, if not all are chosen at once.
     pub first: Option<Vec<DueFirst>>,
     /// Size of the sample's population.
@@ -59,8 +59,8 @@ pub(crate) struct Pools {
 
 impl Pools {
     /// Makes pools with these limits.
-    pub fn new(limits: &Limits, memory: MemoryDivision) -> Pools {
-        let candidates = |k| SpillingTopK::new(k, memory.quota(bytes_needed::<Candidate>(k)));
+    pub fn new(limits: &PoolLimits, memory: MemoryDivision) -> Pools {
+        let candidates = |k| SpillingTopK::new(k, memory.quota(bytes_needed::<RankedPage>(k)));
         Pools {
             warmup: limits.warmup.map(candidates),
             discovery: candidates(limits.discovery),

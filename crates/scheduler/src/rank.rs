@@ -1,6 +1,6 @@
 //! The rank of a page by score: of one page without memory, or of all pages in little.
 
-use crate::candidate::{Candidate, TieBreak};
+use crate::candidate::{RankedPage, TieBreak};
 use crate::{Gate, PlanRequest, Policy};
 use recrawl_types::{Cycle, StateColumns};
 use std::fmt;
@@ -27,7 +27,7 @@ impl Competing {
     }
 
     /// Calls `each` for those of the next block of pages.
-    fn scan(&mut self, policy: &dyn Policy, columns: &StateColumns, mut each: impl FnMut(Candidate)) {
+    fn scan(&mut self, policy: &dyn Policy, columns: &StateColumns, mut each: impl FnMut(RankedPage)) {
         policy.score(columns, self.scanned, &mut self.scores);
         for (row, &score) in self.scores.iter().enumerate() {
             if Gate::of_row(columns, row, self.cycle, self.warmup) == Gate::Revisit {
@@ -42,7 +42,7 @@ impl Competing {
 #[derive(Debug)]
 pub struct RankCounter {
     competing: Competing,
-    page: Candidate,
+    page: RankedPage,
     better: u64,
 }
 
@@ -80,8 +80,8 @@ pub struct RankingGatherer {
     step: usize,
     /// Candidates sorted at a time.
     room: usize,
-    chunk: Vec<Candidate>,
-    kept: Vec<Candidate>,
+    chunk: Vec<RankedPage>,
+    kept: Vec<RankedPage>,
     candidates: u64,
     slack: u64,
 }
@@ -139,7 +139,7 @@ pub struct Ranking {
     /// Each stands for so many candidates of its chunk that are no worse.
     step: u64,
     /// The best first.
-    kept: Vec<Candidate>,
+    kept: Vec<RankedPage>,
     candidates: u64,
     /// In each chunk, up to a step of candidates may be better than a page although none of their kept ones is.
     slack: u64,

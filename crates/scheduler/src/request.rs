@@ -62,7 +62,7 @@ pub struct PlanRequest {
 
 /// The division of k before the pages are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Targets {
+pub(crate) struct ShareTargets {
     pub audit: u64,
     pub announced: u64,
     pub discovery: u64,
@@ -79,12 +79,12 @@ impl PlanRequest {
 
     /// Divides k: first the audit share, then the announced and discovery shares, and the rest for
     /// the score.
-    pub(crate) fn targets(&self) -> Targets {
+    pub(crate) fn targets(&self) -> ShareTargets {
         let part = |share: f64| (share * self.pages as f64).round() as u64;
         let audit = part(self.audit_share).min(self.pages);
         let announced = part(self.announced_share).min(self.pages - audit);
         let discovery = part(self.discovery_share).min(self.pages - audit - announced);
-        Targets { audit, announced, discovery, score: self.pages - audit - announced - discovery }
+        ShareTargets { audit, announced, discovery, score: self.pages - audit - announced - discovery }
     }
 
     /// Pages chosen by score, unless other shares are not filled.

@@ -1,7 +1,7 @@
 //! Sorted runs of spilled items.
 
-use crate::candidate::Candidate;
-use crate::merge::Source;
+use crate::candidate::RankedPage;
+use crate::merge::MergeSource;
 use recrawl_types::Spill;
 use std::io::{self, Read, Write};
 
@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 const CHUNK: usize = 64 << 10;
 
 /// An item that can be spilled: a fixed number of bytes, little-endian.
-pub(crate) trait Item: Copy + Ord + Send {
+pub(crate) trait Spillable: Copy + Ord + Send {
     /// Length in bytes.
     const BYTES: usize;
 
@@ -20,7 +20,7 @@ pub(crate) trait Item: Copy + Ord + Send {
     fn read(bytes: &mut dyn Read) -> io::Result<Self>;
 }
 
-impl Item for u64 {
+impl Spillable for u64 {
     const BYTES: usize = 8;
 
     fn put(self, out: &mut Vec<u8>) {
@@ -34,7 +34,7 @@ impl Item for u64 {
     }
 }
 
-impl Item for Candidate {
+impl Spillable for RankedPage {
     const BYTES: usize = 2 * u64::BYTES;
 
     fn put(self, out: &mut Vec<u8>) {
@@ -42,14 +42,14 @@ impl Item for Candidate {
         self.tie.put(out);
     }
 
-    fn read(bytes: &mut dyn Read) -> io::Result<Candidate> {
-        Ok(Candidate { key: u64::read(bytes)?, tie: u64::read(bytes)? })
+    fn read(bytes: &mut dyn Read) -> io::Result<RankedPage> {
+        Ok(RankedPage { key: u64::read(bytes)?, tie: u64::read(bytes)? })
     }
 }
 
 /// A sorted run.
 #[derive(Debug, Default)]
-pub(crate) struct Run {
+pub(crate) struct SortedRun {
     number: u32,
     /// Number of items.
     pub length: u64,
@@ -68,8 +68,11 @@ impl Runs {
     }
 
     /// Writes the ascending items of `next` until it returns none.
-    pub fn write<T: Item>(&mut self, mut next: impl FnMut() -> io::Result<Option<T>>) -> io::Result<Run> {
-        let mut run = Run { number: self.next, length: 0 };
+    pub fn write<T: Spillable>(
+        &mut self,
+        mut next: impl FnMut() -> io::Result<Option<T>>,
+    ) -> io::Result<SortedRun> {
+        let mut run = SortedRun { number: self.next, length: 0 };
         self.next += 1;
         let mut file = self.spill.create(run.number)?;
         self.chunk.clear();
@@ -87,7 +90,7 @@ impl Runs {
     }
 
     /// Opens a run. It can be read once.
-    pub fn open<T: Item>(&mut self, run: Run) -> io::Result<Source<T>> {
-        Ok(Source::Run(self.spill.take(run.number)?, run.length))
+    pub fn open<T: Spillable>(&mut self, run: SortedRun) -> io::Result<MergeSource<T>> {
+        Ok(MergeSource::Run(self.spill.take(run.number)?, run.length))
     }
 }

@@ -1,31 +1,31 @@
 //! Chooses pages by scores that are given, in one pass: a [`Planner`](crate::Planner) without its policy.
 
 use crate::arm_counter::{ArmCounter, ArmRuns};
-use crate::candidate::{Candidate, TieBreak, discovery_key, focused_key, score_key, warmup_key};
-use crate::chosen::{Choice, ChosenBy};
+use crate::candidate::{RankedPage, TieBreak, discovery_key, focused_key, score_key, warmup_key};
+use crate::chosen::{ChosenBy, ChosenEntry};
 use crate::explore::Explore;
 use crate::first::FirstInOrder;
-use crate::hosts::{HostList, HostSlots, Hosts};
-use crate::pools::{Limits, Pools};
+use crate::hosts::{HostDivider, HostSlots, ScanHosts};
+use crate::pools::{PoolLimits, Pools};
 use crate::runs::Runs;
 use crate::shares::ShareRules;
-use crate::shuffle::{Purpose, Shuffle};
+use crate::shuffle::{Shuffle, ShufflePurpose};
 use crate::spilling_top_k::SpillingTopK;
-use crate::{Counts, DueFirst, Gate, Gather, Plan, PlanError, PlanMemory, PlanRequest};
+use crate::{DueFirst, Gate, Gather, Plan, PlanCounts, PlanError, PlanMemory, PlanRequest};
 use recrawl_types::{Cycle, StateColumns};
 use std::io;
 use std::ops::Range;
 
 /// What a plan has collected of the pages that were scanned.
-pub(crate) struct Selection<H> {
-    collector: Collector,
+pub(crate) struct PlanSelection<H> {
+    collector: ShareCollector,
     /// Candidates of all complete hosts, or of all pages without a limit per host.
     all: Pools,
     /// The warm-up of the same pages.
-    choice: Choice,
+    choice: ChosenEntry,
     disk: Runs,
     /// Only with a limit per host.
-    hosts: Option<Hosts<H>>,
+    hosts: Option<HostDivider<H>>,
     /// Only if arms are counted.
     arms: Option<ArmCounter>,
     scanned: u64,
@@ -33,7 +33,7 @@ pub(crate) struct Selection<H> {
 }
 
 /// Offers each page to the shares that it competes for.
-struct Collector {
+struct ShareCollector {
     cycle: Cycle,
     warmup: u32,
     audits: bool,
@@ -43,19 +43,19 @@ struct Collector {
     ties: TieBreak,
     audit: Shuffle,
     explore: Option<Explore>,
-    counts: Counts,
+    counts: PlanCounts,
 }
 
-impl<H: HostList> Selection<H> {
+impl<H: ScanHosts> PlanSelection<H> {
     /// `hosts` are the hosts in scan order; only used with `max_per_host`.
     ///
     /// # Errors
     /// Invalid shares.
-    pub fn new(request: PlanRequest, hosts: H, memory: PlanMemory) -> Result<Selection<H>, PlanError> {
+    pub fn new(request: PlanRequest, hosts: H, memory: PlanMemory) -> Result<PlanSelection<H>, PlanError> {
         request.check()?;
         let (k, targets) = (request.pages, request.targets());
         // No more than k pages are chosen, so no order needs more than its best k.
-        let all = Limits {
+        let all = PoolLimits {
             warmup: None,
             discovery: k.saturating_add(request.discovery_min),
             score: k,
@@ -64,7 +64,7 @@ impl<H: HostList> Selection<H> {
         };
         let [cap, in_round] = [request.max_per_host, request.max_per_host_in_round];
         let least = cap.into_iter().chain(in_round).min();
-        let of_host = least.map(|limit| Limits {
+        let of_host = least.map(|limit| PoolLimits {
             warmup: Some(limit),
             discovery: all.discovery.min(limit),
             score: all.score.min(limit),
@@ -72,14 +72,14 @@ impl<H: HostList> Selection<H> {
             audit: all.audit,
         });
         // All orders share one memory. Those that outgrow their part continue in sorted files.
-        let needed_by_host = of_host.iter().flat_map(Limits::bytes_needed);
-        let division =
-            memory.divide(all.bytes_needed().into_iter().chain(needed_by_host).chain([Choice::BYTES_NEEDED]));
+        let needed_by_host = of_host.iter().flat_map(PoolLimits::bytes_needed);
+        let division = memory
+            .divide(all.bytes_needed().into_iter().chain(needed_by_host).chain([ChosenEntry::BYTES_NEEDED]));
         let ties = TieBreak::new(request.ties, request.seed, request.cycle);
         // An order of its own: the sample must not depend on the scores that it is to judge.
-        let audit = Shuffle::new(request.seed, request.cycle, Purpose::Audit);
-        Ok(Selection {
-            collector: Collector {
+        let audit = Shuffle::new(request.seed, request.cycle, ShufflePurpose::Audit);
+        Ok(PlanSelection {
+            collector: ShareCollector {
                 cycle: request.cycle,
                 warmup: request.warmup,
                 audits: targets.audit > 0,
@@ -88,15 +88,15 @@ impl<H: HostList> Selection<H> {
                 first: FirstInOrder::default(),
                 ties,
                 audit,
-                explore: Explore::of(&request),
-                counts: Counts::default(),
+                explore: Explore::from_request(&request),
+                counts: PlanCounts::default(),
             },
             all: Pools::new(&all, division),
-            choice: Choice::new(division),
+            choice: ChosenEntry::new(division),
             disk: Runs::new(memory.spill),
             hosts: of_host.map(|limits| {
                 let [cap, in_round] = [cap, in_round].map(|limit| limit.unwrap_or(u64::MAX));
-                Hosts::new(hosts, cap, in_round, Pools::new(&limits, division))
+                HostDivider::new(hosts, cap, in_round, Pools::new(&limits, division))
             }),
             arms: None,
             scanned: 0,
@@ -107,28 +107,28 @@ impl<H: HostList> Selection<H> {
                 targets,
                 ties,
                 audit,
-                explore: Explore::of(&request),
+                explore: Explore::from_request(&request),
             },
         })
     }
 
     /// Counts the population of each arm. See [`Planner::count_arms`](crate::Planner::count_arms).
-    pub fn count_arms(mut self, runs: ArmRuns) -> Selection<H> {
+    pub fn count_arms(mut self, runs: ArmRuns) -> PlanSelection<H> {
         self.arms = Some(ArmCounter::new(runs));
         self
     }
 
     /// Counts ordinals behind so many others, in all that is drawn or ordered by them.
-    pub fn behind(self, before: u64) -> Selection<H> {
-        let Selection { collector, rules, .. } = self;
+    pub fn behind(self, before: u64) -> PlanSelection<H> {
+        let PlanSelection { collector, rules, .. } = self;
         let (ties, audit) = (rules.ties.behind(before), rules.audit.behind(before));
         let explore = rules.explore.map(|explore| explore.behind(before));
-        let collector = Collector { ties, audit, explore, ..collector };
-        Selection { collector, rules: ShareRules { ties, audit, explore, ..rules }, ..self }
+        let collector = ShareCollector { ties, audit, explore, ..collector };
+        PlanSelection { collector, rules: ShareRules { ties, audit, explore, ..rules }, ..self }
     }
 
     /// Visits these pages whatever their score.
-    pub fn due_first(mut self, pages: Vec<DueFirst>) -> Selection<H> {
+    pub fn due_first(mut self, pages: Vec<DueFirst>) -> PlanSelection<H> {
         self.collector.first = FirstInOrder::new(pages);
         self
     }
@@ -138,7 +138,7 @@ impl<H: HostList> Selection<H> {
     /// # Errors
     /// With `max_per_host`, the hosts have fewer pages than were scanned; or a run cannot be
     /// written.
-    pub fn scan(&mut self, block: &Block<'_>, rows: Range<usize>) -> Result<(), PlanError> {
+    pub fn scan(&mut self, block: &ScoredBlock<'_>, rows: Range<usize>) -> Result<(), PlanError> {
         let best = if self.collector.samples { self.collector.best(block) } else { Vec::new() };
         let Some(mut arms) = self.arms.take() else { return self.scan_rows(block, &best, rows) };
         let mut row = rows.start;
@@ -152,8 +152,13 @@ impl<H: HostList> Selection<H> {
         Ok(())
     }
 
-    fn scan_rows(&mut self, block: &Block<'_>, best: &[usize], rows: Range<usize>) -> Result<(), PlanError> {
-        let Selection { collector, all, choice, disk, hosts, .. } = self;
+    fn scan_rows(
+        &mut self,
+        block: &ScoredBlock<'_>,
+        best: &[usize],
+        rows: Range<usize>,
+    ) -> Result<(), PlanError> {
+        let PlanSelection { collector, all, choice, disk, hosts, .. } = self;
         self.scanned += rows.len() as u64;
         match hosts {
             None => collector.offer(block, best, rows, all, choice, disk)?,
@@ -183,7 +188,7 @@ impl<H: HostList> Selection<H> {
         };
         let [warmup, panel, promised] =
             [ChosenBy::Warmup, ChosenBy::Panel, ChosenBy::Promised].map(|by| self.choice.of_share(by));
-        let counts = Counts { warmup, panel, promised, ..self.collector.counts };
+        let counts = PlanCounts { warmup, panel, promised, ..self.collector.counts };
         let arms = self.arms.map(ArmCounter::finish).unwrap_or_default();
         let plan = match others {
             None => self.rules.fill(self.all, self.choice, host_slots, counts, self.disk)?,
@@ -196,7 +201,7 @@ impl<H: HostList> Selection<H> {
 }
 
 /// A block of pages and their scores.
-pub(crate) struct Block<'a> {
+pub(crate) struct ScoredBlock<'a> {
     pub columns: &'a StateColumns,
     pub scores: &'a [f64],
     /// P of each page; empty unless it is summed up.
@@ -205,16 +210,16 @@ pub(crate) struct Block<'a> {
     pub first: u64,
 }
 
-impl Collector {
+impl ShareCollector {
     /// Offers the pages of some rows to `pools`. Chooses a warm-up page directly if `pools` keeps
     /// none.
     fn offer(
         &mut self,
-        block: &Block<'_>,
+        block: &ScoredBlock<'_>,
         best: &[usize],
         rows: Range<usize>,
         pools: &mut Pools,
-        choice: &mut Choice,
+        choice: &mut ChosenEntry,
         disk: &mut Runs,
     ) -> io::Result<()> {
         for row in rows {
@@ -265,7 +270,7 @@ impl Collector {
                     }
                     if self.audits {
                         let tie = u64::from((block.scores[row] as f32).to_bits());
-                        pools.audit.offer(Candidate { key: self.audit.apply(ordinal), tie }, disk)?;
+                        pools.audit.offer(RankedPage { key: self.audit.apply(ordinal), tie }, disk)?;
                     }
                     // Announced pages that find no place in their share compete by score again.
                     let is_announced = self.announces && block.columns.known[row].is_announced;
@@ -281,7 +286,7 @@ impl Collector {
     }
 
     /// The place of a URL in the order of discovery; none if it is excluded.
-    fn discovery_key(&self, block: &Block<'_>, row: usize) -> Option<u64> {
+    fn discovery_key(&self, block: &ScoredBlock<'_>, row: usize) -> Option<u64> {
         let known = &block.columns.known[row];
         if self.explore.is_some_and(|explore| explore.draws(block.first + row as u64)) {
             return Some(0);
@@ -294,8 +299,8 @@ impl Collector {
     }
 
     /// By group of siblings, the row of its best page that competes by score and is not announced.
-    fn best(&self, block: &Block<'_>) -> Vec<usize> {
-        let Block { columns, scores, first, .. } = *block;
+    fn best(&self, block: &ScoredBlock<'_>) -> Vec<usize> {
+        let ScoredBlock { columns, scores, first, .. } = *block;
         let mut best = Vec::new();
         let candidate = |row: usize| self.ties.by_score(scores[row], first + row as u64);
         for (row, &group) in columns.siblings.iter().enumerate() {
@@ -316,7 +321,7 @@ impl Collector {
     }
 
     /// Is a page that competes by score the best of its siblings, or are all offered?
-    fn is_in_sample(&self, block: &Block<'_>, best: &[usize], row: usize) -> bool {
+    fn is_in_sample(&self, block: &ScoredBlock<'_>, best: &[usize], row: usize) -> bool {
         let group =
             block.columns.siblings.get(row).filter(|group| self.samples && **group != StateColumns::ALONE);
         group.is_none_or(|&group| best[group as usize] == row)
@@ -328,7 +333,7 @@ impl Collector {
         &self,
         key: u64,
         ordinal: u64,
-        pool: &mut SpillingTopK<Candidate>,
+        pool: &mut SpillingTopK<RankedPage>,
         disk: &mut Runs,
     ) -> io::Result<()> {
         if pool.threshold().is_none_or(|threshold| key <= threshold.key) {

@@ -17,15 +17,15 @@
 
 mod with_others;
 
-use crate::Counts;
 use crate::Plan;
-use crate::candidate::{Candidate, TieBreak, key_score};
-use crate::chosen::{Choice, ChosenBy};
+use crate::PlanCounts;
+use crate::candidate::{RankedPage, TieBreak, key_score};
+use crate::chosen::{ChosenBy, ChosenEntry};
 use crate::explore::Explore;
 use crate::hosts::HostSlots;
 use crate::merge::Merge;
 use crate::pools::Pools;
-use crate::request::Targets;
+use crate::request::ShareTargets;
 use crate::runs::Runs;
 use crate::shuffle::Shuffle;
 use std::io;
@@ -35,7 +35,7 @@ pub(crate) struct ShareRules {
     pub pages: u64,
     pub discovery_min: u64,
     pub samples_siblings: bool,
-    pub targets: Targets,
+    pub targets: ShareTargets,
     pub ties: TieBreak,
     pub audit: Shuffle,
     pub explore: Option<Explore>,
@@ -47,7 +47,7 @@ struct Allocation<'r> {
     host_slots: HostSlots,
     /// The highest image of the sample.
     last_drawn: Option<u64>,
-    choice: Choice,
+    choice: ChosenEntry,
     disk: Runs,
 }
 
@@ -56,9 +56,9 @@ impl ShareRules {
     pub fn fill(
         &self,
         pools: Pools,
-        choice: Choice,
+        choice: ChosenEntry,
         host_slots: HostSlots,
-        mut counts: Counts,
+        mut counts: PlanCounts,
         disk: Runs,
     ) -> io::Result<Plan> {
         let Pools { discovery, score, announced, audit, eligible, expected, .. } = pools;
@@ -123,10 +123,10 @@ impl Allocation<'_> {
     /// their probability is multiplied by slots / drawn of the host. Weighting each page by the
     /// inverse of its probability gives unbiased sums over all eligible pages (Särndal et al. 1992,
     /// ch. 9: two-phase sampling).
-    fn draw(&mut self, most: u64, mut images: Merge<Candidate>) -> io::Result<(u64, u64)> {
+    fn draw(&mut self, most: u64, mut images: Merge<RankedPage>) -> io::Result<(u64, u64)> {
         let (mut drawn, mut admitted) = (0, 0);
         while drawn < most
-            && let Some(Candidate { key: image, tie }) = images.pop()?
+            && let Some(RankedPage { key: image, tie }) = images.pop()?
         {
             let page = self.rules.audit.invert(image);
             drawn += 1;
@@ -159,7 +159,7 @@ impl Allocation<'_> {
     }
 
     /// Chooses a candidate if its host has a free slot.
-    fn choose(&mut self, candidate: Candidate, queue: &mut ShareQueue) -> io::Result<bool> {
+    fn choose(&mut self, candidate: RankedPage, queue: &mut ShareQueue) -> io::Result<bool> {
         let ordinal = self.rules.ties.ordinal(candidate);
         let is_taken = queue.by != ChosenBy::Discovery && self.is_drawn(ordinal);
         if is_taken || !self.host_slots.admit(ordinal) {
@@ -191,14 +191,14 @@ struct Filling {
 
 /// Candidates of one order, best first.
 struct ShareQueue {
-    candidates: Merge<Candidate>,
+    candidates: Merge<RankedPage>,
     by: ChosenBy,
     filling: Filling,
     last_key: Option<u64>,
 }
 
 impl ShareQueue {
-    fn new(candidates: Merge<Candidate>, by: ChosenBy, target: u64) -> ShareQueue {
+    fn new(candidates: Merge<RankedPage>, by: ChosenBy, target: u64) -> ShareQueue {
         ShareQueue { candidates, by, filling: Filling { target, taken: 0 }, last_key: None }
     }
 }

@@ -20,7 +20,7 @@ pub struct Shuffle {
 
 /// The purpose of a shuffle. Draws for different purposes are independent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
+pub enum ShufflePurpose {
     /// Breaks ties.
     Ties = 0,
     /// Draws the audit sample.
@@ -40,7 +40,7 @@ const SECOND: u64 = 0x94d0_49bb_1331_11eb;
 
 impl Shuffle {
     /// The permutation of a cycle for a purpose.
-    pub fn new(seed: u64, cycle: Cycle, purpose: Purpose) -> Shuffle {
+    pub fn new(seed: u64, cycle: Cycle, purpose: ShufflePurpose) -> Shuffle {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(8 * u64::from(cycle.0) + purpose as u64);
         Shuffle { keys: [rng.next_u64(), rng.next_u64()], before: 0 }
@@ -95,25 +95,25 @@ mod tests {
     #[test]
     fn seeds_cycles_and_purposes_give_different_orders_and_the_same_gives_the_same() {
         let shuffles = [
-            Shuffle::new(1, Cycle(1), Purpose::Ties),
-            Shuffle::new(2, Cycle(1), Purpose::Ties),
-            Shuffle::new(1, Cycle(2), Purpose::Ties),
-            Shuffle::new(1, Cycle(1), Purpose::Audit),
-            Shuffle::new(1, Cycle(1), Purpose::Scores),
+            Shuffle::new(1, Cycle(1), ShufflePurpose::Ties),
+            Shuffle::new(2, Cycle(1), ShufflePurpose::Ties),
+            Shuffle::new(1, Cycle(2), ShufflePurpose::Ties),
+            Shuffle::new(1, Cycle(1), ShufflePurpose::Audit),
+            Shuffle::new(1, Cycle(1), ShufflePurpose::Scores),
         ];
         for (i, a) in shuffles.iter().enumerate() {
             for b in &shuffles[i + 1..] {
                 assert_ne!(a, b);
             }
         }
-        assert_eq!(shuffles[0], Shuffle::new(1, Cycle(1), Purpose::Ties));
+        assert_eq!(shuffles[0], Shuffle::new(1, Cycle(1), ShufflePurpose::Ties));
     }
 
     /// Published figures depend on these values. A second program computed them from the definition
     /// of ChaCha.
     #[test]
     fn the_permutation_is_the_one_that_is_written_down() {
-        let shuffle = Shuffle::new(42, Cycle(7), Purpose::Ties);
+        let shuffle = Shuffle::new(42, Cycle(7), ShufflePurpose::Ties);
         let images: Vec<u64> = (0..3).map(|x| shuffle.apply(x)).collect();
         let written = [4_287_608_107_631_059_129, 3_330_874_947_721_992_262, 13_576_329_420_134_526_845];
         assert_eq!(images, written);
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn every_bit_of_the_image_is_set_for_half_of_the_pages() {
-        let shuffle = Shuffle::new(3, Cycle(9), Purpose::Audit);
+        let shuffle = Shuffle::new(3, Cycle(9), ShufflePurpose::Audit);
         for bit in 0..64 {
             let set = (0..4096).filter(|&x| shuffle.apply(x) >> bit & 1 == 1).count();
             // Four standard deviations of a fair coin, with a margin.
@@ -132,7 +132,7 @@ mod tests {
     proptest! {
         #[test]
         fn inverting_undoes_applying(seed: u64, cycle: u32, x: u64, before: u64) {
-            let all = Shuffle::new(seed, Cycle(cycle), Purpose::Ties);
+            let all = Shuffle::new(seed, Cycle(cycle), ShufflePurpose::Ties);
             let shuffle = all.behind(before);
             prop_assert_eq!(shuffle.apply(x), all.apply(x.wrapping_add(before)));
             prop_assert_eq!(shuffle.invert(shuffle.apply(x)), x);

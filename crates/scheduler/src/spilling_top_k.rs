@@ -2,8 +2,8 @@
 
 use crate::TopK;
 use crate::memory::MemoryQuota;
-use crate::merge::{Merge, Source};
-use crate::runs::{Item, Run, Runs};
+use crate::merge::{Merge, MergeSource};
+use crate::runs::{Runs, SortedRun, Spillable};
 use std::io;
 
 /// Keeps the k least items of a stream. It works like [`TopK`] if that buffer fits in the memory
@@ -21,7 +21,7 @@ pub(crate) struct SpillingTopK<T> {
     k: u64,
     quota: MemoryQuota,
     /// Levels descend; the run of a cut comes first.
-    runs: Vec<(Level, Run)>,
+    runs: Vec<(Level, SortedRun)>,
 }
 
 /// How often a run was merged.
@@ -29,7 +29,7 @@ type Level = u32;
 /// Level of the run of the k least items: it is merged again only at the next cut.
 const CUT: Level = Level::MAX;
 
-impl<T: Item> SpillingTopK<T> {
+impl<T: Spillable> SpillingTopK<T> {
     pub fn new(k: u64, quota: MemoryQuota) -> SpillingTopK<T> {
         SpillingTopK { top: TopK::within(k, quota.items::<T>()), k, quota, runs: Vec::new() }
     }
@@ -84,7 +84,7 @@ impl<T: Item> SpillingTopK<T> {
         // The readers use the memory of the buffer.
         self.top.release();
         let last = self.runs.drain(self.runs.len() - count..);
-        Merge::of(last.map(|(_, run)| disk.open(run)).collect::<io::Result<Vec<_>>>()?)
+        Merge::new(last.map(|(_, run)| disk.open(run)).collect::<io::Result<Vec<_>>>()?)
     }
 
     /// Opens all runs. Merges the shortest first if there are too many to read at a time.
@@ -143,7 +143,7 @@ impl<T: Item> SpillingTopK<T> {
     /// The k least items in ascending order, possibly followed by others.
     pub fn into_merge(mut self, disk: &mut Runs) -> io::Result<Merge<T>> {
         if self.runs.is_empty() {
-            return Merge::of(vec![Source::Memory(self.top.into_sorted().into_iter())]);
+            return Merge::new(vec![MergeSource::Memory(self.top.into_sorted().into_iter())]);
         }
         self.take(disk)
     }

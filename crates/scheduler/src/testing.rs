@@ -3,12 +3,12 @@
 
 use crate::candidate::{TieBreak, discovery_key, score_key};
 use crate::policy::PolicyKind;
-use crate::shuffle::{Purpose, Shuffle};
+use crate::shuffle::{Shuffle, ShufflePurpose};
 use crate::{
-    Counts, DueFirst, Gate, Plan, PlanError, PlanMemory, PlanRequest, Planner, Policy, Ties, WhyFirst,
+    DueFirst, Gate, Plan, PlanCounts, PlanError, PlanMemory, PlanRequest, Planner, Policy, Ties, WhyFirst,
 };
 use proptest::prelude::*;
-use recrawl_types::{Cycle, History, Known, Share, Spill, StateColumns, Status};
+use recrawl_types::{Cycle, History, Known, PageStatus, Share, Spill, StateColumns};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, Cursor, Read, Write};
@@ -40,15 +40,15 @@ pub(crate) fn request() -> PlanRequest {
 pub(crate) const NOW: Cycle = Cycle(100);
 
 /// The state of a page.
-pub(crate) type Page = (Known, Option<History>);
+pub(crate) type TestPage = (Known, Option<History>);
 
 /// A URL that was never fetched.
-pub(crate) fn unfetched(depth: u16) -> Page {
+pub(crate) fn unfetched(depth: u16) -> TestPage {
     (Known { depth, ..Known::default() }, None)
 }
 
 /// A page visited `visits` times after its first fetch, last in cycle `last`, changed at every visit.
-pub(crate) fn fetched(visits: u32, last: u32) -> Page {
+pub(crate) fn fetched(visits: u32, last: u32) -> TestPage {
     let mut history = History::first_fetch(Cycle(last - visits));
     for i in 0..visits {
         history.record(Cycle(last - visits + 1 + i), true);
@@ -57,7 +57,7 @@ pub(crate) fn fetched(visits: u32, last: u32) -> Page {
 }
 
 /// Pages of few kinds, so that many tie.
-pub(crate) fn pages(most: usize) -> impl Strategy<Value = Vec<Page>> {
+pub(crate) fn pages(most: usize) -> impl Strategy<Value = Vec<TestPage>> {
     let known = ((0u8..20, any::<bool>(), prop::bool::weighted(0.1)), 0u16..3, 0u8..2, 0u32..3, 0u8..12);
     let page = (known, prop::option::weighted(0.7, (0u32..5, 5u32..9)));
     let page =
@@ -67,7 +67,7 @@ pub(crate) fn pages(most: usize) -> impl Strategy<Value = Vec<Page>> {
                 None => unfetched(0),
             };
             let status =
-                [Status::Gone, Status::Refused].get(usize::from(status)).copied().unwrap_or_default();
+                [PageStatus::Gone, PageStatus::Refused].get(usize::from(status)).copied().unwrap_or_default();
             let failures = failures.saturating_sub(9);
             let last_attempt = match failures {
                 0 if is_tried => NOW,
@@ -129,7 +129,7 @@ impl Policy for ListedScores {
 }
 
 /// Pages as columns, all of sites with the same ChangeRate.
-pub(crate) fn columns(pages: &[Page]) -> StateColumns {
+pub(crate) fn columns(pages: &[TestPage]) -> StateColumns {
     let mut columns = StateColumns { global_rate: 0.1, ..StateColumns::default() };
     for (known, history) in pages {
         columns.push(*known, history.as_ref());
@@ -155,14 +155,14 @@ pub(crate) fn siblings(known: &Known) -> u32 {
 pub(crate) struct MadePlan {
     pub chosen: Vec<(u64, Share)>,
     pub cutoff: Option<f64>,
-    pub counts: Counts,
+    pub counts: PlanCounts,
 }
 
 /// Makes a plan, with `block` pages per block.
 pub(crate) fn plan(
     request: &PlanRequest,
     policy: &mut dyn Policy,
-    pages: &[Page],
+    pages: &[TestPage],
     hosts: &[u64],
     block: usize,
 ) -> Result<MadePlan, PlanError> {
@@ -174,7 +174,7 @@ pub(crate) fn plan_within(
     memory: PlanMemory,
     request: &PlanRequest,
     policy: &mut dyn Policy,
-    pages: &[Page],
+    pages: &[TestPage],
     hosts: &[u64],
     block: usize,
 ) -> Result<MadePlan, PlanError> {
@@ -184,19 +184,19 @@ pub(crate) fn plan_within(
 /// Scans all pages with a planner.
 pub(crate) fn scan<H: Iterator<Item = u64>>(
     mut planner: Planner<'_, H>,
-    pages: &[Page],
+    pages: &[TestPage],
     block: usize,
 ) -> Result<MadePlan, PlanError> {
     for pages in pages.chunks(block) {
         planner.scan(&columns(pages))?;
         planner.scan(&StateColumns::default())?;
     }
-    MadePlan::of(planner.finish()?)
+    MadePlan::read(planner.finish()?)
 }
 
 impl MadePlan {
     /// A plan with its pages read.
-    pub fn of(plan: Plan) -> Result<MadePlan, PlanError> {
+    pub fn read(plan: Plan) -> Result<MadePlan, PlanError> {
         let (cutoff, counts) = (plan.cutoff, plan.counts);
         Ok(MadePlan {
             chosen: plan.chosen.map(|page| page.map(|p| (p.ordinal, p.share))).collect::<Result<_, _>>()?,
@@ -276,7 +276,7 @@ impl Drop for Reading {
 pub(crate) fn by_definition(
     request: &PlanRequest,
     scores: &[f64],
-    pages: &[Page],
+    pages: &[TestPage],
     hosts: &[u64],
 ) -> MadePlan {
     by_definition_in_blocks(request, scores, pages, hosts, pages.len().max(1), &[])
@@ -286,7 +286,7 @@ pub(crate) fn by_definition(
 pub(crate) fn by_definition_in_blocks(
     request: &PlanRequest,
     scores: &[f64],
-    pages: &[Page],
+    pages: &[TestPage],
     hosts: &[u64],
     block: usize,
     first: &[DueFirst],
@@ -298,14 +298,14 @@ pub(crate) fn by_definition_in_blocks(
     let host_of: Vec<usize> =
         hosts.iter().enumerate().flat_map(|(host, &length)| vec![host; length as usize]).collect();
     let at = |bytes_needed: Gate| -> Vec<usize> {
-        let gate = |p: &Page| Gate::of(&p.0, p.1.map(|h| h.visits), request.cycle, request.warmup);
+        let gate = |p: &TestPage| Gate::for_page(&p.0, p.1.map(|h| h.visits), request.cycle, request.warmup);
         (0..pages.len()).filter(|&i| gate(&pages[i]) == bytes_needed).collect()
     };
     let sorted = |mut of: Vec<usize>, key: &dyn Fn(usize) -> u64| {
         of.sort_by_key(|&i| ties.candidate(key(i), i as u64));
         of
     };
-    let mut counts = Counts {
+    let mut counts = PlanCounts {
         pages: pages.len() as u64,
         gone: at(Gate::Gone).len() as u64,
         refused: at(Gate::Refused).len() as u64,
@@ -314,7 +314,7 @@ pub(crate) fn by_definition_in_blocks(
         discovery_due: at(Gate::Discovery).len() as u64,
         warmup_due: at(Gate::Warmup).len() as u64,
         revisit_due: at(Gate::Revisit).len() as u64,
-        ..Counts::default()
+        ..PlanCounts::default()
     };
     let mut used: HashMap<usize, u64> = HashMap::new();
     for i in (0..pages.len()).filter(|&i| pages[i].0.last_attempt == request.cycle) {
@@ -353,7 +353,7 @@ pub(crate) fn by_definition_in_blocks(
     let due: Vec<usize> = at(Gate::Revisit).into_iter().filter(|i| !is_first(i)).collect();
     let eligible: Vec<usize> = due.iter().copied().filter(|&i| room(&used, i) > 0).collect();
     counts.audit_eligible = eligible.len() as u64;
-    let shuffle = Shuffle::new(request.seed, request.cycle, Purpose::Audit);
+    let shuffle = Shuffle::new(request.seed, request.cycle, ShufflePurpose::Audit);
     let mut drawn = eligible.clone();
     drawn.sort_by_key(|&i| shuffle.apply(i as u64));
     drawn.truncate(targets.audit.min(1000) as usize);

@@ -49,7 +49,7 @@ pub struct DuePage {
 
 impl DuePage {
     /// Makes it from a chosen page and its record before the cycle.
-    pub fn of(share: Share, rank: u64, record: &PageRecord, cycle: Cycle) -> DuePage {
+    pub fn new(share: Share, rank: u64, record: &PageRecord, cycle: Cycle) -> DuePage {
         let known = &record.known;
         let waiting = cycle.since(known.last_attempt.max(known.discovered));
         DuePage { share, rank, waiting, is_suspected: false }

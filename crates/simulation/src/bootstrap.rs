@@ -1,6 +1,6 @@
 //! Bootstrap over sites: how much figures would vary with other recorded sites.
 
-use crate::{Metric, SiteFigures, Trace};
+use crate::{ReplayMetric, SiteFigures, Trace};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -64,7 +64,7 @@ impl Bootstrap {
 
     /// The interval from the 2.5th to the 97.5th percentile of a metric of one replay. `None` for
     /// metrics that are not a quotient of sums over sites, and below [`Bootstrap::FEWEST`] sites.
-    pub fn interval(&self, replay: usize, metric: &Metric) -> Option<[f64; 2]> {
+    pub fn interval(&self, replay: usize, metric: &ReplayMetric) -> Option<[f64; 2]> {
         let of_sites = metric.of_sites.filter(|_| self.has_power())?;
         let mut values: Vec<f64> = self.draws.iter().map(|sums| of_sites(&sums[replay])).collect();
         values.sort_unstable_by(f64::total_cmp);
@@ -74,7 +74,7 @@ impl Bootstrap {
 
     /// The difference of two replays in a metric over draws of sites. `None` for metrics that are
     /// not a quotient of sums over sites.
-    pub fn difference(&self, a: usize, b: usize, metric: &Metric) -> Option<SiteDifference> {
+    pub fn difference(&self, a: usize, b: usize, metric: &ReplayMetric) -> Option<SiteDifference> {
         let of_sites = metric.of_sites?;
         if !self.has_power() {
             return Some(SiteDifference { p: 1.0, error: f64::INFINITY });
@@ -139,7 +139,7 @@ mod tests {
         assert!((0.015..0.03).contains(&difference(0, 1).error), "{:?}", difference(0, 1));
         let none = SiteDifference { p: 1.0, error: 0.0 };
         assert_eq!(bootstrap.difference(0, 0, &FRESHNESS), Some(none));
-        assert!(bootstrap.interval(0, metric::Metric::named("ndcg_log2").unwrap()).is_none());
+        assert!(bootstrap.interval(0, metric::ReplayMetric::named("ndcg_log2").unwrap()).is_none());
     }
 
     #[test]

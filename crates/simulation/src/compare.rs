@@ -2,7 +2,7 @@
 
 use crate::bootstrap::SiteDifference;
 use crate::series::by_cycle;
-use crate::{Bootstrap, Metric, SeriesMean, Trace, metric};
+use crate::{Bootstrap, ReplayMetric, SeriesMean, Trace, metric};
 use serde::Serialize;
 
 /// Changes after the warm-up that a comparison of policies takes.
@@ -14,7 +14,7 @@ pub const CHANGES_NEEDED: u64 = 24;
 
 /// The role of a replay in a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum ReplayRole {
     /// A known policy. All others are compared with the best baseline of each metric.
     Baseline,
     /// A policy to be judged.
@@ -27,17 +27,17 @@ pub enum Role {
 #[derive(Clone, Debug)]
 pub struct Comparison {
     /// The compared metrics: [`metric::ALL`], and further ones that were asked for.
-    pub metrics: Vec<&'static Metric>,
+    pub metrics: Vec<&'static ReplayMetric>,
     /// For each metric the index of the best baseline. Without baselines it is
     /// the best candidate, and without these the first replay.
     pub best: Vec<usize>,
     /// For each replay, one cell per metric.
-    pub cells: Vec<Vec<Cell>>,
+    pub cells: Vec<Vec<MetricCell>>,
 }
 
 /// A metric of a replay.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cell {
+pub struct MetricCell {
     /// The value; NaN if undefined.
     pub value: f64,
     /// The interval that contains it in 95 of 100 draws of sites.
@@ -74,7 +74,7 @@ impl Verdict {
 
     /// The verdict on a difference, positive if the first is better, given the p-values of the
     /// applicable tests.
-    pub fn of(difference: f64, tests: impl IntoIterator<Item = f64>) -> Verdict {
+    pub fn from_tests(difference: f64, tests: impl IntoIterator<Item = f64>) -> Verdict {
         if difference == 0.0 {
             return Verdict::Same;
         }
@@ -103,7 +103,7 @@ impl Comparison {
     ///
     /// # Panics
     /// If they differ in cycles or sites.
-    pub fn new(replays: &[(&Trace, Role)], seed: u64) -> Comparison {
+    pub fn new(replays: &[(&Trace, ReplayRole)], seed: u64) -> Comparison {
         Comparison::of_parts(replays, 1, seed)
     }
 
@@ -111,8 +111,12 @@ impl Comparison {
     ///
     /// # Panics
     /// Like [`Comparison::new`].
-    pub fn with(replays: &[(&Trace, Role)], further: &[&'static Metric], seed: u64) -> Comparison {
-        Comparison::of(replays, metric::ALL.iter().chain(further.iter().copied()).collect(), 1, seed)
+    pub fn with(
+        replays: &[(&Trace, ReplayRole)],
+        further: &[&'static ReplayMetric],
+        seed: u64,
+    ) -> Comparison {
+        Comparison::compute(replays, metric::ALL.iter().chain(further.iter().copied()).collect(), 1, seed)
     }
 
     /// The same for replays that each consist of `parts` parts of the pages over the same cycles,
@@ -120,8 +124,8 @@ impl Comparison {
     ///
     /// # Panics
     /// Like [`Comparison::new`], and if the parts differ in their number of cycles.
-    pub fn of_parts(replays: &[(&Trace, Role)], parts: usize, seed: u64) -> Comparison {
-        Comparison::of(replays, metric::ALL.iter().collect(), parts, seed)
+    pub fn of_parts(replays: &[(&Trace, ReplayRole)], parts: usize, seed: u64) -> Comparison {
+        Comparison::compute(replays, metric::ALL.iter().collect(), parts, seed)
     }
 
     /// The same without the figures that rest on changes: of too few, none can be told.
@@ -132,33 +136,38 @@ impl Comparison {
                 if !metric::OF_VISITS.contains(&metric.name) {
                     let (interval, over_cycles, over_sites) = (None, None, None);
                     let verdict = Verdict::CannotTell;
-                    *cell = Cell { value: f64::NAN, interval, over_cycles, over_sites, verdict };
+                    *cell = MetricCell { value: f64::NAN, interval, over_cycles, over_sites, verdict };
                 }
             }
         }
         self
     }
 
-    fn of(replays: &[(&Trace, Role)], metrics: Vec<&'static Metric>, parts: usize, seed: u64) -> Comparison {
+    fn compute(
+        replays: &[(&Trace, ReplayRole)],
+        metrics: Vec<&'static ReplayMetric>,
+        parts: usize,
+        seed: u64,
+    ) -> Comparison {
         let traces: Vec<&Trace> = replays.iter().map(|replay| replay.0).collect();
         let bootstrap = Bootstrap::new(&traces, seed);
         let best: Vec<usize> = metrics.iter().map(|metric| best(replays, metric)).collect();
-        let cell = |replay: usize, metric: &Metric, best: usize| {
+        let cell = |replay: usize, metric: &ReplayMetric, best: usize| {
             let value = |of: usize| metric.of_replay(traces[of]);
             let over_cycles = metric.of_cycle().map(|of_cycle| {
                 let (a, b) = (&traces[replay].cycles, &traces[best].cycles);
                 assert_eq!(a.len(), b.len(), "replays of the same cycles");
                 let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| of_cycle(a) - of_cycle(b)).collect();
-                SeriesMean::of(&by_cycle(&differences, parts))
+                SeriesMean::estimate(&by_cycle(&differences, parts))
             });
             let over_sites = bootstrap.difference(replay, best, metric);
             let tests = over_cycles.map(|mean| mean.p).into_iter().chain(over_sites.map(|sites| sites.p));
-            Cell {
+            MetricCell {
                 value: value(replay),
                 interval: bootstrap.interval(replay, metric),
                 over_cycles,
                 over_sites,
-                verdict: Verdict::of(metric.better.by(value(replay), value(best)), tests),
+                verdict: Verdict::from_tests(metric.better.by(value(replay), value(best)), tests),
             }
         };
         let row =
@@ -168,15 +177,15 @@ impl Comparison {
 }
 
 /// The index of the first of the best baselines.
-fn best(replays: &[(&Trace, Role)], metric: &Metric) -> usize {
-    let of_role = |role: Role| {
+fn best(replays: &[(&Trace, ReplayRole)], metric: &ReplayMetric) -> usize {
+    let of_role = |role: ReplayRole| {
         let places = (0..replays.len()).filter(move |&place| replays[place].1 == role);
         places.reduce(|best, place| {
             let value = |of: usize| metric.of_replay(replays[of].0);
-            if metric.better.of(value(place), value(best)) { place } else { best }
+            if metric.better.prefers(value(place), value(best)) { place } else { best }
         })
     };
-    of_role(Role::Baseline).or_else(|| of_role(Role::Candidate)).unwrap_or(0)
+    of_role(ReplayRole::Baseline).or_else(|| of_role(ReplayRole::Candidate)).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -204,15 +213,15 @@ mod tests {
         let (good, alike) = (trace(|i| 10 + i % 5), trace(|i| 10 + (i + 2) % 5));
         let (poor, bound) = (trace(|i| 4 + i % 5), trace(|_| 30));
         let replays = [
-            (&poor, Role::Baseline),
-            (&good, Role::Baseline),
-            (&alike, Role::Candidate),
-            (&bound, Role::Bound),
+            (&poor, ReplayRole::Baseline),
+            (&good, ReplayRole::Baseline),
+            (&alike, ReplayRole::Candidate),
+            (&bound, ReplayRole::Bound),
         ];
         let comparison = Comparison::new(&replays, 0);
         let at = |name: &str| metric::ALL.iter().position(|metric| metric.name == name).unwrap();
         assert_eq!(comparison.best[at("change_rate")], 1, "neither a candidate nor a bound");
-        let cells: Vec<&Cell> = comparison.cells.iter().map(|row| &row[at("change_rate")]).collect();
+        let cells: Vec<&MetricCell> = comparison.cells.iter().map(|row| &row[at("change_rate")]).collect();
         let verdicts: Vec<Verdict> = cells.iter().map(|cell| cell.verdict).collect();
         assert_eq!(verdicts, [Verdict::Worse, Verdict::Same, Verdict::Same, Verdict::Better]);
         let over_cycles = cells[0].over_cycles.unwrap();
@@ -235,7 +244,7 @@ mod tests {
             Trace { cycles: (0..90).map(cycle).collect(), ..Trace::default() }
         };
         let (one, other) = (trace(0), trace(1));
-        let comparison = Comparison::new(&[(&one, Role::Baseline), (&other, Role::Candidate)], 0);
+        let comparison = Comparison::new(&[(&one, ReplayRole::Baseline), (&other, ReplayRole::Candidate)], 0);
         let cell = comparison.cells[1][0];
         let over_cycles = cell.over_cycles.unwrap();
         assert!(over_cycles.mean < -0.06 && over_cycles.effective < SeriesMean::FEWEST, "{over_cycles:?}");
@@ -245,8 +254,8 @@ mod tests {
     #[test]
     fn without_baselines_the_best_candidate_stands_in() {
         let (good, poor) = (trace(|_| 9), trace(|_| 3));
-        let replays = [(&poor, Role::Candidate), (&good, Role::Candidate)];
+        let replays = [(&poor, ReplayRole::Candidate), (&good, ReplayRole::Candidate)];
         assert_eq!(Comparison::new(&replays, 0).best[0], 1);
-        assert_eq!(Comparison::new(&[(&poor, Role::Bound)], 0).best[0], 0);
+        assert_eq!(Comparison::new(&[(&poor, ReplayRole::Bound)], 0).best[0], 0);
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contents {
     words: Arc<[Box<str>]>,
-    documents: Vec<Document>,
+    documents: Vec<ReplayDocument>,
     /// For each page the cycles from which it shows another document, ascending, with the document's index.
     in_force: Vec<Box<[(u32, u32)]>>,
     titles: Vec<Box<[u32]>>,
@@ -21,7 +21,7 @@ pub const NO_TEXT: u32 = u32::MAX;
 
 /// A content of a page. Equal texts at two pages are two documents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Document {
+pub struct ReplayDocument {
     /// The numbers of its words in [`Contents::words`], ascending, and how often each occurs.
     pub words: Arc<[(u32, u32)]>,
     /// Bytes of the recorded text, which is Markdown or plain text.
@@ -52,7 +52,7 @@ pub enum ContentKind {
     Other,
 }
 
-impl Document {
+impl ReplayDocument {
     /// Number of words, with repetitions.
     pub fn word_count(&self) -> u64 {
         self.words.iter().map(|&(_, count)| u64::from(count)).sum()
@@ -69,7 +69,7 @@ impl Contents {
     /// ascending, with the document's place or [`NO_TEXT`]; `titles` the words of its title, ascending.
     pub fn new(
         words: Arc<[Box<str>]>,
-        documents: Vec<Document>,
+        documents: Vec<ReplayDocument>,
         in_force: Vec<Box<[(u32, u32)]>>,
         titles: Vec<Box<[u32]>>,
     ) -> Contents {
@@ -86,7 +86,7 @@ impl Contents {
     ///
     /// # Panics
     /// If there is no such page.
-    pub fn shown(&self, page: usize, cycle: u32) -> Option<&Document> {
+    pub fn shown(&self, page: usize, cycle: u32) -> Option<&ReplayDocument> {
         self.document(self.number(page, cycle)?)
     }
 
@@ -99,7 +99,7 @@ impl Contents {
     }
 
     /// All documents, by page and version.
-    pub fn documents(&self) -> &[Document] {
+    pub fn documents(&self) -> &[ReplayDocument] {
         &self.documents
     }
 
@@ -111,8 +111,8 @@ impl Contents {
     /// Memory in bytes, without the allocator's overhead and spare capacity.
     pub fn bytes(&self) -> u64 {
         let words = self.words.iter().map(|word| size_of::<Box<str>>() + word.len()).sum::<usize>();
-        let document = |document: &Document| {
-            size_of::<Document>() + size_of_val(&*document.words) + size_of_val(&*document.links)
+        let document = |document: &ReplayDocument| {
+            size_of::<ReplayDocument>() + size_of_val(&*document.words) + size_of_val(&*document.links)
         };
         let documents = self.documents.iter().map(document).sum::<usize>();
         let in_force = self.in_force.iter().map(|listed| size_of_val(&**listed)).sum::<usize>();
@@ -128,7 +128,7 @@ impl Contents {
     }
 
     /// A document by its index.
-    pub fn document(&self, number: u32) -> Option<&Document> {
+    pub fn document(&self, number: u32) -> Option<&ReplayDocument> {
         self.documents.get(number as usize)
     }
 
@@ -184,12 +184,12 @@ impl Contents {
     }
 }
 
-impl Document {
+impl ReplayDocument {
     /// The same with links to the pages that have a place.
-    fn moved(&self, places: &HashMap<u32, u32>) -> Document {
+    fn moved(&self, places: &HashMap<u32, u32>) -> ReplayDocument {
         let mut links: Vec<u32> = self.links.iter().filter_map(|page| places.get(page).copied()).collect();
         links.sort_unstable();
-        Document { links: links.into(), ..self.clone() }
+        ReplayDocument { links: links.into(), ..self.clone() }
     }
 }
 

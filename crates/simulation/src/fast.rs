@@ -34,19 +34,19 @@ mod work;
 
 use crate::replay::ndcg::Ndcg;
 use crate::{CycleFigures, Dataset, Rules, Truth};
-use choice::Choice;
-use memo::{Memo, Step};
-use pages::Pages;
+use choice::RowChoice;
+use memo::{ChoiceTree, CycleStep};
+use pages::RowMembers;
 use ranking::hits;
 use recrawl_formula::Program;
 use recrawl_types::{Cycle, Reads};
 use staleness::{ChangeLists, Staleness};
-use start::{Start, Starts};
+use start::{Starts, WarmStart};
 use states::{Move, States};
 use std::borrow::Cow;
 use std::sync::Arc;
 use ties::Orders;
-use work::Counters;
+use work::WorkCounters;
 
 pub use error::ReplayerError;
 pub use work::Work;
@@ -67,8 +67,8 @@ pub struct Replayer<'a> {
     log2: Ndcg,
     gp4c: Ndcg,
     starts: Starts,
-    memo: Memo,
-    work: Counters,
+    memo: ChoiceTree,
+    work: WorkCounters,
 }
 
 /// The figures of a cycle to compute, besides visits and changes, which are always computed. The
@@ -100,14 +100,14 @@ impl WantedFigures {
 
 /// Buffers of one run, reused by the next. One per thread.
 #[derive(Debug, Default)]
-pub struct Scratch {
+pub struct ReplayScratch {
     states: States,
-    pages: Pages,
+    pages: RowMembers,
     staleness: Staleness,
-    choice: Choice,
+    choice: RowChoice,
     scores: Vec<f64>,
     /// The cycles that the pages still have to follow.
-    behind: Vec<Arc<Step>>,
+    behind: Vec<Arc<CycleStep>>,
     moves: Vec<Move>,
     class: Vec<(u64, bool)>,
     hits: Vec<bool>,
@@ -135,7 +135,7 @@ impl<'a> Replayer<'a> {
         if let Some(page) = data.pages.iter().position(|page| !whole(page)) {
             return Err(ReplayerError::NotFixed { page });
         }
-        let k = rules.budget.of(pages as u64) as usize;
+        let k = rules.budget.visits(pages as u64) as usize;
         let (numbers, truth) = data.truth.by_likeness();
         let importance = |&page: &u32| data.pages[page as usize].importance.thousandths() as u32;
         let importance: Vec<u32> = numbers.iter().map(importance).collect();
@@ -151,14 +151,14 @@ impl<'a> Replayer<'a> {
             log2: Ndcg::log2(k),
             gp4c: Ndcg::gp4c(k),
             starts: Starts::default(),
-            memo: Memo::new(Self::MEMO_BYTES),
-            work: Counters::default(),
+            memo: ChoiceTree::new(Self::MEMO_BYTES),
+            work: WorkCounters::default(),
         })
     }
 
     /// Sets the limit of the cache of choices in bytes; 0 switches it off.
     pub fn with_memo(mut self, bytes: usize) -> Replayer<'a> {
-        self.memo = Memo::new(bytes);
+        self.memo = ChoiceTree::new(bytes);
         self
     }
 
@@ -177,7 +177,12 @@ impl<'a> Replayer<'a> {
     /// # Panics
     /// If the formula reads signals or importance and the history has them, or sections or siblings: states hold none of
     /// these.
-    pub fn run(&self, program: &Program, wants: WantedFigures, scratch: &mut Scratch) -> Vec<CycleFigures> {
+    pub fn run(
+        &self,
+        program: &Program,
+        wants: WantedFigures,
+        scratch: &mut ReplayScratch,
+    ) -> Vec<CycleFigures> {
         let score = |states: &States, cycle, out: &mut _| program.evaluate(&states.columns, cycle, out);
         self.replay(program.reads(), wants, scratch, score)
     }
@@ -187,7 +192,7 @@ impl<'a> Replayer<'a> {
     ///
     /// # Panics
     /// As [`run`](Self::run), for either formula.
-    pub fn score_alike(&self, [first, second]: [&Program; 2], scratch: &mut Scratch) -> bool {
+    pub fn score_alike(&self, [first, second]: [&Program; 2], scratch: &mut ReplayScratch) -> bool {
         let (mut alike, mut others) = (true, Vec::new());
         let score = |states: &States, cycle, out: &mut Vec<f64>| {
             first.evaluate(&states.columns, cycle, out);
@@ -214,7 +219,7 @@ impl<'a> Replayer<'a> {
         &self,
         reads: Reads,
         wants: WantedFigures,
-        scratch: &mut Scratch,
+        scratch: &mut ReplayScratch,
         mut score: impl FnMut(&States, Cycle, &mut Vec<f64>),
     ) -> Vec<CycleFigures> {
         assert!(
@@ -262,20 +267,20 @@ impl<'a> Replayer<'a> {
     }
 
     /// Visits every page in every cycle of the warm-up, unless the history has a beginning.
-    fn warm_up(&self, reads: Reads) -> Start {
+    fn warm_up(&self, reads: Reads) -> WarmStart {
         if let Some(beginning) = &self.data.beginning {
             let histories = self.orders.numbers.iter().map(|&page| &beginning.histories[page as usize]);
             let (states, rows) = States::begun(reads, histories, &self.sites, self.data.sites.len());
-            let pages = Pages::in_rows(&states, rows);
-            return Start { pages, states }.packed();
+            let pages = RowMembers::in_rows(&states, rows);
+            return WarmStart { pages, states }.packed();
         }
         let mut of_site = vec![0; self.data.sites.len()];
         self.sites.iter().for_each(|&site| of_site[site as usize] += 1);
         let states = States::first_fetch(reads, &of_site);
-        let mut start = Start { pages: Pages::first_fetch(&states, &self.sites), states };
+        let mut start = WarmStart { pages: RowMembers::first_fetch(&states, &self.sites), states };
         let mut moves = Vec::new();
         for cycle in 1..=self.rules.warmup {
-            let (all, order) = (start.states.occupied(), self.orders.of(cycle));
+            let (all, order) = (start.states.occupied(), self.orders.in_cycle(cycle));
             start.pages.choose(&self.truth, &order, &all, self.sites.len(), &mut moves);
             start.states.apply(cycle, &mut moves);
             start.pages.settle(cycle, &moves, start.states.counts.len());
@@ -286,16 +291,16 @@ impl<'a> Replayer<'a> {
     /// Brings the pages to the states after cycle `now`.
     fn catch_up(
         &self,
-        start: &Start,
+        start: &WarmStart,
         wants: WantedFigures,
-        scratch: &mut Scratch,
+        scratch: &mut ReplayScratch,
         now: u32,
         work: &mut Work,
     ) {
-        let Scratch { pages, behind, moves, staleness, states, .. } = scratch;
+        let ReplayScratch { pages, behind, moves, staleness, states, .. } = scratch;
         pages.copy(&start.pages);
         for (cycle, step) in (self.data.begun(self.rules) + 1..).zip(&*behind) {
-            pages.choose(&self.truth, &self.orders.of(cycle), &step.choice, self.k, moves);
+            pages.choose(&self.truth, &self.orders.in_cycle(cycle), &step.choice, self.k, moves);
             pages.settle(cycle, &step.moves, states.counts.len());
             work.visits += self.k as u64;
         }
@@ -303,9 +308,9 @@ impl<'a> Replayer<'a> {
     }
 
     /// Visits the chosen pages of a cycle.
-    fn step(&self, scratch: &mut Scratch, cycle: u32, wants: WantedFigures) -> CycleFigures {
-        let Scratch { states, pages, staleness, choice, moves, class, hits: by_rank, .. } = scratch;
-        let (truth, order) = (&self.truth, self.orders.of(cycle));
+    fn step(&self, scratch: &mut ReplayScratch, cycle: u32, wants: WantedFigures) -> CycleFigures {
+        let ReplayScratch { states, pages, staleness, choice, moves, class, hits: by_rank, .. } = scratch;
+        let (truth, order) = (&self.truth, self.orders.in_cycle(cycle));
         let (lists, importance) = (&self.lists, &self.importance);
         staleness.change(truth, lists, importance, pages, cycle);
         pages.choose(truth, &order, &choice.rows, self.k, moves);
@@ -316,8 +321,8 @@ impl<'a> Replayer<'a> {
             CycleFigures { cycle, pages: pages_there, visited, changed, pending, ..CycleFigures::default() };
         if wants.ndcg {
             hits(&choice.rows, moves, pages, &order, class, by_rank);
-            figures.ndcg_log2 = self.log2.of(by_rank, pending);
-            figures.ndcg_gp4c = self.gp4c.of(by_rank, pending);
+            figures.ndcg_log2 = self.log2.score(by_rank, pending);
+            figures.ndcg_gp4c = self.gp4c.score(by_rank, pending);
         }
         staleness.visit(truth, lists, importance, pages, moves, cycle);
         staleness.report(&mut figures);
@@ -327,7 +332,7 @@ impl<'a> Replayer<'a> {
     }
 }
 
-impl Scratch {
+impl ReplayScratch {
     /// Scores the states and chooses; returns the number of scored states.
     fn choose(
         &mut self,
@@ -343,14 +348,14 @@ impl Scratch {
     }
 
     /// Applies a cached step; the pages follow later.
-    fn follow(&mut self, cycle: u32, step: &Arc<Step>) {
+    fn follow(&mut self, cycle: u32, step: &Arc<CycleStep>) {
         self.states.repeat(cycle, &step.moves);
         self.behind.push(step.clone());
     }
 
     /// The step just taken, for the cache.
-    fn to_remember(&self, figures: CycleFigures) -> Step {
-        Step::new(&self.choice.rows, &self.moves, figures)
+    fn to_remember(&self, figures: CycleFigures) -> CycleStep {
+        CycleStep::new(&self.choice.rows, &self.moves, figures)
     }
 }
 

@@ -14,20 +14,20 @@ mod visits;
 pub use self::captures::{Capture, MAX_CAPTURES};
 pub use self::error::DatasetError;
 pub use self::index::IndexLines;
-pub use self::lines::{Lines, MAX_LINE, shown};
+pub use self::lines::{LineReader, MAX_LINE, shown};
 
-use crate::{Dataset, histories::Histories};
+use crate::{Dataset, histories::PageHistories};
 use std::path::{Path, PathBuf};
 
 /// A file format of data sets.
-pub struct Format {
+pub struct DatasetFormat {
     /// Name on the command line.
     pub name: &'static str,
     /// A short description.
     pub help: &'static str,
     /// Whether observations have times, so that the cycle length can be chosen.
     pub timed: bool,
-    recognises: fn(&Start) -> bool,
+    recognises: fn(&FormatStart) -> bool,
     /// Reads a file, given the cycle length in seconds.
     read: fn(&Path, u64) -> Result<Dataset, DatasetError>,
     write: Option<Write>,
@@ -37,10 +37,10 @@ pub struct Format {
 type Write = fn(&Dataset, &Path) -> Result<Vec<String>, DatasetError>;
 
 /// All formats, in the order in which they are tried for data of unknown format.
-pub const ALL: &[Format] = &[native::FORMAT, gp4c::FORMAT, cdx::FORMAT, cdxj::FORMAT, visits::FORMAT];
+pub const ALL: &[DatasetFormat] = &[native::FORMAT, gp4c::FORMAT, cdx::FORMAT, cdxj::FORMAT, visits::FORMAT];
 
 /// The part of a data set that identifies its format.
-enum Start {
+enum FormatStart {
     /// A folder with a file `pages.tsv.gz`.
     Folder,
     /// The first line of a file.
@@ -49,7 +49,7 @@ enum Start {
 
 /// Options for reading a data set.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Reading<'a> {
+pub struct ReadOptions<'a> {
     /// Name of the format; detected if absent.
     pub format: Option<&'a str>,
     /// Cycle length in seconds, for observations with times; one day if absent.
@@ -61,10 +61,10 @@ pub struct Reading<'a> {
 /// # Errors
 /// If it cannot be read or is invalid; the message names file and line.
 pub fn open(path: &Path, format: Option<&str>) -> Result<Dataset, DatasetError> {
-    Reading { format, ..Reading::default() }.open(path)
+    ReadOptions { format, ..ReadOptions::default() }.open(path)
 }
 
-impl Reading<'_> {
+impl ReadOptions<'_> {
     /// Reads a data set.
     ///
     /// # Errors
@@ -157,19 +157,19 @@ fn partial(path: &Path) -> Result<PathBuf, DatasetError> {
 ///
 /// # Errors
 /// If there is none.
-pub fn named(name: &str) -> Result<&'static Format, DatasetError> {
+pub fn named(name: &str) -> Result<&'static DatasetFormat, DatasetError> {
     let found = ALL.iter().find(|format| format.name == name);
     found.ok_or_else(|| DatasetError::UnknownFormat { name: name.to_owned() })
 }
 
-fn recognised(path: &Path) -> Result<&'static Format, DatasetError> {
+fn recognised(path: &Path) -> Result<&'static DatasetFormat, DatasetError> {
     let start = if !path.metadata().map_err(DatasetError::io(path))?.is_dir() {
-        match lines::Lines::open(path)?.next_line()? {
+        match lines::LineReader::open(path)?.next_line()? {
             None => return Err(DatasetError::whole(path, "the file is empty")),
-            Some(line) => Start::Line(line.to_owned()),
+            Some(line) => FormatStart::Line(line.to_owned()),
         }
     } else if path.join(native::PAGES).is_file() {
-        Start::Folder
+        FormatStart::Folder
     } else {
         let what = format!("not a data set: a data set folder has {} and {}", native::PAGES, native::CYCLES);
         return Err(DatasetError::whole(path, what));
@@ -180,7 +180,7 @@ fn recognised(path: &Path) -> Result<&'static Format, DatasetError> {
 
 /// Builds the data set from its histories.
 fn finish(
-    histories: Histories,
+    histories: PageHistories,
     path: &Path,
     dates: Vec<String>,
     cycles: u32,
@@ -194,7 +194,7 @@ fn title(path: &Path) -> String {
     last(path).or_else(|| last(&path.canonicalize().ok()?)).unwrap_or_else(|| path.display().to_string())
 }
 
-fn names(which: impl Fn(&Format) -> bool) -> String {
+fn names(which: impl Fn(&DatasetFormat) -> bool) -> String {
     ALL.iter().filter(|format| which(format)).map(|format| format.name).collect::<Vec<_>>().join(", ")
 }
 

@@ -6,12 +6,12 @@ use std::collections::HashMap;
 
 /// Names in the order of their first use.
 #[derive(Default)]
-struct Names {
+struct HistoryNames {
     all: Vec<String>,
     known: HashMap<String, u32>,
 }
 
-impl Names {
+impl HistoryNames {
     /// The index of a name; an empty one is another each time.
     fn place(&mut self, name: &str) -> u32 {
         if let Some(&place) = self.known.get(name) {
@@ -38,10 +38,10 @@ fn site(url: &str) -> Option<Site> {
 
 /// The pages read so far.
 #[derive(Default)]
-pub struct Histories {
+pub struct PageHistories {
     pages: Vec<RecordedPage>,
-    sites: Names,
-    groups: Names,
+    sites: HistoryNames,
+    groups: HistoryNames,
     changes: Vec<(u32, u16)>,
     ends: Vec<usize>,
     signals: Signals,
@@ -50,7 +50,7 @@ pub struct Histories {
     returns: bool,
 }
 
-impl Histories {
+impl PageHistories {
     /// A page with its site and its group. Without a name of a group, it gets one of its own. In a format without
     /// groups (none), the site is the group.
     pub fn page(
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_page_has_the_site_of_its_url_and_the_group_of_its_file() {
-        let mut histories = Histories::default();
+        let mut histories = PageHistories::default();
         let mut page = |url: &str, group: &str| {
             let page = histories.page(url, Some(group), 0, 1);
             (page.site, page.group)

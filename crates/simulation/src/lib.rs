@@ -26,19 +26,19 @@ pub mod truth;
 
 pub use crate::bootstrap::Bootstrap;
 pub use crate::compare::Comparison;
-pub use crate::contents::{Contents, Document};
+pub use crate::contents::{Contents, ReplayDocument};
 pub use crate::dataset::{Beginning, Dataset, RecordedPage};
-pub use crate::fast::{Replayer, ReplayerError, Scratch, WantedFigures, Work};
+pub use crate::fast::{ReplayScratch, Replayer, ReplayerError, WantedFigures, Work};
 pub use crate::figures::{CycleFigures, ImportanceFigures, SiteFigures, Trace};
 pub use crate::format::{DatasetError, open};
 pub use crate::judge::ContentFigures;
-pub use crate::metric::Metric;
+pub use crate::metric::ReplayMetric;
 pub use crate::observed::Observed;
-pub use crate::policy::Policy;
+pub use crate::policy::ReplayPolicy;
 pub use crate::rules::{Budget, Rules, RulesError};
 pub use crate::series::SeriesMean;
 pub use crate::signals::Signals;
-pub use crate::summary::Summary;
+pub use crate::summary::DatasetSummary;
 pub use crate::truth::{Since, Truth};
 
 // The helpers of `testing` name this crate as other crates do, which include them too.

@@ -85,7 +85,7 @@ impl Signals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Document;
+    use crate::ReplayDocument;
     use crate::testing::with_contents;
     use proptest::prelude::*;
 
@@ -124,9 +124,9 @@ mod tests {
                 contents: None,
                 beginning: None,
             };
-            with_contents(data, |page, version| Document {
+            with_contents(data, |page, version| ReplayDocument {
                 bytes: 100 * page + u32::from(version),
-                ..Document::default()
+                ..ReplayDocument::default()
             })
         })
     }
@@ -153,8 +153,8 @@ mod tests {
                     }
                     let signalled = (seen * step).saturating_sub(step - 1)..=seen * step;
                     prop_assert_eq!(
-                        every.signals.of(seen).contains(&(row as u32)),
-                        seen > 0 && signalled.into_iter().any(|c| data.signals.of(c).contains(&(page as u32)))
+                        every.signals.in_cycle(seen).contains(&(row as u32)),
+                        seen > 0 && signalled.into_iter().any(|c| data.signals.in_cycle(c).contains(&(page as u32)))
                     );
                     let shown = every.contents.as_ref().unwrap().shown(row, seen);
                     prop_assert_eq!(shown, contents.shown(page, seen * step));

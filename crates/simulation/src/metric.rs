@@ -4,7 +4,7 @@ use crate::{CycleFigures, ImportanceFigures, SiteFigures, Trace};
 
 /// A figure of a replay.
 #[derive(Clone, Copy, Debug)]
-pub struct Metric {
+pub struct ReplayMetric {
     /// Name in reports and on the command line.
     pub name: &'static str,
     /// A short definition, with its unit.
@@ -36,9 +36,9 @@ pub enum Better {
     Lower,
 }
 
-impl PartialEq for Metric {
+impl PartialEq for ReplayMetric {
     /// Names are unique.
-    fn eq(&self, other: &Metric) -> bool {
+    fn eq(&self, other: &ReplayMetric) -> bool {
         self.name == other.name
     }
 }
@@ -60,7 +60,7 @@ impl Better {
     }
 
     /// Whether `a` is better than `b`. NaN is better than nothing.
-    pub fn of(self, a: f64, b: f64) -> bool {
+    pub fn prefers(self, a: f64, b: f64) -> bool {
         match self {
             Better::Higher => a > b || (b.is_nan() && !a.is_nan()),
             Better::Lower => a < b || (b.is_nan() && !a.is_nan()),
@@ -69,16 +69,16 @@ impl Better {
 }
 
 /// Every metric of any data set, in display order.
-pub const ALL: &[Metric] = &[
+pub const ALL: &[ReplayMetric] = &[
     CHANGE_RATE,
-    Metric {
+    ReplayMetric {
         name: "ndcg_log2",
         help: "whether pages with changes rank first; gain 1/log2(rank + 1)",
         better: Better::Higher,
         of: Figure::Cycle(|cycle| cycle.ndcg_log2),
         of_sites: None,
     },
-    Metric {
+    ReplayMetric {
         name: "ndcg_gp4c",
         help: "the same with the gains of the GP4C authors' program",
         better: Better::Higher,
@@ -89,7 +89,7 @@ pub const ALL: &[Metric] = &[
     AGE,
     HARMONIC,
     COVERAGE,
-    Metric {
+    ReplayMetric {
         name: "visited_share",
         help: "share of competing pages that were visited at least once",
         better: Better::Higher,
@@ -97,28 +97,28 @@ pub const ALL: &[Metric] = &[
         of_sites: None,
     },
     PENDING_SHARE,
-    Metric {
+    ReplayMetric {
         name: "delay_p50",
         help: "median cycles from a change to the visit that found it",
         better: Better::Lower,
         of: Figure::Replay(|trace| quantile(&trace.delays, 50)),
         of_sites: None,
     },
-    Metric {
+    ReplayMetric {
         name: "delay_p95",
         help: "95th percentile of that delay",
         better: Better::Lower,
         of: Figure::Replay(|trace| quantile(&trace.delays, 95)),
         of_sites: None,
     },
-    Metric {
+    ReplayMetric {
         name: "delay_p99",
         help: "99th percentile of that delay",
         better: Better::Lower,
         of: Figure::Replay(|trace| quantile(&trace.delays, 99)),
         of_sites: None,
     },
-    Metric {
+    ReplayMetric {
         name: "longest_neglect",
         help: "most cycles without a visit of a page",
         better: Better::Lower,
@@ -131,36 +131,36 @@ pub const ALL: &[Metric] = &[
 pub const OF_VISITS: [&str; 4] = ["coverage", "coverage_by_importance", "visited_share", "longest_neglect"];
 
 /// The metrics that need the contents of pages, of replays with a [judge](crate::judge::ContentJudge).
-pub const OF_CONTENTS: &[Metric] = &[
-    Metric {
+pub const OF_CONTENTS: &[ReplayMetric] = &[
+    ReplayMetric {
         name: "weighted_change_rate",
         help: "visits that found a change, weighted by PageRank, per visit",
         better: Better::Higher,
         of: Figure::Cycle(|cycle| share(cycle.contents.weight_found, cycle.visited)),
         of_sites: None,
     },
-    Metric {
+    ReplayMetric {
         name: "weight_of_changed",
         help: "mean weight by PageRank of the visits that found a change",
         better: Better::Higher,
         of: Figure::Cycle(|cycle| share(cycle.contents.weight_found, cycle.changed)),
         of_sites: None,
     },
-    Metric {
+    ReplayMetric {
         name: "freshness_at_10",
         help: "share of the first ten results of a query whose copy is current, weighted by rank",
         better: Better::Higher,
         of: Figure::Cycle(|cycle| cycle.contents.freshness_at_10),
         of_sites: None,
     },
-    Metric {
+    ReplayMetric {
         name: "mp_at_10",
         help: "precision summed over the relevant ones of the first ten results of a query",
         better: Better::Higher,
         of: Figure::Cycle(|cycle| cycle.contents.mp_at_10),
         of_sites: None,
     },
-    Metric {
+    ReplayMetric {
         name: "ap_at_10",
         help: "average precision of the first ten results of a query",
         better: Better::Higher,
@@ -174,22 +174,22 @@ const THOUSANDTHS: f64 = 1_000.0;
 
 /// The metrics of pages that differ in importance: with an importance of 1 each, they are [`CHANGE_RATE`],
 /// [`FRESHNESS`] and [`COVERAGE`] to the last digit.
-pub const BY_IMPORTANCE: &[Metric] = &[
-    Metric {
+pub const BY_IMPORTANCE: &[ReplayMetric] = &[
+    ReplayMetric {
         name: "change_rate_by_importance",
         help: "importance of the visits that found a change, per visit",
         better: Better::Higher,
         of: Figure::Cycle(|cycle| share(cycle.importance.changed as f64 / THOUSANDTHS, cycle.visited)),
         of_sites: Some(|site| share(site.importance.changed as f64 / THOUSANDTHS, site.visited)),
     },
-    Metric {
+    ReplayMetric {
         name: "freshness_by_importance",
         help: "share of the pages' importance whose copy is current",
         better: Better::Higher,
         of: Figure::Cycle(|cycle| freshness_by_importance(&cycle.importance)),
         of_sites: Some(|site| freshness_by_importance(&site.importance)),
     },
-    Metric {
+    ReplayMetric {
         name: "coverage_by_importance",
         help: "share of the pages' importance that the budget has visited so far",
         better: Better::Higher,
@@ -199,7 +199,7 @@ pub const BY_IMPORTANCE: &[Metric] = &[
 ];
 
 /// Visits that found a change, per visit (Douglis et al. 1997; Santos 2013, eq. 2.3).
-pub const CHANGE_RATE: Metric = Metric {
+pub const CHANGE_RATE: ReplayMetric = ReplayMetric {
     name: "change_rate",
     help: "share of visits that found a change",
     better: Better::Higher,
@@ -208,7 +208,7 @@ pub const CHANGE_RATE: Metric = Metric {
 };
 
 /// Pages whose copy is current, per page (Cho & Garcia-Molina 2000).
-pub const FRESHNESS: Metric = Metric {
+pub const FRESHNESS: ReplayMetric = ReplayMetric {
     name: "freshness",
     help: "share of pages whose copy is current",
     better: Better::Higher,
@@ -217,7 +217,7 @@ pub const FRESHNESS: Metric = Metric {
 };
 
 /// Cycles since the first unseen change, per page (Cho & Garcia-Molina 2000).
-pub const AGE: Metric = Metric {
+pub const AGE: ReplayMetric = ReplayMetric {
     name: "age",
     help: "cycles since the first unseen change, mean over pages",
     better: Better::Lower,
@@ -226,7 +226,7 @@ pub const AGE: Metric = Metric {
 };
 
 /// H(unseen changes), per page (Kolobov et al. 2019).
-pub const HARMONIC: Metric = Metric {
+pub const HARMONIC: ReplayMetric = ReplayMetric {
     name: "harmonic",
     help: "1 + 1/2 + ... + 1/m for m unseen changes, mean over pages",
     better: Better::Lower,
@@ -235,7 +235,7 @@ pub const HARMONIC: Metric = Metric {
 };
 
 /// Pages that the budget has visited so far, per page: weighted coverage (Olston & Najork 2010) after the first visits.
-pub const COVERAGE: Metric = Metric {
+pub const COVERAGE: ReplayMetric = ReplayMetric {
     name: "coverage",
     help: "share of pages that the budget has visited so far",
     better: Better::Higher,
@@ -244,7 +244,7 @@ pub const COVERAGE: Metric = Metric {
 };
 
 /// Pages with an unseen change, per page.
-const PENDING_SHARE: Metric = Metric {
+const PENDING_SHARE: ReplayMetric = ReplayMetric {
     name: "pending_share",
     help: "share of pages with an unseen change before the visits",
     better: Better::Lower,
@@ -297,9 +297,9 @@ fn quantile(counts: &[u64], hundredths: u64) -> f64 {
     }
 }
 
-impl Metric {
+impl ReplayMetric {
     /// The metric of this name.
-    pub fn named(name: &str) -> Option<&'static Metric> {
+    pub fn named(name: &str) -> Option<&'static ReplayMetric> {
         ALL.iter().chain(BY_IMPORTANCE).chain(OF_CONTENTS).find(|metric| metric.name == name)
     }
 
@@ -378,9 +378,9 @@ mod tests {
 
     #[test]
     fn the_better_value_is_the_one_in_the_metrics_direction() {
-        assert!(Better::Higher.of(2.0, 1.0) && !Better::Higher.of(1.0, 1.0));
-        assert!(Better::Lower.of(1.0, 2.0) && Better::Lower.of(1.0, f64::NAN));
-        assert!(!Better::Lower.of(f64::NAN, 2.0));
+        assert!(Better::Higher.prefers(2.0, 1.0) && !Better::Higher.prefers(1.0, 1.0));
+        assert!(Better::Lower.prefers(1.0, 2.0) && Better::Lower.prefers(1.0, f64::NAN));
+        assert!(!Better::Lower.prefers(f64::NAN, 2.0));
     }
 
     #[test]
@@ -393,7 +393,7 @@ mod tests {
                 metric.name
             );
         }
-        assert_eq!(Metric::named("age").unwrap().better, Better::Lower);
-        assert!(Metric::named("nad").is_none());
+        assert_eq!(ReplayMetric::named("age").unwrap().better, Better::Lower);
+        assert!(ReplayMetric::named("nad").is_none());
     }
 }

@@ -1,11 +1,11 @@
 //! What a policy may know: visits and their outcomes.
 
-use crate::contents::{Contents, Document};
+use crate::contents::{Contents, ReplayDocument};
 use crate::related::Related;
 use crate::{Dataset, Rules};
-use recrawl_formula::{Evidence, Priors};
+use recrawl_formula::{Priors, RateEvidence};
 use recrawl_scheduler::Gate;
-use recrawl_types::{Cycle, History, Known, LastmodCounts, Reads, SignalQuality, StateColumns, Status};
+use recrawl_types::{Cycle, History, Known, LastmodCounts, PageStatus, Reads, SignalQuality, StateColumns};
 use std::sync::Arc;
 
 /// What a policy sees of a replay: the outcomes of visits, as in a crawl's records. It learns
@@ -19,7 +19,7 @@ pub struct Observed {
     columns: StateColumns,
     sites: Vec<u32>,
     /// The evidence of each site, updated visit by visit.
-    evidence: Vec<Evidence>,
+    evidence: Vec<RateEvidence>,
     /// What visits showed of the signals of each site; empty in a history without signals.
     shown: Vec<SignalsShown>,
     /// Only for policies that read the neighbours of pages.
@@ -36,9 +36,9 @@ pub struct Observed {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Seen<'a> {
     /// The content of the last visit; none before the first, and where the data set has no text.
-    pub last: Option<&'a Document>,
+    pub last: Option<&'a ReplayDocument>,
     /// The content of the visit before it.
-    pub before: Option<&'a Document>,
+    pub before: Option<&'a ReplayDocument>,
 }
 
 /// What visits met of the contents.
@@ -80,7 +80,7 @@ impl Observed {
         if reads.contains(Reads::IMPORTANCE) && data.is_weighed() {
             columns.importance = data.pages.iter().map(|page| page.importance.value()).collect();
         }
-        let mut evidence = vec![Evidence::default(); site_count];
+        let mut evidence = vec![RateEvidence::default(); site_count];
         let mut shown = Vec::new();
         if has_signals {
             columns.signals = vec![0; sites.len()];
@@ -88,7 +88,7 @@ impl Observed {
         }
         for (page, history) in data.beginning.iter().flat_map(|b| &b.histories).enumerate() {
             columns.set_history(page, history);
-            evidence[sites[page] as usize].add(Evidence::of(history));
+            evidence[sites[page] as usize].add(RateEvidence::from_history(history));
         }
         let Rules { seed, warmup, .. } = *rules;
         let related = reads.needs_neighbours().then(|| Related::new(data));
@@ -153,7 +153,7 @@ impl Observed {
     }
 
     /// The evidence of each site.
-    pub fn evidence(&self) -> &[Evidence] {
+    pub fn evidence(&self) -> &[RateEvidence] {
         &self.evidence
     }
 
@@ -226,7 +226,7 @@ impl Observed {
 
     /// Updates precision and recall of the signals of all sites, in a history with signals.
     fn fill_signal_quality(&mut self) {
-        let quality = |shown: &SignalsShown| SignalQuality::of(&shown.single[EARLIER]);
+        let quality = |shown: &SignalsShown| SignalQuality::from_counts(&shown.single[EARLIER]);
         let of_sites: Vec<SignalQuality> = self.shown.iter().map(quality).collect();
         if of_sites.is_empty() {
             return;
@@ -263,9 +263,9 @@ impl Observed {
         }
         let mut history = self.columns.history(page).expect("a page is compared with its first visit");
         let site = &mut self.evidence[self.sites[page] as usize];
-        site.remove(Evidence::of(&history));
+        site.remove(RateEvidence::from_history(&history));
         history.record(self.cycle, changed);
-        site.add(Evidence::of(&history));
+        site.add(RateEvidence::from_history(&history));
         self.columns.set_history(page, &history);
         if let Some(contents) = &mut self.contents {
             contents.visit(page, self.cycle);
@@ -281,7 +281,7 @@ impl Observed {
 
     /// Records that a page no longer exists.
     pub(crate) fn gone(&mut self, page: usize) {
-        self.columns.known[page].status = Status::Gone;
+        self.columns.known[page].status = PageStatus::Gone;
     }
 }
 
@@ -313,12 +313,12 @@ mod tests {
             observed.begin(Cycle(cycle), 1, &[]);
             observed.visit(page, changed);
         }
-        let mut expected = vec![Evidence::default(); 3];
+        let mut expected = vec![RateEvidence::default(); 3];
         for (row, &site) in observed.sites().iter().enumerate() {
-            expected[site as usize].add(Evidence::of_row(observed.columns(), row));
+            expected[site as usize].add(RateEvidence::of_row(observed.columns(), row));
         }
         assert_eq!(observed.evidence(), expected);
-        assert_eq!(expected[0], Evidence { changes: 2, cycles: 7, changed_cycles: 5 });
+        assert_eq!(expected[0], RateEvidence { changes: 2, cycles: 7, changed_cycles: 5 });
         observed.fill_priors();
         let priors = Priors::new(&expected);
         assert_eq!(observed.columns().global_rate, priors.global);

@@ -11,14 +11,14 @@ mod siblings;
 mod true_rate;
 mod visit_gain;
 
-pub use formula::FormulaPolicy;
+pub use formula::ReplayFormula;
 
 use crate::{Dataset, Observed};
 use recrawl_formula::Basis;
 use recrawl_types::Reads;
 
 /// Scores pages by their observed visits.
-pub trait Policy: Send {
+pub trait ReplayPolicy: Send {
     /// Name in reports.
     fn name(&self) -> &str;
 
@@ -69,7 +69,7 @@ pub struct PolicyVisit {
 
 /// An entry of the registry of policies.
 #[derive(Clone, Copy, Debug)]
-pub struct PolicyKind {
+pub struct ReplayPolicyKind {
     /// Name on the command line.
     pub name: &'static str,
     /// A short description of the ranking.
@@ -82,16 +82,16 @@ pub struct PolicyKind {
 #[derive(Clone, Copy, Debug)]
 pub enum Make {
     /// An honest policy; gets the basis of the papers' rate estimates.
-    Honest(fn(Basis) -> Box<dyn Policy>),
+    Honest(fn(Basis) -> Box<dyn ReplayPolicy>),
     /// An honest policy that [reads contents](Policy::reads_contents), which few data sets have.
-    WithContents(fn(Basis) -> Box<dyn Policy>),
+    WithContents(fn(Basis) -> Box<dyn ReplayPolicy>),
     /// A bound: gets what no crawler can know.
-    Bound(for<'a> fn(&'a Dataset) -> Box<dyn Policy + 'a>),
+    Bound(for<'a> fn(&'a Dataset) -> Box<dyn ReplayPolicy + 'a>),
 }
 
 /// The policies of a crawl, in display order: those of the GP4C papers, gains of a visit, those that read siblings, the
 /// bounds. Policies of other crawlers and papers are in the laboratory.
-pub const ALL: &[PolicyKind] = &[
+pub const ALL: &[ReplayPolicyKind] = &[
     scheduler::RAND,
     scheduler::AGE,
     gp4c_rates::NAD,
@@ -121,9 +121,9 @@ pub const ALL: &[PolicyKind] = &[
     oracle::KIND,
 ];
 
-impl PolicyKind {
+impl ReplayPolicyKind {
     /// The policy of this name.
-    pub fn named(name: &str) -> Option<PolicyKind> {
+    pub fn named(name: &str) -> Option<ReplayPolicyKind> {
         ALL.iter().copied().find(|kind| kind.name == name)
     }
 
@@ -138,7 +138,7 @@ impl PolicyKind {
     }
 
     /// Builds the policy for a replay of `data`.
-    pub fn build<'a>(&self, data: &'a Dataset, basis: Basis) -> Box<dyn Policy + 'a> {
+    pub fn build<'a>(&self, data: &'a Dataset, basis: Basis) -> Box<dyn ReplayPolicy + 'a> {
         match self.make {
             Make::Honest(make) | Make::WithContents(make) => make(basis),
             Make::Bound(make) => make(data),

@@ -1,9 +1,9 @@
 //! What the pages of a replay show of each other, found as a crawl finds it: from records in URL order.
 
 use crate::{Dataset, RecordedPage};
-use recrawl_formula::Evidence;
 use recrawl_formula::NextChange;
 use recrawl_formula::NextChangeModel;
+use recrawl_formula::RateEvidence;
 use recrawl_formula::sections;
 use recrawl_formula::siblings::Groups;
 use recrawl_types::{CanonicalUrl, Cycle, Reads, StateColumns, UrlRules};
@@ -53,7 +53,7 @@ impl Related {
     fn fill_sections(&self, columns: &mut StateColumns) {
         let known = || self.order.iter().filter(|(_, page)| columns.visited[*page]);
         let mut finder = sections::SectionFinder::default();
-        known().for_each(|(url, page)| finder.push(url.key(), Evidence::of_row(columns, *page)));
+        known().for_each(|(url, page)| finder.push(url.key(), RateEvidence::of_row(columns, *page)));
         let rows: Vec<usize> = known().map(|(_, page)| *page).collect();
         finder.finish().fill(columns, (0..).zip(rows));
     }

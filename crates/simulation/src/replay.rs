@@ -10,10 +10,10 @@ pub mod ndcg;
 mod unseen;
 
 use crate::judge::{ContentJudge, ReplayJudge};
-use crate::policy::{Policy, PolicyVisit};
+use crate::policy::{PolicyVisit, ReplayPolicy};
 use crate::{CycleFigures, Dataset, Observed, Rules, RulesError, SiteFigures, Trace};
 use ndcg::Ndcg;
-use recrawl_scheduler::{Candidate, Gate, TieBreak, TopK};
+use recrawl_scheduler::{Gate, RankedPage, TieBreak, TopK};
 use recrawl_types::{Cycle, Reads};
 use unseen::Unseen;
 
@@ -26,7 +26,7 @@ pub use unseen::harmonic;
 ///
 /// # Panics
 /// If the policy does not score each page.
-pub fn run(data: &Dataset, rules: &Rules, policy: &mut dyn Policy) -> Result<Trace, RulesError> {
+pub fn run(data: &Dataset, rules: &Rules, policy: &mut dyn ReplayPolicy) -> Result<Trace, RulesError> {
     run_judged(data, rules, policy, None)
 }
 
@@ -41,7 +41,7 @@ pub fn run(data: &Dataset, rules: &Rules, policy: &mut dyn Policy) -> Result<Tra
 pub fn run_judged(
     data: &Dataset,
     rules: &Rules,
-    policy: &mut dyn Policy,
+    policy: &mut dyn ReplayPolicy,
     judge: Option<&dyn ContentJudge>,
 ) -> Result<Trace, RulesError> {
     rules.check_begun(data.pages.len(), data.begun(rules), data.truth.cycles())?;
@@ -82,7 +82,7 @@ struct Replay<'a> {
     // Buffers, reused in each cycle.
     scores: Vec<f64>,
     /// The best candidate of each group of siblings, by its number.
-    best_of_group: Vec<Option<Candidate>>,
+    best_of_group: Vec<Option<RankedPage>>,
     visits: Vec<PolicyVisit>,
     stale_by_changes: Vec<u64>,
 }
@@ -99,7 +99,7 @@ impl<'a> Replay<'a> {
             }
         };
         let pages = data.pages.iter().filter(|p| competes(p.first, p.last)).count() as u64;
-        let ranks = rules.budget.of(data.pages.len() as u64) as usize;
+        let ranks = rules.budget.visits(data.pages.len() as u64) as usize;
         Replay {
             data,
             rules,
@@ -126,7 +126,7 @@ impl<'a> Replay<'a> {
     }
 
     /// Goes to the first cycle. With a beginning, a policy with a memory of its own sees all pages there as new.
-    fn begin(&mut self, policy: &mut dyn Policy) -> u32 {
+    fn begin(&mut self, policy: &mut dyn ReplayPolicy) -> u32 {
         let Some(beginning) = &self.data.beginning else { return 0 };
         self.observed.begin(Cycle(beginning.cycle), 0, &[]);
         self.visits.extend((0..self.data.pages.len() as u32).map(|page| PolicyVisit { page, changed: None }));
@@ -134,12 +134,12 @@ impl<'a> Replay<'a> {
         beginning.cycle + 1
     }
 
-    fn step(&mut self, cycle: u32, policy: &mut dyn Policy) {
+    fn step(&mut self, cycle: u32, policy: &mut dyn ReplayPolicy) {
         self.pages_leave(cycle);
         self.unseen.note(&self.data.truth, cycle, &self.observed.columns().visited);
         let pages = self.data.pages.iter().filter(|p| p.first <= cycle && cycle <= p.last).count() as u64;
-        let k = if cycle > self.begun { self.rules.budget.of(pages) } else { 0 };
-        self.observed.begin(Cycle(cycle), k, self.data.signals.of(cycle));
+        let k = if cycle > self.begun { self.rules.budget.visits(pages) } else { 0 };
+        self.observed.begin(Cycle(cycle), k, self.data.signals.in_cycle(cycle));
         let mut figures = CycleFigures { cycle, pages, ..CycleFigures::default() };
         self.of_site.fill(0);
         self.found.clear();
@@ -169,7 +169,7 @@ impl<'a> Replay<'a> {
         &mut self,
         up_to: u64,
         is_last: bool,
-        policy: &mut dyn Policy,
+        policy: &mut dyn ReplayPolicy,
         hits: &mut Vec<bool>,
         beside: Option<&mut CycleFigures>,
     ) -> bool {
@@ -203,7 +203,7 @@ impl<'a> Replay<'a> {
 
     /// Up to k competing pages that were not visited in this cycle, best first, within the limit per site. All rounds
     /// but the last one visit at most one page of a group of siblings, so that the next one knows where changes are.
-    fn rank(&mut self, k: u64, is_last: bool, policy: &mut dyn Policy) -> Vec<usize> {
+    fn rank(&mut self, k: u64, is_last: bool, policy: &mut dyn ReplayPolicy) -> Vec<usize> {
         policy.score(&self.observed, &mut self.scores);
         let pages = self.data.pages.len();
         assert_eq!(self.scores.len(), pages, "policy {} scores each page", policy.name());
@@ -327,8 +327,8 @@ impl<'a> Replay<'a> {
         figures.importance.changed = self.found.iter().map(importance).sum();
         figures.pending = figures.stale + figures.changed;
         figures.harmonic = harmonic(&self.stale_by_changes);
-        figures.ndcg_log2 = self.log2.of(hits, figures.pending);
-        figures.ndcg_gp4c = self.gp4c.of(hits, figures.pending);
+        figures.ndcg_log2 = self.log2.score(hits, figures.pending);
+        figures.ndcg_gp4c = self.gp4c.score(hits, figures.pending);
     }
 
     fn finish(mut self) -> Trace {

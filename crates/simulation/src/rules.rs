@@ -71,7 +71,7 @@ impl Rules {
 
 impl Budget {
     /// k for this number of pages.
-    pub fn of(self, pages: u64) -> u64 {
+    pub fn visits(self, pages: u64) -> u64 {
         match self {
             Budget::Share(share) => ((share * pages as f64).floor() as u64).max(1).min(pages),
             Budget::Pages(k) => k.min(pages),
@@ -119,10 +119,10 @@ mod tests {
 
     #[test]
     fn k_is_rounded_down_and_at_least_one() {
-        assert_eq!(Budget::Share(0.05).of(7393), 369);
-        assert_eq!(Budget::Share(0.05).of(3), 1);
-        assert_eq!(Budget::Share(1.0).of(3), 3);
-        assert_eq!((Budget::Pages(5).of(3), Budget::Pages(2).of(3)), (3, 2));
+        assert_eq!(Budget::Share(0.05).visits(7393), 369);
+        assert_eq!(Budget::Share(0.05).visits(3), 1);
+        assert_eq!(Budget::Share(1.0).visits(3), 3);
+        assert_eq!((Budget::Pages(5).visits(3), Budget::Pages(2).visits(3)), (3, 2));
     }
 
     #[test]

@@ -28,7 +28,7 @@ impl SeriesMean {
     /// σ²τ/n, and the expected sum of squared deviations is σ²(n − τ). So Var(mean) is estimated by
     /// (Σd²/n)/(n/τ − 1): Student's formula with n/τ in place of n. The test uses t with n/τ − 1
     /// degrees of freedom (Zwiers & von Storch 1995).
-    pub fn of(values: &[f64]) -> SeriesMean {
+    pub fn estimate(values: &[f64]) -> SeriesMean {
         let n = values.len() as f64;
         let mean = if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / n };
         let deviations: Vec<f64> = values.iter().map(|value| value - mean).collect();
@@ -147,7 +147,7 @@ mod tests {
             student::p_value(mean * mean * n * (n - 1.0) / squares, n - 1.0)
         };
         assert!(rejected(0.93, 100, 0.0, student) > 0.6);
-        let own = |values: &[f64]| SeriesMean::of(values).p;
+        let own = |values: &[f64]| SeriesMean::estimate(values).p;
         for cycles in [17, 55, 190, 360] {
             for rho in [-0.5, 0.0, 0.6, 0.8, 0.93, 0.97] {
                 let share = rejected(rho, cycles, 0.0, own);
@@ -165,7 +165,7 @@ mod tests {
         let draws = &mut Noise(ChaCha8Rng::seed_from_u64(6));
         for rho in [0.0, 0.5, 0.9] {
             let means: Vec<SeriesMean> =
-                (0..500).map(|_| SeriesMean::of(&autoregression(rho, 400, 0.0, draws))).collect();
+                (0..500).map(|_| SeriesMean::estimate(&autoregression(rho, 400, 0.0, draws))).collect();
             let told = means.iter().map(|mean| mean.error * mean.error).sum::<f64>() / 500.0;
             let found = means.iter().map(|mean| mean.mean * mean.mean).sum::<f64>() / 500.0;
             assert!((0.8..1.35).contains(&(told / found)), "memory {rho}: {told} told, {found} found");
@@ -177,13 +177,14 @@ mod tests {
         let draws = &mut Noise(ChaCha8Rng::seed_from_u64(7));
         let is_held = |_: &u32| {
             let values = autoregression(0.0, 11, 0.0, draws);
-            let [low, high] =
-                SeriesMean::of(&values[..10]).next_value().unwrap_or([f64::NEG_INFINITY, f64::INFINITY]);
+            let [low, high] = SeriesMean::estimate(&values[..10])
+                .next_value()
+                .unwrap_or([f64::NEG_INFINITY, f64::INFINITY]);
             (low..high).contains(&values[10])
         };
         let held = (0..2000).filter(is_held).count();
         assert!((1880..1960).contains(&held), "{held} of 2000");
-        assert_eq!(SeriesMean::of(&[0.1, 0.2, 0.1]).next_value(), None);
+        assert_eq!(SeriesMean::estimate(&[0.1, 0.2, 0.1]).next_value(), None);
     }
 
     #[test]
@@ -196,14 +197,14 @@ mod tests {
     #[test]
     fn too_few_cycles_say_nothing_and_equal_ones_all() {
         for few in [&[][..], &[0.3], &[0.1, 0.2, 0.3, 0.2, 0.1], &[0.3; 5]] {
-            let mean = SeriesMean::of(few);
+            let mean = SeriesMean::estimate(few);
             assert!(mean.p == 1.0 && !mean.has_power(), "{mean:?}");
         }
-        assert!(SeriesMean::of(&[0.3]).error.is_infinite());
+        assert!(SeriesMean::estimate(&[0.3]).error.is_infinite());
         let rising: Vec<f64> = (0..60).map(f64::from).collect();
-        assert_eq!(SeriesMean::of(&rising).p, 1.0, "a drift is one observation");
-        let equal = SeriesMean::of(&[0.3; 6]);
+        assert_eq!(SeriesMean::estimate(&rising).p, 1.0, "a drift is one observation");
+        let equal = SeriesMean::estimate(&[0.3; 6]);
         assert_eq!((equal.p, equal.error, equal.effective), (0.0, 0.0, 6.0));
-        assert_eq!(SeriesMean::of(&[0.0; 60]).p, 1.0);
+        assert_eq!(SeriesMean::estimate(&[0.0; 60]).p, 1.0);
     }
 }

@@ -23,7 +23,7 @@ impl Signals {
     }
 
     /// The pages with a signal in this cycle, ascending.
-    pub fn of(&self, cycle: u32) -> &[u32] {
+    pub fn in_cycle(&self, cycle: u32) -> &[u32] {
         self.by_cycle.get(cycle as usize).map_or(&[], Vec::as_slice)
     }
 
@@ -84,7 +84,10 @@ mod tests {
         signals.push(0, &[2, 5]);
         signals.push(1, &[]);
         signals.push(2, &[1, 2]);
-        assert_eq!((signals.of(2), signals.of(3), signals.of(99)), (&[0, 2][..], &[][..], &[][..]));
+        assert_eq!(
+            (signals.in_cycle(2), signals.in_cycle(3), signals.in_cycle(99)),
+            (&[0, 2][..], &[][..], &[][..])
+        );
         assert_eq!((signals.count(), signals.is_empty()), (4, false));
         let by_page = [vec![2, 5], vec![], vec![1, 2], vec![]];
         assert_eq!(signals.by_page(4), by_page);

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// How a data set changes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Summary {
+pub struct DatasetSummary {
     /// Number of pages.
     pub pages: u64,
     /// Pages that exist from the first cycle to the last.
@@ -76,9 +76,9 @@ pub struct RateClass {
 /// The bounds of the classes of change rate. Pages that never change are in no class.
 const RATES: [f64; 9] = [0.0, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 0.9, 1.0];
 
-impl Summary {
+impl DatasetSummary {
     /// Computes the figures of a data set.
-    pub fn of(data: &Dataset) -> Summary {
+    pub fn compute(data: &Dataset) -> DatasetSummary {
         let last = data.truth.cycles();
         let fixed = data.fixed();
         let is_counted = |page: usize| fixed.is_empty() || fixed.binary_search(&(page as u32)).is_ok();
@@ -117,7 +117,7 @@ impl Summary {
             let all: BTreeSet<u32> = data.pages.iter().map(of).collect();
             all.len() as u64
         };
-        Summary {
+        DatasetSummary {
             pages: data.pages.len() as u64,
             fixed: fixed.len() as u64,
             sites: different(|page| page.site),
@@ -130,8 +130,8 @@ impl Summary {
             back,
             change_rate: share(changes, seen),
             never: per_page.iter().take_while(|&&changes| changes == 0).count() as u64,
-            per_page: Quantiles::of(&per_page),
-            per_cycle: Quantiles::of(&per_cycle),
+            per_page: Quantiles::from_sorted(&per_page),
+            per_cycle: Quantiles::from_sorted(&per_cycle),
             top_share: share(top, changes),
             rates,
             bytes: data.bytes(),
@@ -148,7 +148,7 @@ fn share(part: u64, whole: u64) -> Option<f64> {
 
 impl Quantiles {
     /// Of counts in ascending order; all 0 for an empty list.
-    fn of(counts: &[u32]) -> Quantiles {
+    fn from_sorted(counts: &[u32]) -> Quantiles {
         let at = |share: f64| match counts.len() {
             0 => 0,
             count => counts[((count - 1) as f64 * share).round() as usize],
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn figures_speak_of_the_fixed_set() {
         let changes: [&[(u32, u16)]; 4] = [&[(1, 1), (2, 0), (3, 1), (4, 2)], &[], &[(3, 1)], &[(4, 1)]];
-        let summary = Summary::of(&data(&[(0, 4), (0, 4), (2, 4), (0, 4)], &changes));
+        let summary = DatasetSummary::compute(&data(&[(0, 4), (0, 4), (2, 4), (0, 4)], &changes));
         assert_eq!((summary.pages, summary.fixed, summary.sites, summary.over), (4, 3, 2, "fixed"));
         assert_eq!((summary.changes, summary.back, summary.never), (5, 2, 1));
         assert_eq!(summary.change_rate, Some(5.0 / 12.0));
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn without_a_fixed_set_figures_speak_of_all_pages() {
-        let summary = Summary::of(&data(&[(1, 3), (2, 2)], &[&[(2, 1)], &[]]));
+        let summary = DatasetSummary::compute(&data(&[(1, 3), (2, 2)], &[&[(2, 1)], &[]]));
         assert_eq!((summary.fixed, summary.over, summary.changes), (0, "all", 1));
         assert_eq!((summary.change_rate, summary.form), (Some(0.5), "words"));
     }
@@ -222,9 +222,9 @@ mod tests {
         let many: &[(u32, u16)] = &[(1, 1), (2, 2), (3, 3)];
         let mut changes = vec![[(4, 1)].as_slice(); 39];
         changes.push(many);
-        let summary = Summary::of(&data(&[(0, 4); 40], &changes));
+        let summary = DatasetSummary::compute(&data(&[(0, 4); 40], &changes));
         assert_eq!(summary.top_share, Some(4.0 / 42.0), "the two that change most");
-        let still = Summary::of(&data(&[(0, 4); 3], &[&[], &[], &[]]));
+        let still = DatasetSummary::compute(&data(&[(0, 4); 3], &[&[], &[], &[]]));
         assert_eq!((still.top_share, still.change_rate, still.never), (None, Some(0.0), 3));
     }
 }

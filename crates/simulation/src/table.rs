@@ -1,7 +1,7 @@
 //! A comparison as a text table: within 120 characters, or in parts below each other within fewer.
 
-use crate::Metric;
-use crate::compare::{Cell, Comparison, Role, Verdict};
+use crate::ReplayMetric;
+use crate::compare::{Comparison, MetricCell, ReplayRole, Verdict};
 use crate::plot::shortened;
 use std::fmt::Write;
 
@@ -48,7 +48,7 @@ docs/metrics.md has the definitions";
 
 /// The table: one line per replay; known policies and bounds are set apart. Columns that do not fit in `max_width`
 /// characters follow in further parts.
-pub fn render(names: &[(&str, Role)], comparison: &Comparison, max_width: Option<usize>) -> String {
+pub fn render(names: &[(&str, ReplayRole)], comparison: &Comparison, max_width: Option<usize>) -> String {
     let place = |name: &str| comparison.metrics.iter().position(|metric| metric.name == name);
     let columns = COLUMNS.iter().chain(&FURTHER);
     let columns: Vec<(usize, &str)> =
@@ -68,7 +68,7 @@ pub fn render(names: &[(&str, Role)], comparison: &Comparison, max_width: Option
 }
 
 /// Letters of a metric's column. The last one is a mark.
-fn width(metric: &Metric) -> usize {
+fn width(metric: &ReplayMetric) -> usize {
     match metric.name {
         name if WITH_INTERVAL.contains(&name) => 14,
         name if name.starts_with("delay") => 6,
@@ -77,7 +77,7 @@ fn width(metric: &Metric) -> usize {
 }
 
 /// The table of some columns: metrics and headings.
-fn render_part(names: &[(&str, Role)], comparison: &Comparison, columns: &[(usize, &str)]) -> String {
+fn render_part(names: &[(&str, ReplayRole)], comparison: &Comparison, columns: &[(usize, &str)]) -> String {
     let mut table = format!("{:NAME$}", "");
     for &(at, heading) in columns {
         write!(table, "{heading:>width$} ", width = width(comparison.metrics[at]) - 1)
@@ -99,7 +99,7 @@ fn render_part(names: &[(&str, Role)], comparison: &Comparison, columns: &[(usiz
     lines.join("\n")
 }
 
-fn mark(cell: &Cell, is_best: bool) -> &'static str {
+fn mark(cell: &MetricCell, is_best: bool) -> &'static str {
     match cell.verdict {
         _ if cell.value.is_nan() => " ",
         _ if is_best => "*",
@@ -110,7 +110,7 @@ fn mark(cell: &Cell, is_best: bool) -> &'static str {
 }
 
 /// The value, with its interval if the table shows one.
-fn shown(cell: &Cell, metric: &Metric) -> String {
+fn shown(cell: &MetricCell, metric: &ReplayMetric) -> String {
     if cell.value.is_nan() {
         return "—".to_owned();
     }
@@ -156,16 +156,16 @@ mod tests {
     fn a_table_is_narrow_and_marks_the_best_and_its_ties() {
         let (poor, good, none) = (trace(1), trace(3), trace(0));
         let replays = [
-            (&poor, Role::Baseline),
-            (&good, Role::Baseline),
-            (&good, Role::Candidate),
-            (&none, Role::Bound),
+            (&poor, ReplayRole::Baseline),
+            (&good, ReplayRole::Baseline),
+            (&good, ReplayRole::Candidate),
+            (&none, ReplayRole::Bound),
         ];
         let names = [
-            ("poor", Role::Baseline),
-            ("good", Role::Baseline),
-            ("t * (X + 0.1) / (n + 1) + 17 * n", Role::Candidate),
-            ("oracle", Role::Bound),
+            ("poor", ReplayRole::Baseline),
+            ("good", ReplayRole::Baseline),
+            ("t * (X + 0.1) / (n + 1) + 17 * n", ReplayRole::Candidate),
+            ("oracle", ReplayRole::Bound),
         ];
         let comparison = Comparison::new(&replays, 0);
         let table = render(&names, &comparison, None);
@@ -197,8 +197,8 @@ mod tests {
     fn every_further_metric_has_a_column() {
         let (one, further) =
             (trace(1), metric::BY_IMPORTANCE.iter().chain(metric::OF_CONTENTS).collect::<Vec<_>>());
-        let comparison = Comparison::with(&[(&one, Role::Baseline)], &further, 0);
-        let table = render(&[("one", Role::Baseline)], &comparison, None);
+        let comparison = Comparison::with(&[(&one, ReplayRole::Baseline)], &further, 0);
+        let table = render(&[("one", ReplayRole::Baseline)], &comparison, None);
         let headings: Vec<&str> = table.lines().next().unwrap().split_whitespace().collect();
         assert_eq!(headings.len(), COLUMNS.len() + further.len(), "{table}");
         assert_eq!(&headings[COLUMNS.len()..], FURTHER.map(|(_, heading)| heading));

@@ -3,21 +3,22 @@
 use proptest::prelude::*;
 use recrawl_formula::Basis;
 use recrawl_scheduler::Ties;
-use recrawl_simulation::policy::{PolicyKind, PolicyVisit};
+use recrawl_simulation::policy::{PolicyVisit, ReplayPolicyKind};
 use recrawl_simulation::{
-    Budget, Contents, Dataset, Document, Observed, Policy, RecordedPage, Rules, Trace, Truth, replay,
+    Budget, Contents, Dataset, Observed, RecordedPage, ReplayDocument, ReplayPolicy, Rules, Trace, Truth,
+    replay,
 };
 use recrawl_types::Reads;
 use std::sync::Arc;
 
 /// A policy whose visits a test watches.
 pub(crate) struct Watched<'a, W> {
-    pub policy: Box<dyn Policy + 'a>,
+    pub policy: Box<dyn ReplayPolicy + 'a>,
     /// Called after the policy has observed visits.
     pub watch: W,
 }
 
-impl<W: FnMut(&Observed, &[PolicyVisit]) + Send> Policy for Watched<'_, W> {
+impl<W: FnMut(&Observed, &[PolicyVisit]) + Send> ReplayPolicy for Watched<'_, W> {
     fn name(&self) -> &str {
         self.policy.name()
     }
@@ -145,7 +146,7 @@ pub(crate) fn unchanging(pages: usize, cycles: u32) -> Dataset {
 }
 
 /// The same data with contents: a document for each version of each page. Its title has the words of the first.
-pub(crate) fn with_contents(data: Dataset, mut document: impl FnMut(u32, u16) -> Document) -> Dataset {
+pub(crate) fn with_contents(data: Dataset, mut document: impl FnMut(u32, u16) -> ReplayDocument) -> Dataset {
     let mut documents = Vec::new();
     let mut in_force: Vec<Box<[(u32, u32)]>> = Vec::new();
     let each = |page: usize, changes: &[(u32, u16)]| -> Result<(), ()> {
@@ -179,7 +180,7 @@ pub(crate) fn linked(data: &Dataset) -> Dataset {
         let mut links: Vec<u32> = (1..4).map(|i| (page * i + 5 * u32::from(version) + i) % pages).collect();
         links.sort_unstable();
         links.dedup();
-        Document { links: links.into(), ..Document::default() }
+        ReplayDocument { links: links.into(), ..ReplayDocument::default() }
     })
 }
 
@@ -187,7 +188,7 @@ pub(crate) fn linked(data: &Dataset) -> Dataset {
 pub(crate) fn visits(
     data: &Dataset,
     rules: &Rules,
-    kind: &PolicyKind,
+    kind: &ReplayPolicyKind,
     basis: Basis,
 ) -> (Trace, Vec<(u32, u32)>) {
     let with_links;
@@ -211,7 +212,7 @@ pub(crate) fn visits(
 /// The visits of a policy, and its visits where only those changes happen that they show. They are the same for honest
 /// policies. The data have one word of changes.
 pub(crate) fn visits_with_and_without_the_unseen(
-    kind: &PolicyKind,
+    kind: &ReplayPolicyKind,
     data: &Dataset,
     rules: &Rules,
     basis: Basis,

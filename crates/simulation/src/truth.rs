@@ -12,13 +12,13 @@ use std::ops::Range;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Truth {
     cycles: u32,
-    contents: Contents,
+    contents: ContentVersions,
     /// For each cycle, the pages whose content differs from the previous cycle, ascending.
     changed: Vec<Vec<u32>>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Contents {
+enum ContentVersions {
     /// Bit c of a page's word: whether it changed between cycles c − 1 and c.
     Words(Vec<u64>),
     /// The content's number, all pages of cycle `base` first. Cycles before are like it.
@@ -46,7 +46,7 @@ impl Truth {
                 rest &= rest - 1;
             }
         }
-        Truth { cycles, contents: Contents::Words(words), changed }
+        Truth { cycles, contents: ContentVersions::Words(words), changed }
     }
 
     /// From each page's changes: pairs of a cycle and the number of the new content, by ascending
@@ -93,7 +93,7 @@ impl Truth {
                 }
             }
         }
-        Truth { cycles, contents: Contents::Versions { pages: pages.len(), base, numbers }, changed }
+        Truth { cycles, contents: ContentVersions::Versions { pages: pages.len(), base, numbers }, changed }
     }
 
     /// The number of the last cycle.
@@ -104,24 +104,24 @@ impl Truth {
     /// Number of pages.
     pub fn pages(&self) -> usize {
         match &self.contents {
-            Contents::Words(words) => words.len(),
-            Contents::Versions { pages, .. } => *pages,
+            ContentVersions::Words(words) => words.len(),
+            ContentVersions::Versions { pages, .. } => *pages,
         }
     }
 
     /// The form: "words" or "versions".
     pub fn form(&self) -> &'static str {
         match self.contents {
-            Contents::Words(_) => "words",
-            Contents::Versions { .. } => "versions",
+            ContentVersions::Words(_) => "words",
+            ContentVersions::Versions { .. } => "versions",
         }
     }
 
     /// Memory in bytes.
     pub fn bytes(&self) -> u64 {
         let contents = match &self.contents {
-            Contents::Words(words) => size_of_val(words.as_slice()),
-            Contents::Versions { numbers, .. } => size_of_val(numbers.as_slice()),
+            ContentVersions::Words(words) => size_of_val(words.as_slice()),
+            ContentVersions::Versions { numbers, .. } => size_of_val(numbers.as_slice()),
         };
         let lists = self.changed.iter().map(|pages| size_of::<Vec<u32>>() + size_of_val(pages.as_slice()));
         contents as u64 + lists.sum::<usize>() as u64
@@ -145,12 +145,12 @@ impl Truth {
     pub fn since(&self, seen: u32, now: u32) -> Since<'_> {
         debug_assert!(seen <= now && now <= self.cycles);
         match &self.contents {
-            Contents::Words(words) => {
+            ContentVersions::Words(words) => {
                 // Bits seen + 1 to now; neither shift reaches 64.
                 let mask = (u64::MAX >> (LAST_OF_A_WORD - now)) & !(u64::MAX >> (LAST_OF_A_WORD - seen));
                 Since::Words { words, mask }
             }
-            Contents::Versions { pages, base, numbers } => {
+            ContentVersions::Versions { pages, base, numbers } => {
                 let row = |cycle: u32| &numbers[cycle.saturating_sub(*base) as usize * pages..][..*pages];
                 Since::Versions { seen: row(seen), now: row(now) }
             }
@@ -171,12 +171,12 @@ impl Truth {
     pub fn by_likeness(&self) -> (Vec<u32>, Cow<'_, Truth>) {
         let mut pages: Vec<u32> = (0..self.pages() as u32).collect();
         match &self.contents {
-            Contents::Words(words) => {
+            ContentVersions::Words(words) => {
                 pages.sort_by_cached_key(|&page| words[page as usize].reverse_bits());
                 let part = self.part(&pages, 0..self.cycles + 1);
                 (pages, Cow::Owned(part))
             }
-            Contents::Versions { .. } => (pages, Cow::Borrowed(self)),
+            ContentVersions::Versions { .. } => (pages, Cow::Borrowed(self)),
         }
     }
 
@@ -208,8 +208,8 @@ impl Truth {
             changes.clear();
             for (place, &cycle) in (1..).zip(&cycles[next[page] - count as usize..next[page]]) {
                 let version = match &self.contents {
-                    Contents::Words(_) => place,
-                    Contents::Versions { pages, base, numbers } => {
+                    ContentVersions::Words(_) => place,
+                    ContentVersions::Versions { pages, base, numbers } => {
                         numbers[(cycle - base) as usize * pages + page]
                     }
                 };
@@ -228,12 +228,12 @@ impl Truth {
         assert!(!cycles.is_empty() && cycles.end <= self.cycles + 1, "cycles {cycles:?} of {}", self.cycles);
         let last = cycles.end - 1 - cycles.start;
         match &self.contents {
-            Contents::Words(words) => {
+            ContentVersions::Words(words) => {
                 let room = u64::MAX >> (LAST_OF_A_WORD - last) & !1;
                 let words = pages.iter().map(|&p| words[p as usize] >> cycles.start & room).collect();
                 Truth::from_words(last, words)
             }
-            Contents::Versions { pages: all, base, numbers } => {
+            ContentVersions::Versions { pages: all, base, numbers } => {
                 let at = |page: u32, cycle: u32| {
                     numbers[cycle.saturating_sub(*base) as usize * all + page as usize]
                 };
@@ -329,14 +329,14 @@ mod tests {
         changes.iter().take_while(|c| c.0 <= cycle).last().map_or(0, |c| c.1)
     }
 
-    fn of(pages: &[Vec<(u32, u16)>]) -> Truth {
+    fn truth(pages: &[Vec<(u32, u16)>]) -> Truth {
         Truth::from_changes(40, pages.iter().map(Vec::as_slice))
     }
 
     proptest! {
         #[test]
         fn the_order_by_likeness_moves_pages_with_their_history(pages in histories(false), returning in histories(true)) {
-            let words = of(&pages);
+            let words = truth(&pages);
             let (numbers, ordered) = words.by_likeness();
             let mut all = numbers.clone();
             all.sort_unstable();
@@ -346,7 +346,7 @@ mod tests {
                 (1..=40).map(|cycle| pages[page as usize].iter().any(|change| change.0 == cycle)).collect()
             };
             prop_assert!(numbers.iter().map(cycles).is_sorted());
-            let truth = of(&returning);
+            let truth = truth(&returning);
             let (numbers, ordered) = truth.by_likeness();
             prop_assert_eq!(&*ordered, &truth.part(&numbers, 0..41), "in the form of versions too");
         }
@@ -386,7 +386,7 @@ mod tests {
             pages in any::<bool>().prop_flat_map(histories), seen in 0u32..=40, gap in 0u32..=40,
         ) {
             let now = (seen + gap).min(40);
-            let truth = of(&pages);
+            let truth = truth(&pages);
             let slices: Vec<&[(u32, u16)]> = pages.iter().map(Vec::as_slice).collect();
             let versions = Truth::from_versions(0, 40, &slices);
             for (page, changes) in pages.iter().enumerate() {
@@ -414,7 +414,7 @@ mod tests {
             pages in any::<bool>().prop_flat_map(histories), start in 0u32..40, length in 1u32..41,
         ) {
             let cycles = start..(start + length).min(41);
-            let whole = of(&pages);
+            let whole = truth(&pages);
             let chosen: Vec<u32> = (0..pages.len() as u32).rev().step_by(2).collect();
             let part = whole.part(&chosen, cycles.clone());
             prop_assert_eq!(part.cycles(), cycles.end - 1 - cycles.start);
@@ -429,14 +429,14 @@ mod tests {
 
     #[test]
     fn pages_that_never_change_back_are_words() {
-        let forward = of(&[vec![(3, 1), (40, 2)], vec![]]);
-        assert!(matches!(forward.contents, Contents::Words(_)));
-        let back = of(&[vec![(3, 1), (40, 0)]]);
-        assert!(matches!(back.contents, Contents::Versions { .. }));
+        let forward = truth(&[vec![(3, 1), (40, 2)], vec![]]);
+        assert!(matches!(forward.contents, ContentVersions::Words(_)));
+        let back = truth(&[vec![(3, 1), (40, 0)]]);
+        assert!(matches!(back.contents, ContentVersions::Versions { .. }));
         assert!(!back.differs(0, 0, 40) && back.differs(0, 0, 39));
         let long = Truth::from_changes(64, [[(64, 1)].as_slice()].into_iter());
-        assert!(matches!(long.contents, Contents::Versions { .. }));
+        assert!(matches!(long.contents, ContentVersions::Versions { .. }));
         // The part of a page that changed back before it began is a word again.
-        assert!(matches!(back.part(&[0], 3..40).contents, Contents::Words(_)));
+        assert!(matches!(back.part(&[0], 3..40).contents, ContentVersions::Words(_)));
     }
 }

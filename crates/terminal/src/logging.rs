@@ -12,7 +12,7 @@
 mod queue;
 
 use crate::{clock, colour, escape};
-use queue::Queue;
+use queue::LogQueue;
 use recrawl_crawl::config::{Log, LogFormat};
 use recrawl_crawl::failure::Failure;
 use std::backtrace::{Backtrace, BacktraceStatus};
@@ -31,7 +31,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry, reload};
 
 /// The queue of lines.
-static QUEUE: Queue = Queue::new();
+static QUEUE: LogQueue = LogQueue::new();
 /// Set by [`choose`].
 static VERBOSITY: OnceLock<Verbosity> = OnceLock::new();
 /// The program, which begins each plain message. Set by [`choose`].
@@ -110,7 +110,7 @@ pub fn start(
     let (filter, handle) = reload::Layer::new(filter);
     let is_coloured = colour::is_on_stderr();
     let format = log.format;
-    let lines = tracing_subscriber::fmt::layer().with_writer(move || Line(format)).with_target(false);
+    let lines = tracing_subscriber::fmt::layer().with_writer(move || EventLine(format)).with_target(false);
     let lines = match format {
         LogFormat::Human => lines.with_ansi(is_coloured).fmt_fields(fields()).boxed(),
         LogFormat::Json => lines.json().flatten_event(true).with_current_span(false).boxed(),
@@ -229,9 +229,9 @@ fn gap(lines: u64) -> String {
 }
 
 /// Writes a log event in one piece.
-struct Line(LogFormat);
+struct EventLine(LogFormat);
 
-impl Write for Line {
+impl Write for EventLine {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         match self.0 {
             // The fields are already escaped one by one, since this text also contains colours.

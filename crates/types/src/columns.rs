@@ -1,9 +1,9 @@
 //! A block of page state as columns: what scoring reads, and all that it reads.
 
-use crate::{Cycle, History, Keys, Known, history_fields};
+use crate::{Cycle, History, KeyRows, Known, history_fields};
 
 /// A field of [`History`], which lies in memory as a column or as an array of columns.
-pub trait Field: Copy {
+pub trait HistoryField: Copy {
     /// A vector with an entry a page, or an array of them.
     type Columns;
     /// Empties the columns and keeps their memory.
@@ -55,7 +55,7 @@ numbers! {
     Cycle as u32: cycle => cycle.0, Cycle;
 }
 
-impl<F: Field, const N: usize> Field for [F; N] {
+impl<F: HistoryField, const N: usize> HistoryField for [F; N] {
     type Columns = [F::Columns; N];
 
     fn clear(columns: &mut Self::Columns) {

@@ -26,7 +26,7 @@ pub struct Origin {
 
 impl Origin {
     /// The origin of a URL.
-    pub fn of(url: &CanonicalUrl) -> Origin {
+    pub fn from_url(url: &CanonicalUrl) -> Origin {
         Origin { scheme: url.scheme(), host: url.host().into(), port: url.port() }
     }
 }
@@ -79,7 +79,7 @@ pub struct HostState {
     /// How long answers take, smoothed, in milliseconds.
     pub latency: u32,
     /// How fast it was asked in the last cycle that asked it anything: for reports.
-    pub pace: Pace,
+    pub pace: CyclePace,
     /// Path of a page to which others redirected before it, or one behind it, set a cookie and led back to them; none
     /// if that never happened.
     pub detour_path: Option<Box<str>>,
@@ -91,7 +91,7 @@ pub struct HostState {
 
 /// The requests to a host in one cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pace {
+pub struct CyclePace {
     /// The cycle; 0 where nothing was ever counted.
     pub cycle: Cycle,
     /// Requests answered in it, robots.txt among them.
@@ -105,14 +105,14 @@ pub struct Pace {
     pub promised: u64,
 }
 
-impl Pace {
+impl CyclePace {
     /// Counts a request that was answered now, and for which this delay was to be kept.
     pub fn count(&mut self, cycle: Cycle, now: u64, delay: Duration) {
         if self.cycle == cycle {
             let delay = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
             self.promised = self.promised.saturating_add(delay);
         } else {
-            *self = Pace { cycle, requests: 0, first: now, last: now, promised: 0 };
+            *self = CyclePace { cycle, requests: 0, first: now, last: now, promised: 0 };
         }
         self.requests = self.requests.saturating_add(1);
         // A clock that was set back must not make the time shorter than it was.
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_pace_is_of_one_cycle_and_counts_gaps() {
-        let mut pace = Pace::default();
+        let mut pace = CyclePace::default();
         pace.count(Cycle(3), 10_000, SECOND * 60);
         assert_eq!(pace.per_minute(), None, "one request has no pace");
         pace.count(Cycle(3), 11_000, SECOND);
@@ -203,7 +203,10 @@ mod tests {
         pace.count(Cycle(3), 5_000, SECOND);
         assert_eq!((pace.last, pace.per_minute()), (16_000, Some(30.0)), "a clock that was set back");
         pace.count(Cycle(4), 70_000, SECOND);
-        assert_eq!(pace, Pace { cycle: Cycle(4), requests: 1, first: 70_000, last: 70_000, promised: 0 });
+        assert_eq!(
+            pace,
+            CyclePace { cycle: Cycle(4), requests: 1, first: 70_000, last: 70_000, promised: 0 }
+        );
         assert_eq!(pace.per_minute_promised(), None);
     }
 }

@@ -4,13 +4,13 @@ use std::ops::Range;
 
 /// Keys, a row each.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Keys {
+pub struct KeyRows {
     bytes: Vec<u8>,
     /// Where each key ends in `bytes`.
     ends: Vec<u32>,
 }
 
-impl Keys {
+impl KeyRows {
     /// Number of keys.
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -87,7 +87,7 @@ impl Keys {
     ///
     /// # Panics
     /// If they do not have these rows.
-    pub fn extend_from(&mut self, from: &Keys, rows: Range<usize>) {
+    pub fn extend_from(&mut self, from: &KeyRows, rows: Range<usize>) {
         if rows.is_empty() {
             return;
         }
@@ -101,11 +101,11 @@ impl Keys {
     ///
     /// # Panics
     /// If there are fewer rows.
-    pub fn split_off(&mut self, row: usize) -> Keys {
+    pub fn split_off(&mut self, row: usize) -> KeyRows {
         let start = if row == self.len() { self.bytes.len() } else { self.start(row) };
         let mut ends = self.ends.split_off(row);
         ends.iter_mut().for_each(|end| *end -= start as u32);
-        Keys { bytes: self.bytes.split_off(start), ends }
+        KeyRows { bytes: self.bytes.split_off(start), ends }
     }
 
     fn start(&self, row: usize) -> usize {
@@ -125,7 +125,7 @@ mod tests {
     proptest! {
         #[test]
         fn keys_come_back(words in prop::collection::vec("[a-c]{0,4}", 0..20), at in 0usize..20) {
-            let (mut keys, mut shared) = (Keys::default(), Keys::default());
+            let (mut keys, mut shared) = (KeyRows::default(), KeyRows::default());
             for word in &words {
                 keys.push(word.as_bytes());
                 let last = shared.len().checked_sub(1).map_or(&b""[..], |row| shared.get(row));
@@ -135,7 +135,7 @@ mod tests {
             prop_assert_eq!(&keys, &shared);
             prop_assert!(keys.iter().eq(words.iter().map(|word| word.as_bytes())));
             let at = at.min(words.len());
-            let (mut front, mut whole) = (keys.clone(), Keys::default());
+            let (mut front, mut whole) = (keys.clone(), KeyRows::default());
             let back = front.split_off(at);
             prop_assert_eq!((front.len(), back.len()), (at, words.len() - at));
             whole.extend_from(&front, 0..at);

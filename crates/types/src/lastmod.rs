@@ -99,7 +99,7 @@ impl SignalQuality {
     ///
     /// Other than equal intervals and rates give a bias, which the tests measure. Where visits follow signals
     /// at once, p is too low.
-    pub fn of(counts: &LastmodCounts) -> SignalQuality {
+    pub fn from_counts(counts: &LastmodCounts) -> SignalQuality {
         let LastmodCounts { newer_changed, newer_unchanged, same_changed, same_unchanged } = *counts;
         let [newer, same] = [newer_changed, same_changed].map(f64::from);
         let [newer_unchanged, same_unchanged] = [newer_unchanged, same_unchanged].map(f64::from);
@@ -153,18 +153,22 @@ mod tests {
     #[test]
     fn an_unknown_host_and_one_whose_signals_say_nothing_have_no_quality() {
         for nothing in [counts(0, 0, 0, 0), counts(9, 0, 0, 0), counts(0, 0, 9, 9), counts(50, 50, 50, 50)] {
-            assert_eq!(SignalQuality::of(&nothing), SignalQuality::default(), "{nothing:?}");
+            assert_eq!(SignalQuality::from_counts(&nothing), SignalQuality::default(), "{nothing:?}");
         }
-        assert_eq!(SignalQuality::of(&counts(5, 50, 50, 5)), SignalQuality::default(), "worse than nothing");
-        let noiseless = SignalQuality::of(&counts(500, 0, 0, 500));
+        assert_eq!(
+            SignalQuality::from_counts(&counts(5, 50, 50, 5)),
+            SignalQuality::default(),
+            "worse than nothing"
+        );
+        let noiseless = SignalQuality::from_counts(&counts(500, 0, 0, 500));
         assert!(noiseless.precision > 0.95 && noiseless.recall > 0.95, "{noiseless:?}");
-        let one = SignalQuality::of(&counts(1, 0, 0, 1));
+        let one = SignalQuality::from_counts(&counts(1, 0, 0, 1));
         assert!(one.precision < 0.2, "one comparison of each kind shows little: {one:?}");
     }
 
     /// The pages of a host and their visits.
     #[derive(Clone, Copy, Debug)]
-    enum Host {
+    enum SimulatedHost {
         /// Every page changes every ten cycles and is visited every five.
         Even,
         /// The same, visited every twenty cycles.
@@ -177,7 +181,7 @@ mod tests {
 
     /// Mean and standard deviation of precision and recall after `comparisons`, over hosts with
     /// other random numbers.
-    fn learned(host: Host, precision: f64, recall: f64, comparisons: u64) -> [(f64, f64); 2] {
+    fn learned(host: SimulatedHost, precision: f64, recall: f64, comparisons: u64) -> [(f64, f64); 2] {
         let hosts = 100;
         let mut sums = [(0.0, 0.0); 2];
         for seed in 0..hosts {
@@ -185,10 +189,11 @@ mod tests {
             let mut counts = LastmodCounts::default();
             while counts.total() < comparisons {
                 let rate = match host {
-                    Host::Mixed => [0.0, 0.0, 0.01, 0.05, 0.5][random.random_range(0..5)],
+                    SimulatedHost::Mixed => [0.0, 0.0, 0.01, 0.05, 0.5][random.random_range(0..5)],
                     _ => 0.1,
                 };
-                let cycles = if matches!(host, Host::Slow | Host::Prompt) { 20.0 } else { 5.0 };
+                let cycles =
+                    if matches!(host, SimulatedHost::Slow | SimulatedHost::Prompt) { 20.0 } else { 5.0 };
                 let mut events = |rate: f64| {
                     let (mut at, mut events) = (0.0, Vec::new());
                     loop {
@@ -204,7 +209,7 @@ mod tests {
                 let untold = events((1.0 - recall) * rate);
                 let mut signals = [told.as_slice(), &false_signals].concat();
                 signals.sort_by(f64::total_cmp);
-                let at_once = signals.first().copied().filter(|_| matches!(host, Host::Prompt));
+                let at_once = signals.first().copied().filter(|_| matches!(host, SimulatedHost::Prompt));
                 let visit = at_once.unwrap_or(cycles);
                 signals.retain(|&at| at <= visit);
                 if signals.len() < 2 {
@@ -212,7 +217,7 @@ mod tests {
                     counts.observe(!signals.is_empty(), changed);
                 }
             }
-            let SignalQuality { precision, recall } = SignalQuality::of(&counts);
+            let SignalQuality { precision, recall } = SignalQuality::from_counts(&counts);
             for (sum, value) in sums.iter_mut().zip([precision, recall]) {
                 *sum = (sum.0 + value, sum.1 + value * value);
             }
@@ -227,28 +232,28 @@ mod tests {
     fn quality_is_learned_with_this_bias_and_spread() {
         // Host, precision, recall, comparisons; mean and spread of precision, of recall.
         let rows = [
-            (Host::Even, 0.3, 0.9, 30, [0.17, 0.08, 0.73, 0.2]),
-            (Host::Even, 0.3, 0.9, 100, [0.25, 0.06, 0.85, 0.09]),
-            (Host::Even, 0.3, 0.9, 1000, [0.29, 0.02, 0.9, 0.02]),
-            (Host::Even, 0.6, 0.6, 30, [0.32, 0.1, 0.42, 0.18]),
-            (Host::Even, 0.6, 0.6, 100, [0.48, 0.08, 0.54, 0.11]),
-            (Host::Even, 0.6, 0.6, 1000, [0.59, 0.04, 0.6, 0.04]),
-            (Host::Even, 0.9, 0.3, 30, [0.31, 0.09, 0.15, 0.11]),
-            (Host::Even, 0.9, 0.3, 100, [0.6, 0.07, 0.23, 0.07]),
-            (Host::Even, 0.9, 0.3, 1000, [0.85, 0.03, 0.29, 0.02]),
-            (Host::Even, 1.0, 1.0, 30, [0.54, 0.04, 0.91, 0.03]),
-            (Host::Even, 1.0, 1.0, 1000, [0.98, 0.0, 1.0, 0.0]),
+            (SimulatedHost::Even, 0.3, 0.9, 30, [0.17, 0.08, 0.73, 0.2]),
+            (SimulatedHost::Even, 0.3, 0.9, 100, [0.25, 0.06, 0.85, 0.09]),
+            (SimulatedHost::Even, 0.3, 0.9, 1000, [0.29, 0.02, 0.9, 0.02]),
+            (SimulatedHost::Even, 0.6, 0.6, 30, [0.32, 0.1, 0.42, 0.18]),
+            (SimulatedHost::Even, 0.6, 0.6, 100, [0.48, 0.08, 0.54, 0.11]),
+            (SimulatedHost::Even, 0.6, 0.6, 1000, [0.59, 0.04, 0.6, 0.04]),
+            (SimulatedHost::Even, 0.9, 0.3, 30, [0.31, 0.09, 0.15, 0.11]),
+            (SimulatedHost::Even, 0.9, 0.3, 100, [0.6, 0.07, 0.23, 0.07]),
+            (SimulatedHost::Even, 0.9, 0.3, 1000, [0.85, 0.03, 0.29, 0.02]),
+            (SimulatedHost::Even, 1.0, 1.0, 30, [0.54, 0.04, 0.91, 0.03]),
+            (SimulatedHost::Even, 1.0, 1.0, 1000, [0.98, 0.0, 1.0, 0.0]),
             // Several changes in most intervals.
-            (Host::Slow, 0.6, 0.6, 100, [0.45, 0.12, 0.52, 0.13]),
-            (Host::Slow, 0.6, 0.6, 1000, [0.58, 0.04, 0.59, 0.03]),
+            (SimulatedHost::Slow, 0.6, 0.6, 100, [0.45, 0.12, 0.52, 0.13]),
+            (SimulatedHost::Slow, 0.6, 0.6, 1000, [0.58, 0.04, 0.59, 0.03]),
             // Visits that follow signals.
-            (Host::Prompt, 0.3, 0.9, 1000, [0.04, 0.04, 0.62, 0.47]),
-            (Host::Prompt, 0.6, 0.6, 1000, [0.28, 0.07, 0.68, 0.09]),
-            (Host::Prompt, 0.9, 0.3, 1000, [0.74, 0.04, 0.33, 0.03]),
+            (SimulatedHost::Prompt, 0.3, 0.9, 1000, [0.04, 0.04, 0.62, 0.47]),
+            (SimulatedHost::Prompt, 0.6, 0.6, 1000, [0.28, 0.07, 0.68, 0.09]),
+            (SimulatedHost::Prompt, 0.9, 0.3, 1000, [0.74, 0.04, 0.33, 0.03]),
             // Rates that differ.
-            (Host::Mixed, 0.3, 0.9, 1000, [0.3, 0.04, 0.89, 0.04]),
-            (Host::Mixed, 0.6, 0.6, 1000, [0.69, 0.04, 0.67, 0.05]),
-            (Host::Mixed, 0.9, 0.3, 1000, [0.91, 0.02, 0.42, 0.04]),
+            (SimulatedHost::Mixed, 0.3, 0.9, 1000, [0.3, 0.04, 0.89, 0.04]),
+            (SimulatedHost::Mixed, 0.6, 0.6, 1000, [0.69, 0.04, 0.67, 0.05]),
+            (SimulatedHost::Mixed, 0.9, 0.3, 1000, [0.91, 0.02, 0.42, 0.04]),
         ];
         let mut wrong = String::new();
         for (host, precision, recall, comparisons, expected) in rows {
@@ -264,7 +269,7 @@ mod tests {
     proptest! {
         #[test]
         fn quality_is_a_share(a in any::<(u32, u32, u32, u32)>()) {
-            let SignalQuality { precision, recall } = SignalQuality::of(&counts(a.0, a.1, a.2, a.3));
+            let SignalQuality { precision, recall } = SignalQuality::from_counts(&counts(a.0, a.1, a.2, a.3));
             prop_assert!((0.0..1.0).contains(&precision) && (0.0..=1.0).contains(&recall));
             prop_assert_eq!(precision > 0.0, recall > 0.0);
         }

@@ -42,12 +42,12 @@ pub use crate::focus::{Expectation, Verdict};
 pub use crate::host::{HostState, HostTable, Origin};
 pub use crate::importance::Importance;
 pub use crate::improve::{Asked, AskedFor, LoopEventKind};
-pub use crate::keys::Keys;
+pub use crate::keys::KeyRows;
 pub use crate::lastmod::{LastmodCounts, SignalQuality};
 pub use crate::media_types::MediaTypes;
-pub use crate::outcome::{Change, Effect, Failure, Outcome, Request, Skip};
+pub use crate::outcome::{Change, Failure, Outcome, OutcomeEffect, Skip, VisitRequest};
 pub use crate::page::{
-    ArchivePosition, Content, ContentKind, Fingerprint, History, Known, PageRecord, Status, Validators,
+    ArchivePosition, Content, ContentKind, Fingerprint, History, Known, PageRecord, PageStatus, Validators,
     Visited,
 };
 pub use crate::ping::Ping;
@@ -56,9 +56,9 @@ pub use crate::reads::Reads;
 pub use crate::request::{
     AnswerClass, HostRequests, Minute, RequestLog, RobotsInForce, SentRequest, ShortestGap,
 };
-pub use crate::schedule::{Expected, Found, HostRun, ScheduleEntry, ScheduleSource, Share, Standing};
+pub use crate::schedule::{Expected, HostRun, ScheduleEntry, SchedulePlace, ScheduleSource, Share, Standing};
 pub use crate::site::Site;
 pub use crate::spill::Spill;
 pub use crate::trust::{Belief, SignTally, ValidatorSign, ValidatorTrust};
 pub use crate::url::{CanonicalUrl, HostError, HostPattern, Scheme, UrlError, UrlRules, WrittenHost};
-pub use crate::visit::{Difference, LeftOut, Link, LogRecord, Skipped, Visit};
+pub use crate::visit::{ContentDifference, LeftOut, Link, LogRecord, Skipped, Visit};

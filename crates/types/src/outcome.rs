@@ -9,7 +9,7 @@ use std::fmt;
 
 /// What was requested for a visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Request {
+pub enum VisitRequest {
     /// The page.
     Page,
     /// robots.txt alone.
@@ -20,7 +20,7 @@ pub enum Request {
 
 /// What an outcome does to the page's record; docs/outcomes.md says it in full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
+pub enum OutcomeEffect {
     /// Updates n, X, the last visit and the content.
     Visit,
     /// One more failure, which may confirm that the page is gone.
@@ -201,21 +201,21 @@ reasons! {
 impl Skip {
     /// A page that waits for time or bytes is due as before. One that a rule forbids is refused, or it
     /// would be skipped again in every cycle and take up the budget.
-    pub const fn effect(self) -> Effect {
+    pub const fn effect(self) -> OutcomeEffect {
         match self {
-            Skip::Deadline | Skip::HostBackOff | Skip::ByteBudget => Effect::Nothing,
+            Skip::Deadline | Skip::HostBackOff | Skip::ByteBudget => OutcomeEffect::Nothing,
             Skip::OutOfScope
             | Skip::CrawlDelay
             | Skip::OptedOut
             | Skip::Trap
             | Skip::Blocked
-            | Skip::MediaType => Effect::Refusal,
+            | Skip::MediaType => OutcomeEffect::Refusal,
         }
     }
 
     /// Only the answer tells the media type.
-    const fn request(self) -> Request {
-        if let Skip::MediaType = self { Request::Page } else { Request::Nothing }
+    const fn request(self) -> VisitRequest {
+        if let Skip::MediaType = self { VisitRequest::Page } else { VisitRequest::Nothing }
     }
 }
 
@@ -316,26 +316,26 @@ macro_rules! outcomes {
 
 outcomes! {
     /// 2xx with a body.
-    Fetched(change: Change) = 0, "fetched", Page, Effect::Visit, "fetched";
+    Fetched(change: Change) = 0, "fetched", Page, OutcomeEffect::Visit, "fetched";
     /// 304: counts as a visit that found no change.
-    NotModified = 1, "not_modified", Page, Effect::Visit, "not modified";
+    NotModified = 1, "not_modified", Page, OutcomeEffect::Visit, "not modified";
     /// 3xx with a usable target: a visit; changed exactly when the target differs from the last one.
-    Redirected(change: Change) = 2, "redirected", Page, Effect::Visit, "redirect";
+    Redirected(change: Change) = 2, "redirected", Page, OutcomeEffect::Visit, "redirect";
     /// 404 or 410.
-    NotFound(status: u16) = 3, "not_found", Page, Effect::Absence, Failure::Status(status);
+    NotFound(status: u16) = 3, "not_found", Page, OutcomeEffect::Absence, Failure::Status(status);
     /// Requested without success. On disk, a failure with a status has the tag 4.
-    Failed(failure: Failure) = 5, "failed", Page, Effect::Failure, failure;
+    Failed(failure: Failure) = 5, "failed", Page, OutcomeEffect::Failure, failure;
     /// robots.txt forbids the page.
-    RobotsDenied = 6, "robots_denied", Nothing, Effect::Refusal, "forbidden by robots.txt";
+    RobotsDenied = 6, "robots_denied", Nothing, OutcomeEffect::Refusal, "forbidden by robots.txt";
     /// robots.txt could not be fetched, so everything on the host is forbidden for now (RFC 9309
     /// §2.3.1.4). The reason is none in records of a version that did not keep it.
-    RobotsUnreachable(why: Option<Failure>) = 7, "robots_unreachable", RobotsTxt, Effect::Failure,
+    RobotsUnreachable(why: Option<Failure>) = 7, "robots_unreachable", RobotsTxt, OutcomeEffect::Failure,
         no_answer(why);
     /// The address guard refuses the host's address (private, loopback, …).
-    RefusedAddress = 8, "refused_address", Nothing, Effect::Failure, REFUSED_ADDRESS;
+    RefusedAddress = 8, "refused_address", Nothing, OutcomeEffect::Failure, REFUSED_ADDRESS;
     /// Not requested or not read, for a reason other than robots.txt or the address.
     Skipped(skip: Skip) = 9, "skipped", skip.request(), skip.effect(),
-        format_args!("not {}: {skip}", if skip.request() == Request::Page { "read" } else { "requested" });
+        format_args!("not {}: {skip}", if skip.request() == VisitRequest::Page { "read" } else { "requested" });
 }
 
 /// Why the address guard refuses a host, and what to do: a clause without a full stop.
@@ -365,7 +365,7 @@ impl Outcome {
 
     /// Is this a visit: does it update n, X and the last visit?
     pub fn is_visit(self) -> bool {
-        self.effect() == Effect::Visit
+        self.effect() == OutcomeEffect::Visit
     }
 
     /// The result of the comparison, if the outcome is a visit.

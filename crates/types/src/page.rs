@@ -29,7 +29,7 @@ pub struct Visited {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
-pub enum Status {
+pub enum PageStatus {
     /// May be scheduled.
     #[default]
     Live = 0,
@@ -80,7 +80,7 @@ impl Known {
     /// May this URL be scheduled in `cycle`? A gone or refused page may not; one whose last f attempts failed
     /// may again 2^(f−1) cycles after the last of them, at most [`Known::MAX_BACK_OFF`].
     pub fn is_due(&self, cycle: Cycle) -> bool {
-        self.status == Status::Live && cycle.since(self.last_attempt) >= self.back_off()
+        self.status == PageStatus::Live && cycle.since(self.last_attempt) >= self.back_off()
     }
 
     /// Cycles to leave the URL alone after its last attempt; 0 when that one succeeded.
@@ -299,7 +299,7 @@ mod tests {
             assert!(!known.is_due(Cycle(100 + wait - 1)), "{failures} failures");
             assert!(known.is_due(Cycle(100 + wait)), "{failures} failures");
         }
-        known.status = Status::Gone;
+        known.status = PageStatus::Gone;
         assert!(!known.is_due(Cycle(1_000_000)));
     }
 

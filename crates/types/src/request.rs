@@ -66,7 +66,7 @@ impl AnswerClass {
     ];
 
     /// The class of a status; 0 for no answer.
-    pub fn of(status: u16) -> AnswerClass {
+    pub fn from_status(status: u16) -> AnswerClass {
         match status {
             0 => AnswerClass::NoAnswer,
             200..=299 => AnswerClass::Ok,
@@ -142,7 +142,7 @@ impl HostRequests {
     }
 
     /// Those of a class.
-    pub fn of(&self, class: AnswerClass) -> u64 {
+    pub fn answered(&self, class: AnswerClass) -> u64 {
         self.answers[class as usize]
     }
 
@@ -159,7 +159,7 @@ impl HostRequests {
         }
         let one = HostRequests { first: at, last: at, at_ends: [1, 1], ..HostRequests::default() };
         self.join_minutes(&HostRequests { busiest: Minute { at: at - at % MINUTE, requests: 1 }, ..one });
-        self.answers[AnswerClass::of(request.status) as usize] += 1;
+        self.answers[AnswerClass::from_status(request.status) as usize] += 1;
         self.bytes = self.bytes.saturating_add(request.bytes);
     }
 
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn each_status_has_one_class_and_names_differ() {
-        let of = |status| AnswerClass::of(status);
+        let of = |status| AnswerClass::from_status(status);
         assert_eq!(
             [200, 304, 302, 404, 429, 503, 500, 999, 0].map(of),
             [
@@ -273,7 +273,7 @@ mod tests {
         sum.count(&request(12_000, Some(999), 0));
         assert_eq!((sum.early, sum.shortest.map(|gap| gap.millis)), (1, Some(999)));
         assert_eq!((sum.first, sum.last, sum.requests(), sum.bytes), (4_000, 12_000, 5, 50));
-        assert_eq!(sum.of(AnswerClass::NotModified), 2);
+        assert_eq!(sum.answered(AnswerClass::NotModified), 2);
     }
 
     #[test]

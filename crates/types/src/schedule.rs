@@ -121,12 +121,12 @@ pub trait ScheduleSource: Send + Sync {
     ///
     /// # Errors
     /// When an entry cannot be read.
-    fn find(&self, url: &CanonicalUrl) -> io::Result<Option<Found>>;
+    fn find(&self, url: &CanonicalUrl) -> io::Result<Option<SchedulePlace>>;
 }
 
 /// Where a page stands in a schedule.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct SchedulePlace {
     /// The place of its host's run in [`ScheduleSource::hosts`].
     pub host: usize,
     /// Its index.
@@ -177,12 +177,12 @@ impl ScheduleSource for MemorySchedule {
         Ok(self.entries[start as usize..end as usize].to_vec())
     }
 
-    fn find(&self, url: &CanonicalUrl) -> io::Result<Option<Found>> {
+    fn find(&self, url: &CanonicalUrl) -> io::Result<Option<SchedulePlace>> {
         let found = self.hosts.binary_search_by(|run| run.first.origin_key().cmp(url.origin_key()));
         let Ok(host) = found else { return Ok(None) };
         let run = &self.hosts[host];
         let mut indexes = run.start..run.start + run.count;
         let index = indexes.find(|index| self.entries[*index as usize].url == *url);
-        Ok(index.map(|index| Found { host, index, entry: self.entries[index as usize].clone() }))
+        Ok(index.map(|index| SchedulePlace { host, index, entry: self.entries[index as usize].clone() }))
     }
 }

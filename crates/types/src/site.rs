@@ -25,7 +25,7 @@ impl Site {
     }
 
     /// The site of a URL.
-    pub fn of(url: &CanonicalUrl) -> Site {
+    pub fn from_url(url: &CanonicalUrl) -> Site {
         Site::of_host(&url.host())
     }
 

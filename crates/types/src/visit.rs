@@ -31,7 +31,7 @@ pub struct Visit {
     pub content: Option<Content>,
     /// Change of the text since the last visit, if both visits saw text (a 304 is the same text
     /// without a distance). A site's noise floor is learned from it.
-    pub difference: Option<Difference>,
+    pub difference: Option<ContentDifference>,
     /// Links found (for a redirect: its target).
     pub links: Vec<Link>,
     /// Body bytes kept, after decompression and the cap.
@@ -79,7 +79,7 @@ pub struct LeftOut {
 
 /// How two contents of one page differ, as the detectors see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Difference {
+pub struct ContentDifference {
     /// Are the digests the same?
     pub same_digest: bool,
     /// Hamming distance of the SimHashes, 0 to 64.

@@ -1,7 +1,7 @@
 //! Every outcome: its code, its names, and what the documentation says of it.
 
 use recrawl_types::outcome::Detail;
-use recrawl_types::{Failure, Outcome, Request, Skip};
+use recrawl_types::{Failure, Outcome, Skip, VisitRequest};
 use std::collections::{BTreeMap, BTreeSet};
 
 const OUTCOMES: &str = include_str!("../../../docs/outcomes.md");
@@ -110,14 +110,14 @@ fn grouped<K: PartialEq>(of: impl Fn(Outcome) -> K) -> Vec<(K, Vec<Outcome>)> {
 #[test]
 fn outcomes_are_listed() {
     let rows = grouped(|outcome| (outcome.name(), outcome.request(), outcome.effect()));
-    let row = |((name, request, effect), group): ((&str, Request, _), Vec<Outcome>)| {
+    let row = |((name, request, effect), group): ((&str, VisitRequest, _), Vec<Outcome>)| {
         let reasons: Vec<_> = group.iter().filter_map(|outcome| outcome.why()).collect();
         let reasons = reasons.iter().map(|why| format!("`{why}`")).collect::<Vec<_>>().join(", ");
         let reasons = if reasons.is_empty() { "–".into() } else { reasons };
         let request = match request {
-            Request::Page => "yes",
-            Request::RobotsTxt => "only robots.txt",
-            Request::Nothing => "no",
+            VisitRequest::Page => "yes",
+            VisitRequest::RobotsTxt => "only robots.txt",
+            VisitRequest::Nothing => "no",
         };
         vec![format!("`{name}`"), reasons, request.into(), format!("{effect:?}").to_lowercase()]
     };

@@ -1,7 +1,7 @@
 //! The contents of a vault: the folder as the newest manifest and the logs behind it describe it.
 
 use crate::error::VaultError;
-use crate::object::{Digest, EPOCHS, Key, Kind, MAX_STEP, number_in, read_framed};
+use crate::object::{Digest, EPOCHS, MAX_STEP, ObjectKey, ObjectKind, number_in, read_framed};
 use crate::store::{Store, StoreError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ const LOOKS: u32 = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Piece {
     /// The object.
-    pub object: Key,
+    pub object: ObjectKey,
     /// Where they begin in it.
     pub at: u64,
     /// How many they are.
@@ -24,7 +24,7 @@ pub struct Piece {
 
 /// An object that lists pieces of a file: long files would make manifests long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct List {
+pub(crate) struct PieceList {
     /// The list.
     pub list: Piece,
     /// Bytes of the file that its pieces have.
@@ -34,7 +34,7 @@ pub(crate) struct List {
 /// A file in the vault: pieces that follow each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoredFile {
-    pub(crate) lists: Vec<List>,
+    pub(crate) lists: Vec<PieceList>,
     pub(crate) pieces: Vec<Piece>,
 }
 
@@ -48,7 +48,7 @@ impl StoredFile {
 
     /// Do objects of their own hold all of it? What steps hold is shipped again with the next manifest.
     pub(crate) fn is_settled(&self) -> bool {
-        self.pieces.iter().all(|piece| piece.object.kind == Kind::Data)
+        self.pieces.iter().all(|piece| piece.object.kind == ObjectKind::Data)
     }
 
     /// Its pieces, with those that lists have.
@@ -118,13 +118,13 @@ pub(crate) fn damaged(store: &dyn Store, piece: &Piece, what: String) -> VaultEr
 /// A step, as written.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Step {
+pub(crate) struct StoredStep {
     /// Made up by the process that took the epoch.
     pub nonce: String,
     /// When it was made, in milliseconds since 1970.
     pub at: u64,
     /// Files that are new, or have changed; of a manifest, all.
-    pub files: BTreeMap<String, Change>,
+    pub files: BTreeMap<String, FileChange>,
     /// Files that are gone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub removed: Vec<String>,
@@ -133,12 +133,12 @@ pub(crate) struct Step {
 /// Of a file, what it keeps, and what follows.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Change {
+pub(crate) struct FileChange {
     /// Bytes from before that stay at its beginning: whole pieces.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub kept: u64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub lists: Vec<List>,
+    pub lists: Vec<PieceList>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pieces: Vec<Piece>,
 }
@@ -149,11 +149,11 @@ fn is_zero(number: &u64) -> bool {
 
 /// The files of a vault, and the steps that name them.
 #[derive(Clone, Debug)]
-pub struct Contents {
+pub struct VaultContents {
     /// The files by name.
     pub files: BTreeMap<String, StoredFile>,
     /// The newest manifest.
-    pub manifest: Key,
+    pub manifest: ObjectKey,
     /// The number of the last step: the manifest's, or that of the last log behind it.
     pub last: u64,
     /// When that step was made, in milliseconds since 1970, by its writer's clock.
@@ -162,22 +162,22 @@ pub struct Contents {
     pub nonce: String,
 }
 
-impl Contents {
+impl VaultContents {
     /// Steps that a restore reads.
-    pub fn steps(&self) -> impl Iterator<Item = Key> + '_ {
-        let log = |number| Key { kind: Kind::Log, number, ..self.manifest };
+    pub fn steps(&self) -> impl Iterator<Item = ObjectKey> + '_ {
+        let log = |number| ObjectKey { kind: ObjectKind::Log, number, ..self.manifest };
         std::iter::once(self.manifest).chain((self.manifest.number + 1..=self.last).map(log))
     }
 
     /// The last step: whatever is shipped later comes behind it.
-    pub fn newest(&self) -> Key {
+    pub fn newest(&self) -> ObjectKey {
         match self.last == self.manifest.number {
             true => self.manifest,
-            false => Key { kind: Kind::Log, number: self.last, ..self.manifest },
+            false => ObjectKey { kind: ObjectKind::Log, number: self.last, ..self.manifest },
         }
     }
 
-    fn apply(&mut self, store: &dyn Store, key: Key, step: Step) -> Result<(), VaultError> {
+    fn apply(&mut self, store: &dyn Store, key: ObjectKey, step: StoredStep) -> Result<(), VaultError> {
         let wrong = |what| VaultError::Damaged { object: store.locate(&key.to_string()), offset: 0, what };
         for (name, change) in step.files {
             let file = self.files.entry(name).or_default();
@@ -229,12 +229,12 @@ pub(crate) fn numbers(store: &dyn Store, folder: &str) -> Result<Vec<u64>, Vault
 ///
 /// # Errors
 /// When a step is damaged, or the store does not answer.
-pub fn contents(store: &dyn Store) -> Result<Option<Contents>, VaultError> {
+pub fn contents(store: &dyn Store) -> Result<Option<VaultContents>, VaultError> {
     for epoch in numbers(store, EPOCHS)?.into_iter().rev() {
-        let folder = Key::folder(epoch, Kind::Manifest);
+        let folder = ObjectKey::folder(epoch, ObjectKind::Manifest);
         for look in 0.. {
             let Some(number) = numbers(store, &folder)?.pop() else { break };
-            let manifest = Key { epoch, kind: Kind::Manifest, number };
+            let manifest = ObjectKey { epoch, kind: ObjectKind::Manifest, number };
             if let Some(contents) = since(store, manifest)? {
                 return Ok(Some(contents));
             }
@@ -248,17 +248,17 @@ pub fn contents(store: &dyn Store) -> Result<Option<Contents>, VaultError> {
 }
 
 /// The contents from a manifest on; none if a newer one took its place meanwhile.
-fn since(store: &dyn Store, manifest: Key) -> Result<Option<Contents>, VaultError> {
+fn since(store: &dyn Store, manifest: ObjectKey) -> Result<Option<VaultContents>, VaultError> {
     let files = BTreeMap::new();
-    let mut contents = Contents { files, manifest, last: manifest.number, at: 0, nonce: String::new() };
-    let Some(step) = read_framed::<Step>(store, &manifest.to_string())? else { return Ok(None) };
+    let mut contents = VaultContents { files, manifest, last: manifest.number, at: 0, nonce: String::new() };
+    let Some(step) = read_framed::<StoredStep>(store, &manifest.to_string())? else { return Ok(None) };
     contents.apply(store, manifest, step)?;
     loop {
         let number = contents.last + 1;
-        let key = Key { kind: Kind::Log, number, ..manifest };
-        let Some(step) = read_framed::<Step>(store, &key.to_string())? else {
+        let key = ObjectKey { kind: ObjectKind::Log, number, ..manifest };
+        let Some(step) = read_framed::<StoredStep>(store, &key.to_string())? else {
             // The logs end here, unless the sequence goes on with a manifest.
-            let next = Key { kind: Kind::Manifest, number, ..manifest };
+            let next = ObjectKey { kind: ObjectKind::Manifest, number, ..manifest };
             return match store.read(&next.to_string(), MAX_STEP) {
                 Err(StoreError::Absent(_)) => Ok(Some(contents)),
                 Err(error) => Err(error.into()),

@@ -30,16 +30,16 @@ mod uploads;
 mod vault;
 mod verify;
 
-pub use contents::{Contents, Piece, StoredFile, contents};
+pub use contents::{Piece, StoredFile, VaultContents, contents};
 pub use error::VaultError;
-pub use object::{Key, Kind, create_or_find, framed, is_of_vault, read_framed};
+pub use object::{ObjectKey, ObjectKind, create_or_find, framed, is_of_vault, read_framed};
 pub use restore::{Restored, restore};
-pub use shipper::{Clock, Figures, Known, Shipper, Upkeep};
+pub use shipper::{MillisClock, ShippedFile, Shipper, ShipperFigures, Upkeep};
 pub use store::{Store, StoreError};
 pub use sweep::Swept;
 pub use uploads::Uploads;
-pub use vault::{Capture, CapturedFile, Extent, Founded, Inherited, Shipped, Vault, found};
-pub use verify::{Damage, Verified, verify};
+pub use vault::{CaptureExtent, CapturedFile, FolderCapture, Founded, Inherited, Shipped, Vault, found};
+pub use verify::{ObjectDamage, VerifiedVault, verify};
 
 #[cfg(test)]
 mod tests;

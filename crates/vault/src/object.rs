@@ -20,7 +20,7 @@ pub(crate) const MAX_STEP: u64 = 256 << 20;
 
 /// Kinds of objects of an epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum ObjectKind {
     /// Bytes of one file.
     Data,
     /// A step that names all files.
@@ -32,29 +32,29 @@ pub enum Kind {
 /// The name of an object of an epoch. Manifests and logs have one sequence of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Key {
+pub struct ObjectKey {
     /// The epoch of its writer.
     pub epoch: u64,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: ObjectKind,
     /// Its number.
     pub number: u64,
 }
 
-impl Kind {
-    const ALL: [(Kind, &'static str); 3] =
-        [(Kind::Data, "data"), (Kind::Manifest, "manifest"), (Kind::Log, "log")];
+impl ObjectKind {
+    const ALL: [(ObjectKind, &'static str); 3] =
+        [(ObjectKind::Data, "data"), (ObjectKind::Manifest, "manifest"), (ObjectKind::Log, "log")];
 
     /// As in keys.
     pub fn name(self) -> &'static str {
-        Kind::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
+        ObjectKind::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
     }
 }
 
-impl Kind {
+impl ObjectKind {
     /// Bytes of an object of that kind at most. Nothing longer is written, or read.
     pub(crate) fn most(self) -> u64 {
-        if self == Kind::Data { MAX_DATA } else { MAX_STEP }
+        if self == ObjectKind::Data { MAX_DATA } else { MAX_STEP }
     }
 }
 
@@ -64,45 +64,45 @@ pub fn is_of_vault(key: &str) -> bool {
         || key.strip_prefix(EPOCHS).is_some_and(|number| number_in(number).is_some())
         || key.starts_with(RACES)
         || key.starts_with(UNFINISHED)
-        || key.parse::<Key>().is_ok()
+        || key.parse::<ObjectKey>().is_ok()
 }
 
-impl Key {
+impl ObjectKey {
     /// The folder of all objects of a kind and an epoch.
-    pub(crate) fn folder(epoch: u64, kind: Kind) -> String {
+    pub(crate) fn folder(epoch: u64, kind: ObjectKind) -> String {
         format!("{epoch:010}/{}/", kind.name())
     }
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for ObjectKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:010}/{}/{:010}", self.epoch, self.kind.name(), self.number)
     }
 }
 
-impl FromStr for Key {
+impl FromStr for ObjectKey {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Key, String> {
+    fn from_str(text: &str) -> Result<ObjectKey, String> {
         let wrong = || format!("{text:?} is no key of an object");
         let parts: Vec<&str> = text.split('/').collect();
         let [epoch, kind, number] = parts[..] else { return Err(wrong()) };
-        let (kind, _) = Kind::ALL.iter().find(|(_, name)| *name == kind).ok_or_else(wrong)?;
+        let (kind, _) = ObjectKind::ALL.iter().find(|(_, name)| *name == kind).ok_or_else(wrong)?;
         let digits = |text: &str| number_in(text).ok_or_else(wrong);
-        Ok(Key { epoch: digits(epoch)?, kind: *kind, number: digits(number)? })
+        Ok(ObjectKey { epoch: digits(epoch)?, kind: *kind, number: digits(number)? })
     }
 }
 
-impl TryFrom<String> for Key {
+impl TryFrom<String> for ObjectKey {
     type Error = String;
 
-    fn try_from(text: String) -> Result<Key, String> {
+    fn try_from(text: String) -> Result<ObjectKey, String> {
         text.parse()
     }
 }
 
-impl From<Key> for String {
-    fn from(key: Key) -> String {
+impl From<ObjectKey> for String {
+    fn from(key: ObjectKey) -> String {
         key.to_string()
     }
 }

@@ -1,8 +1,8 @@
 //! Restoring: the files of a folder from the vault.
 
-use crate::contents::{Contents, Piece, cut, damaged};
+use crate::contents::{Piece, VaultContents, cut, damaged};
 use crate::error::VaultError;
-use crate::object::{Key, Kind};
+use crate::object::{ObjectKey, ObjectKind};
 use crate::store::{Store, StoreError};
 use recrawl_repository::storage::WriteFile;
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ pub type MakeFile<'m> = dyn Fn(&str) -> io::Result<Box<dyn WriteFile>> + Sync + 
 /// When an object is damaged, or a file cannot be written. What was written is left behind.
 pub fn restore(
     store: &dyn Store,
-    contents: &Contents,
+    contents: &VaultContents,
     last: &str,
     make: &MakeFile<'_>,
     before_last: &dyn Fn() -> io::Result<()>,
@@ -67,7 +67,7 @@ pub fn restore(
 
 fn write_file(
     store: &dyn Store,
-    contents: &Contents,
+    contents: &VaultContents,
     name: &str,
     make: &MakeFile<'_>,
 ) -> Result<u64, VaultError> {
@@ -87,7 +87,7 @@ pub(crate) fn each_piece(
     pieces: &[Piece],
     mut work: impl FnMut(Vec<u8>) -> Result<(), VaultError>,
 ) -> Result<(), VaultError> {
-    let mut steps: BTreeMap<Key, Vec<u8>> = BTreeMap::new();
+    let mut steps: BTreeMap<ObjectKey, Vec<u8>> = BTreeMap::new();
     for piece in pieces {
         let object = match steps.get(&piece.object) {
             Some(object) => object.clone(),
@@ -98,7 +98,7 @@ pub(crate) fn each_piece(
                 read => read?,
             },
         };
-        if piece.object.kind != Kind::Data {
+        if piece.object.kind != ObjectKind::Data {
             steps.clear();
             steps.insert(piece.object, object.clone());
         }

@@ -2,7 +2,7 @@
 
 use crate::error::VaultError;
 use crate::store::{Listed, Store, StoreError};
-use crate::vault::{Capture, CapturedFile, Extent, Shipped, Vault};
+use crate::vault::{CaptureExtent, CapturedFile, FolderCapture, Shipped, Vault};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -17,7 +17,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// How far the vault is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Figures {
+pub struct ShipperFigures {
     /// Bytes that are captured and that the vault has not: of files that count.
     pub unshipped: u64,
     /// When the vault was last as new as the folder, by this process or an earlier one, in milliseconds since 1970; 0 for
@@ -39,7 +39,7 @@ pub struct Figures {
 
 /// A file as the vault has it.
 #[derive(Clone, Debug)]
-pub struct Known {
+pub struct ShippedFile {
     /// Its identity.
     pub identity: String,
     /// Its length.
@@ -65,18 +65,18 @@ pub trait Upkeep: Send {
 }
 
 /// The time, in milliseconds since 1970.
-pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
+pub type MillisClock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
 #[derive(Default)]
-struct State {
+struct ShipperState {
     /// The newest capture that nobody took.
-    pending: Option<Capture>,
+    pending: Option<FolderCapture>,
     /// Files to be shipped alone, captured after it.
     alone: BTreeMap<String, CapturedFile>,
-    known: Arc<BTreeMap<String, Known>>,
+    known: Arc<BTreeMap<String, ShippedFile>>,
     /// When the first of those was offered that nobody took.
     offered: Option<u64>,
-    figures: Figures,
+    figures: ShipperFigures,
     /// Is a capture being shipped, and in no place above?
     is_shipping: bool,
     /// When the store last did what it was asked for.
@@ -87,7 +87,7 @@ struct State {
     is_over: bool,
 }
 
-impl State {
+impl ShipperState {
     fn is_late(&self) -> bool {
         self.until.is_some_and(|until| Instant::now() >= until)
     }
@@ -102,23 +102,23 @@ impl State {
     }
 }
 
-struct Shared {
-    state: Mutex<State>,
+struct SharedShipper {
+    state: Mutex<ShipperState>,
     changed: Condvar,
-    clock: Clock,
+    clock: MillisClock,
     /// Is the thread left behind? Then the folder may be another process's, and it notes nothing there any more.
     is_left_behind: Mutex<bool>,
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl SharedShipper {
+    fn state(&self) -> MutexGuard<'_, ShipperState> {
         self.state.lock().expect("no panic under the lock")
     }
 }
 
 /// A thread that ships.
 pub struct Shipper {
-    shared: Arc<Shared>,
+    shared: Arc<SharedShipper>,
 }
 
 impl Shipper {
@@ -129,32 +129,32 @@ impl Shipper {
     pub fn start(
         mut vault: Vault,
         wait: Duration,
-        clock: Clock,
+        clock: MillisClock,
         upkeep: Box<dyn Upkeep>,
     ) -> io::Result<Shipper> {
         let last = vault.began_behind().map_or(0, |(_, at)| at);
-        let figures = Figures { last, ..Figures::default() };
+        let figures = ShipperFigures { last, ..ShipperFigures::default() };
         let (known, answered) = (known(&vault), Some(Instant::now()));
-        let state = State { known, figures, answered, ..State::default() };
+        let state = ShipperState { known, figures, answered, ..ShipperState::default() };
         let (state, is_left_behind) = (Mutex::new(state), Mutex::new(false));
-        let shared = Arc::new(Shared { state, changed: Condvar::new(), clock, is_left_behind });
+        let shared = Arc::new(SharedShipper { state, changed: Condvar::new(), clock, is_left_behind });
         vault.store = Arc::new(UntilTheEnd { store: vault.store, shared: shared.clone() });
-        let work = Work { shared: shared.clone(), vault, wait, upkeep };
+        let work = ShipperThread { shared: shared.clone(), vault, wait, upkeep };
         thread::Builder::new().name("vault".into()).spawn(move || work.run())?;
         Ok(Shipper { shared })
     }
 
     /// The files that the vault has.
-    pub fn known(&self) -> Arc<BTreeMap<String, Known>> {
+    pub fn known(&self) -> Arc<BTreeMap<String, ShippedFile>> {
         self.shared.state().known.clone()
     }
 
     /// Gives it a newer capture to ship, in place of one that waits. Captures, and files to be shipped alone, must be
     /// offered in the order in which they were made.
-    pub fn offer(&self, capture: Capture) {
+    pub fn offer(&self, capture: FolderCapture) {
         let mut state = self.shared.state();
         let extent = state.pending.as_ref().map_or(capture.extent, |old| old.extent.max(capture.extent));
-        let capture = Capture { extent, ..capture };
+        let capture = FolderCapture { extent, ..capture };
         state.figures.unshipped = missing(&capture, &state.known);
         state.pending = Some(capture);
         state.offered_at((self.shared.clock)());
@@ -171,7 +171,7 @@ impl Shipper {
     }
 
     /// How far it is.
-    pub fn figures(&self) -> Figures {
+    pub fn figures(&self) -> ShipperFigures {
         self.shared.state().figures.clone()
     }
 
@@ -206,7 +206,7 @@ impl Shipper {
 
     /// Waits until all that was offered is shipped, at most until then; gives the last figures, of which `error` or `lost`
     /// says why if something was not. A request that is not answered is left behind.
-    pub fn finish(&self, until: Instant) -> Figures {
+    pub fn finish(&self, until: Instant) -> ShipperFigures {
         let mut state = self.shared.state();
         state.until = Some(state.until.map_or(until, |earlier| earlier.min(until)));
         self.shared.changed.notify_all();
@@ -234,16 +234,16 @@ impl Drop for Shipper {
 }
 
 /// The files that a vault has, as far as this process knows that they are the same here.
-fn known(vault: &Vault) -> Arc<BTreeMap<String, Known>> {
+fn known(vault: &Vault) -> Arc<BTreeMap<String, ShippedFile>> {
     let known = vault.files.iter().filter_map(|(name, known)| {
         let (length, is_settled) = (known.file.length(), known.file.is_settled());
-        Some((name.clone(), Known { identity: known.identity.clone()?, length, is_settled }))
+        Some((name.clone(), ShippedFile { identity: known.identity.clone()?, length, is_settled }))
     });
     Arc::new(known.collect())
 }
 
 /// Bytes of a capture that the vault has not, of files that count.
-fn missing(capture: &Capture, known: &BTreeMap<String, Known>) -> u64 {
+fn missing(capture: &FolderCapture, known: &BTreeMap<String, ShippedFile>) -> u64 {
     let missing = |file: &CapturedFile| {
         let known = known.get(&file.name).filter(|known| known.identity == file.identity);
         file.length.saturating_sub(known.map_or(0, |known| known.length))
@@ -252,11 +252,11 @@ fn missing(capture: &Capture, known: &BTreeMap<String, Known>) -> u64 {
 }
 
 /// Ships a capture again, unless a newer one waits.
-fn put_back(state: &mut State, capture: Capture) {
+fn put_back(state: &mut ShipperState, capture: FolderCapture) {
     state.is_shipping = false;
     match (capture.extent, &mut state.pending) {
-        (Extent::Some, Some(_)) => {}
-        (Extent::Some, None) => {
+        (CaptureExtent::Some, Some(_)) => {}
+        (CaptureExtent::Some, None) => {
             for file in capture.files {
                 state.alone.entry(file.name.clone()).or_insert(file);
             }
@@ -272,7 +272,7 @@ const TOO_LATE: &str = "the store did not take it in the time that the end has";
 /// The store, until the time for the end is over.
 struct UntilTheEnd {
     store: Arc<dyn Store>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedShipper>,
 }
 
 impl fmt::Debug for UntilTheEnd {
@@ -319,15 +319,15 @@ impl Store for UntilTheEnd {
 }
 
 /// The thread.
-struct Work {
-    shared: Arc<Shared>,
+struct ShipperThread {
+    shared: Arc<SharedShipper>,
     vault: Vault,
     wait: Duration,
     upkeep: Box<dyn Upkeep>,
 }
 
 /// Says that the thread has ended, also when it panics.
-struct Over(Arc<Shared>);
+struct Over(Arc<SharedShipper>);
 
 impl Drop for Over {
     fn drop(&mut self) {
@@ -341,7 +341,7 @@ impl Drop for Over {
     }
 }
 
-impl Work {
+impl ShipperThread {
     fn run(mut self) {
         let _over = Over(self.shared.clone());
         let (mut wait, mut has_told) = (self.wait, false);
@@ -378,7 +378,7 @@ impl Work {
     }
 
     /// The next capture; none at the end.
-    fn next(&self) -> Option<Capture> {
+    fn next(&self) -> Option<FolderCapture> {
         let mut state = self.shared.state();
         loop {
             if state.is_late() {
@@ -393,7 +393,7 @@ impl Work {
             }
             if !state.alone.is_empty() {
                 let files = std::mem::take(&mut state.alone).into_values().collect();
-                return Some(Capture { files, extent: Extent::Some });
+                return Some(FolderCapture { files, extent: CaptureExtent::Some });
             }
             if state.until.is_some() {
                 return None;
@@ -403,7 +403,7 @@ impl Work {
     }
 
     /// Ships a capture, or a portion of it: then it is false.
-    fn ship(&mut self, capture: &Capture) -> Result<bool, VaultError> {
+    fn ship(&mut self, capture: &FolderCapture) -> Result<bool, VaultError> {
         let now = (self.shared.clock)();
         let shipped = match self.vault.ship(capture, now) {
             Ok(shipped) if shipped.is_whole => shipped,
@@ -426,7 +426,7 @@ impl Work {
         state.figures.shipped += shipped.bytes;
         state.figures.has_waiting = !state.alone.is_empty();
         (state.figures.error, state.figures.waiting_since) = (None, state.offered);
-        if capture.extent != Extent::Some {
+        if capture.extent != CaptureExtent::Some {
             state.figures.last = now;
         }
         drop(state);
@@ -447,7 +447,7 @@ impl Work {
 
     /// Puts a capture back, unless a newer one waits, and waits a while; false if there is no time left. When the end begins,
     /// it is tried at once.
-    fn retry(&self, capture: Capture, error: &VaultError, wait: &mut Duration) -> bool {
+    fn retry(&self, capture: FolderCapture, error: &VaultError, wait: &mut Duration) -> bool {
         let mut state = self.shared.state();
         if !state.is_late() || state.figures.error.is_none() {
             state.figures.error = Some(error.to_string());

@@ -1,9 +1,9 @@
 //! Removing objects that a restore no longer needs.
 
 use crate::contents::{Piece, StoredFile, damaged};
-use crate::contents::{Step, read_piece};
+use crate::contents::{StoredStep, read_piece};
 use crate::error::VaultError;
-use crate::object::{Key, Kind, RACES, read_framed};
+use crate::object::{ObjectKey, ObjectKind, RACES, read_framed};
 use crate::store::{Listed, UNFINISHED};
 use crate::vault::Vault;
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,17 +34,17 @@ impl Vault {
         let Some(newest) = self.newest.filter(|_| !self.is_unsettled()) else { return Ok(Swept::default()) };
         let listed = self.store.list("")?;
         let manifests = listed.iter().filter(|object| is_old(object, now)).filter_map(|object| {
-            let key = object.key.parse::<Key>().ok()?;
-            (key.kind == Kind::Manifest && (key.epoch, key.number) <= (newest.epoch, newest.number))
+            let key = object.key.parse::<ObjectKey>().ok()?;
+            (key.kind == ObjectKind::Manifest && (key.epoch, key.number) <= (newest.epoch, newest.number))
                 .then_some((key, object.created))
         });
         let a_day_ago = manifests.max_by_key(|(key, _)| (key.epoch, key.number));
         let mut named = self.named()?;
         if let Some((key, _)) = a_day_ago
-            && let Some(step) = read_framed::<Step>(&*self.store, &key.to_string())?
+            && let Some(step) = read_framed::<StoredStep>(&*self.store, &key.to_string())?
         {
             let file = |change| {
-                let crate::contents::Change { lists, pieces, .. } = change;
+                let crate::contents::FileChange { lists, pieces, .. } = change;
                 StoredFile { lists, pieces }
             };
             self.name_all(step.files.into_values().map(file).collect::<Vec<_>>().iter(), &mut named)?;
@@ -56,8 +56,8 @@ impl Vault {
             (Some(_), None) => false,
             (Some(key), Some((oldest, since))) => {
                 let is_step =
-                    key.kind != Kind::Data && (key.epoch, key.number) >= (oldest.epoch, oldest.number);
-                let is_last = last.get(&(key.epoch, key.kind == Kind::Data)) == Some(&key.number);
+                    key.kind != ObjectKind::Data && (key.epoch, key.number) >= (oldest.epoch, oldest.number);
+                let is_last = last.get(&(key.epoch, key.kind == ObjectKind::Data)) == Some(&key.number);
                 !is_step && !is_last && !named.contains(&key) && object.created < since
             }
             (None, _) => is_left_over(object) && is_old(object, now),
@@ -70,7 +70,7 @@ impl Vault {
     /// # Errors
     /// As of [`Vault::sweep`]; then ask again.
     pub fn purge(&self) -> Result<Swept, VaultError> {
-        let is_own = |newest: &Key| newest.epoch == self.epoch && !self.is_unsettled();
+        let is_own = |newest: &ObjectKey| newest.epoch == self.epoch && !self.is_unsettled();
         let Some(newest) = self.newest.filter(is_own) else {
             return Ok(Swept::default());
         };
@@ -79,7 +79,7 @@ impl Vault {
         self.remove(&listed, |object, key| match key {
             // Of a process that took the vault meanwhile.
             Some(key) if key.epoch > self.epoch => false,
-            Some(key) if key.kind == Kind::Data => !named.contains(&key),
+            Some(key) if key.kind == ObjectKind::Data => !named.contains(&key),
             Some(key) => (key.epoch, key.number) < (newest.epoch, newest.number),
             None => is_left_over(object),
         })
@@ -88,7 +88,7 @@ impl Vault {
     fn remove(
         &self,
         listed: &[Listed],
-        is_to_go: impl Fn(&Listed, Option<Key>) -> bool,
+        is_to_go: impl Fn(&Listed, Option<ObjectKey>) -> bool,
     ) -> Result<Swept, VaultError> {
         let mut swept = Swept::default();
         for object in listed {
@@ -101,8 +101,8 @@ impl Vault {
     }
 
     /// The objects that make up the files as they are now, and those that the next step may name.
-    fn named(&self) -> Result<BTreeSet<Key>, VaultError> {
-        let mut named: BTreeSet<Key> = self.uploads.objects().collect();
+    fn named(&self) -> Result<BTreeSet<ObjectKey>, VaultError> {
+        let mut named: BTreeSet<ObjectKey> = self.uploads.objects().collect();
         self.name_all(self.files.values().map(|known| &known.file), &mut named)?;
         Ok(named)
     }
@@ -110,7 +110,7 @@ impl Vault {
     fn name_all<'f>(
         &self,
         files: impl Iterator<Item = &'f StoredFile>,
-        named: &mut BTreeSet<Key>,
+        named: &mut BTreeSet<ObjectKey>,
     ) -> Result<(), VaultError> {
         for file in files {
             named.extend(file.pieces.iter().map(|piece| piece.object));
@@ -140,8 +140,8 @@ fn is_old(object: &Listed, now: u64) -> bool {
 /// The highest number of each epoch: of data, and of steps.
 fn last_of_each(listed: &[Listed]) -> BTreeMap<(u64, bool), u64> {
     let mut last = BTreeMap::new();
-    for key in listed.iter().filter_map(|object| object.key.parse::<Key>().ok()) {
-        let known = last.entry((key.epoch, key.kind == Kind::Data)).or_insert(0);
+    for key in listed.iter().filter_map(|object| object.key.parse::<ObjectKey>().ok()) {
+        let known = last.entry((key.epoch, key.kind == ObjectKind::Data)).or_insert(0);
         *known = key.number.max(*known);
     }
     last

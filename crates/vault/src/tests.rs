@@ -3,11 +3,11 @@
 mod lives;
 mod uploads;
 
-use crate::contents::Contents;
+use crate::contents::VaultContents;
 use crate::object::{framed, unframed};
 use crate::restore::restore;
 use crate::store::{FolderStore, MemoryStore, Store, StoreError};
-use crate::vault::{Capture, CapturedFile, Extent, Founded, Inherited, Vault, found};
+use crate::vault::{CaptureExtent, CapturedFile, FolderCapture, Founded, Inherited, Vault, found};
 use crate::{Uploads, VaultError, contents, verify};
 use recrawl_repository::storage::{MemoryStorage, ReadFile, Storage};
 use std::collections::BTreeMap;
@@ -17,11 +17,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A file of a test: its identity, and its bytes.
-pub(crate) type Folder = BTreeMap<String, (String, Vec<u8>)>;
+pub(crate) type FolderImage = BTreeMap<String, (String, Vec<u8>)>;
 
-struct Bytes(Vec<u8>);
+struct MemoryFile(Vec<u8>);
 
-impl ReadFile for Bytes {
+impl ReadFile for MemoryFile {
     fn length(&self) -> io::Result<u64> {
         Ok(self.0.len() as u64)
     }
@@ -39,30 +39,30 @@ impl ReadFile for Bytes {
 }
 
 /// Files whose names begin with `w` are lasting.
-pub(crate) fn capture(folder: &Folder, extent: Extent) -> Capture {
+pub(crate) fn capture(folder: &FolderImage, extent: CaptureExtent) -> FolderCapture {
     let file = |(name, (identity, bytes)): (&String, &(String, Vec<u8>))| CapturedFile {
         name: name.clone(),
         identity: identity.clone(),
         length: bytes.len() as u64,
         is_lasting: name.starts_with('w'),
         counts: true,
-        source: Some(Arc::new(Bytes(bytes.clone()))),
+        source: Some(Arc::new(MemoryFile(bytes.clone()))),
     };
-    Capture { files: folder.iter().map(file).collect(), extent }
+    FolderCapture { files: folder.iter().map(file).collect(), extent }
 }
 
-pub(crate) fn folder(files: &[(&str, &[u8])]) -> Folder {
+pub(crate) fn folder(files: &[(&str, &[u8])]) -> FolderImage {
     files.iter().map(|(name, bytes)| ((*name).to_owned(), ("1".to_owned(), bytes.to_vec()))).collect()
 }
 
 /// The files that a restore writes.
-fn restored(store: &dyn Store, contents: &Contents) -> Result<BTreeMap<String, Vec<u8>>, VaultError> {
+fn restored(store: &dyn Store, contents: &VaultContents) -> Result<BTreeMap<String, Vec<u8>>, VaultError> {
     let disk = MemoryStorage::new();
     restore(store, contents, "last", &|name| disk.create(name), &|| Ok(()))?;
     Ok(disk.image())
 }
 
-fn bytes_of(folder: &Folder) -> BTreeMap<String, Vec<u8>> {
+fn bytes_of(folder: &FolderImage) -> BTreeMap<String, Vec<u8>> {
     folder.iter().map(|(name, (_, bytes))| (name.clone(), bytes.clone())).collect()
 }
 
@@ -104,22 +104,22 @@ fn a_folder_comes_back_as_it_was_at_each_step() {
     let store = Arc::new(MemoryStore::new());
     let mut vault = begin(&store, "a", &BTreeMap::new());
     let mut files = folder(&[("last", b"generation 1"), ("warc", b"body"), ("log", b"visit ")]);
-    vault.ship(&capture(&files, Extent::Changes), 1).unwrap();
+    vault.ship(&capture(&files, CaptureExtent::Changes), 1).unwrap();
     assert_eq!(in_vault(&store), bytes_of(&files));
     files.get_mut("log").unwrap().1.extend_from_slice(&[b'v'; 100_000]);
     files.get_mut("warc").unwrap().1.extend_from_slice(b" and body");
-    vault.ship(&capture(&files, Extent::Changes), 2).unwrap();
+    vault.ship(&capture(&files, CaptureExtent::Changes), 2).unwrap();
     assert_eq!(in_vault(&store), bytes_of(&files));
     // Cut, and written on.
     files.get_mut("log").unwrap().1.truncate(50_000);
     files.get_mut("log").unwrap().1.extend_from_slice(b"other");
     files.remove("warc");
     files.insert("last".into(), ("2".into(), b"generation 2".to_vec()));
-    vault.ship(&capture(&files, Extent::Changes), 3).unwrap();
+    vault.ship(&capture(&files, CaptureExtent::Changes), 3).unwrap();
     assert_eq!(in_vault(&store), bytes_of(&files));
-    vault.ship(&capture(&files, Extent::Commit), 4).unwrap();
+    vault.ship(&capture(&files, CaptureExtent::Commit), 4).unwrap();
     assert_eq!(in_vault(&store), bytes_of(&files));
-    let nothing = vault.ship(&capture(&files, Extent::Changes), 5).unwrap();
+    let nothing = vault.ship(&capture(&files, CaptureExtent::Changes), 5).unwrap();
     assert_eq!((nothing.bytes, nothing.is_manifest), (0, false), "nothing has changed");
     assert_eq!(contents(&*store).unwrap().unwrap().at, 4);
 }
@@ -130,11 +130,11 @@ fn the_next_process_ships_only_what_differs_also_if_it_knows_no_identities() {
         let store = Arc::new(MemoryStore::new());
         let mut vault = begin(&store, "a", &BTreeMap::new());
         let mut files = folder(&[("warc-1", &[7; 100_000]), ("warc-2", b"short")]);
-        vault.ship(&capture(&files, Extent::Commit), 1).unwrap();
+        vault.ship(&capture(&files, CaptureExtent::Commit), 1).unwrap();
         let identities = if knows { vault.identities() } else { BTreeMap::new() };
         let mut vault = begin(&store, "b", &identities);
         files.get_mut("warc-2").unwrap().1.extend_from_slice(b"er");
-        assert_eq!(vault.ship(&capture(&files, Extent::Commit), 2).unwrap().bytes, 2);
+        assert_eq!(vault.ship(&capture(&files, CaptureExtent::Commit), 2).unwrap().bytes, 2);
         assert_eq!(in_vault(&store), bytes_of(&files));
     }
 }
@@ -146,10 +146,10 @@ fn a_long_file_has_lists_and_comes_back() {
     let mut files = folder(&[("warc", b""), ("other", b"o")]);
     for n in 0..300_u32 {
         files.get_mut("warc").unwrap().1.extend_from_slice(&n.to_le_bytes());
-        let extent = if n % 100 == 99 { Extent::Commit } else { Extent::Changes };
+        let extent = if n % 100 == 99 { CaptureExtent::Commit } else { CaptureExtent::Changes };
         vault.ship(&capture(&files, extent), 1).unwrap();
     }
-    vault.ship(&capture(&files, Extent::Commit), 1).unwrap();
+    vault.ship(&capture(&files, CaptureExtent::Commit), 1).unwrap();
     let found = contents(&*store).unwrap().unwrap();
     let manifest = store.image()[&found.manifest.to_string()].len();
     assert!(manifest < 2_000, "{manifest} bytes, and not a line for each of 300 pieces");
@@ -157,9 +157,9 @@ fn a_long_file_has_lists_and_comes_back() {
     assert_eq!(verify(&*store).unwrap().unwrap().damage, []);
     // A cut within a list.
     files.get_mut("warc").unwrap().1.truncate(401);
-    vault.ship(&capture(&files, Extent::Changes), 1).unwrap();
+    vault.ship(&capture(&files, CaptureExtent::Changes), 1).unwrap();
     assert_eq!(in_vault(&store), bytes_of(&files));
-    vault.ship(&capture(&files, Extent::Commit), 1).unwrap();
+    vault.ship(&capture(&files, CaptureExtent::Commit), 1).unwrap();
     store.set_time(1);
     vault.sweep(u64::MAX).unwrap();
     assert_eq!(in_vault(&store), bytes_of(&files));
@@ -170,7 +170,7 @@ fn damage_is_told_by_object_and_offset() {
     let store = Arc::new(MemoryStore::new());
     let mut vault = begin(&store, "a", &BTreeMap::new());
     let files = folder(&[("warc", &[7; 1000]), ("small", b"s"), ("last", b"m")]);
-    vault.ship(&capture(&files, Extent::Commit), 1).unwrap();
+    vault.ship(&capture(&files, CaptureExtent::Commit), 1).unwrap();
     let whole = store.image();
     for (key, bytes) in &whole {
         store.damage(key, |bytes| bytes[0] ^= 1);
@@ -194,12 +194,12 @@ fn a_process_that_slept_learns_that_the_vault_was_taken() {
     let store = Arc::new(MemoryStore::new());
     let mut asleep = begin(&store, "a", &BTreeMap::new());
     let mut files = folder(&[("log", b"1")]);
-    asleep.ship(&capture(&files, Extent::Commit), 1).unwrap();
+    asleep.ship(&capture(&files, CaptureExtent::Commit), 1).unwrap();
     let founded = found(&*store).unwrap().unwrap();
     let mut awake = begin(&store, "b", &BTreeMap::new());
     files.get_mut("log").unwrap().1.push(b'2');
-    awake.ship(&capture(&files, Extent::Commit), 2).unwrap();
-    let error = asleep.ship(&capture(&folder(&[]), Extent::Commit), 3).unwrap_err();
+    awake.ship(&capture(&files, CaptureExtent::Commit), 2).unwrap();
+    let error = asleep.ship(&capture(&folder(&[]), CaptureExtent::Commit), 3).unwrap_err();
     assert!(matches!(&error, VaultError::Lost { object } if object.ends_with("epoch/0000000002")), "{error}");
     assert_eq!(in_vault(&store), bytes_of(&files));
     let late = Vault::begin(store.clone(), &founded, "c", 4, &Inherited::default());
@@ -320,15 +320,15 @@ fn a_sweep_keeps_the_newest_manifest_and_the_newest_numbers_and_a_purge_too() {
     let store = Arc::new(MemoryStore::new());
     let mut vault = begin(&store, "a", &BTreeMap::new());
     let mut files = folder(&[("last", b"1"), ("warc", b"SECRET body")]);
-    let ship = |vault: &mut Vault, files: &mut Folder, text: &str, extent| {
+    let ship = |vault: &mut Vault, files: &mut FolderImage, text: &str, extent| {
         files.insert("last".into(), (text.into(), format!("SECRET {text}").into_bytes()));
         files.get_mut("warc").unwrap().1.extend_from_slice(text.as_bytes());
         vault.ship(&capture(files, extent), 1).unwrap();
     };
     for n in 0..4 {
         store.set_time(n);
-        ship(&mut vault, &mut files, &format!("log {n}"), Extent::Changes);
-        ship(&mut vault, &mut files, &format!("commit {n}"), Extent::Commit);
+        ship(&mut vault, &mut files, &format!("log {n}"), CaptureExtent::Changes);
+        ship(&mut vault, &mut files, &format!("commit {n}"), CaptureExtent::Commit);
     }
     let before = store.image().len();
     assert_eq!(vault.sweep(1000).unwrap().objects, 0, "they are not a day old");
@@ -344,9 +344,9 @@ fn a_sweep_keeps_the_newest_manifest_and_the_newest_numbers_and_a_purge_too() {
     // The secret is taken down by a later process; what is lasting is written anew.
     let mut later = begin(&store, "b", &vault.identities());
     let clean = folder(&[("last", b"clean"), ("log", b"clean")]);
-    let clean: Folder = clean.into_iter().map(|(n, (_, b))| (n, ("new".to_owned(), b))).collect();
+    let clean: FolderImage = clean.into_iter().map(|(n, (_, b))| (n, ("new".to_owned(), b))).collect();
     assert_eq!(later.purge().unwrap().objects, 0, "not before there is a manifest of its own");
-    later.ship(&capture(&clean, Extent::Commit), 2).unwrap();
+    later.ship(&capture(&clean, CaptureExtent::Commit), 2).unwrap();
     later.purge().unwrap();
     assert_eq!(in_vault(&store), bytes_of(&clean));
     for (key, bytes) in store.image() {
@@ -362,13 +362,13 @@ fn an_object_stays_for_a_day_after_it_was_named_last() {
     let store = Arc::new(MemoryStore::new());
     let mut vault = begin(&store, "a", &BTreeMap::new());
     let old = folder(&[("last", b"old"), ("warc", &[1; 100_000])]);
-    vault.ship(&capture(&old, Extent::Commit), 1).unwrap();
+    vault.ship(&capture(&old, CaptureExtent::Commit), 1).unwrap();
     let reading = contents(&*store).unwrap().unwrap();
     store.set_time(10 * DAY);
     let mut new = folder(&[("last", b"new"), ("warc", &[2; 100_000])]);
     for n in 0..3 {
         new.iter_mut().for_each(|(_, (identity, _))| *identity = format!("new {n}"));
-        vault.ship(&capture(&new, Extent::Commit), 1).unwrap();
+        vault.ship(&capture(&new, CaptureExtent::Commit), 1).unwrap();
     }
     vault.sweep(10 * DAY + 1000).unwrap();
     assert_eq!(restored(&*store, &reading).unwrap(), bytes_of(&old));
@@ -408,7 +408,7 @@ fn objects_that_no_vault_writes_take_no_memory_and_are_told_by_name() {
     // An object that has become endless.
     let store = Arc::new(MemoryStore::new());
     let mut vault = begin(&store, "a", &BTreeMap::new());
-    vault.ship(&capture(&folder(&[("warc", &[7; 1000])]), Extent::Commit), 1).unwrap();
+    vault.ship(&capture(&folder(&[("warc", &[7; 1000])]), CaptureExtent::Commit), 1).unwrap();
     store.damage("0000000001/data/0000000000", |bytes| bytes.resize((8 << 20) + 1, 0));
     let damage = verify(&*store).unwrap().unwrap().damage;
     assert!(damage[0].what.contains("8388609 bytes, more than any object of its kind"), "{damage:?}");

@@ -3,7 +3,7 @@
 
 use crate::contents::Piece;
 use crate::error::VaultError;
-use crate::object::{Key, Kind, number_in};
+use crate::object::{ObjectKey, ObjectKind, number_in};
 use crate::store::Store;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,7 +56,7 @@ impl Uploads {
     }
 
     /// The objects.
-    pub(crate) fn objects(&self) -> impl Iterator<Item = Key> + '_ {
+    pub(crate) fn objects(&self) -> impl Iterator<Item = ObjectKey> + '_ {
         self.0.values().flat_map(BTreeMap::values).map(|upload| upload.piece.object)
     }
 
@@ -68,14 +68,14 @@ impl Uploads {
         let epochs: BTreeSet<u64> = self.objects().map(|object| object.epoch).collect();
         let mut there = BTreeMap::new();
         for epoch in epochs {
-            let folder = Key::folder(epoch, Kind::Data);
+            let folder = ObjectKey::folder(epoch, ObjectKind::Data);
             let number = |key: &str| key.strip_prefix(&folder).and_then(number_in);
             let listed = store.list(&folder)?;
             there.extend(listed.iter().filter_map(|l| Some(((epoch, number(&l.key)?), l.bytes))));
         }
         let is_there = |_: &u64, Upload { piece, .. }: &mut Upload| {
             let key = (piece.object.epoch, piece.object.number);
-            piece.object.kind == Kind::Data && piece.at == 0 && there.get(&key) == Some(&piece.length)
+            piece.object.kind == ObjectKind::Data && piece.at == 0 && there.get(&key) == Some(&piece.length)
         };
         self.0.values_mut().for_each(|uploads| uploads.retain(is_there));
         self.0.retain(|_, uploads| !uploads.is_empty());

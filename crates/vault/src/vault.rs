@@ -1,9 +1,10 @@
 //! The writer of a vault: takes an epoch, and ships what changed in a folder.
 
-use crate::contents::{Change, List, Piece, Step, StoredFile, contents, numbers};
+use crate::contents::{FileChange, Piece, PieceList, StoredFile, StoredStep, contents, numbers};
 use crate::error::VaultError;
 use crate::object::{
-    Digest, EPOCHS, FIRST_LINE, Key, Kind, MAX_DATA, MAX_STEP, create_or_find, framed, read_framed,
+    Digest, EPOCHS, FIRST_LINE, MAX_DATA, MAX_STEP, ObjectKey, ObjectKind, create_or_find, framed,
+    read_framed,
 };
 use crate::race::race;
 use crate::store::{Store, StoreError, VAULT};
@@ -31,7 +32,7 @@ const TAKEN: u32 = 64;
 
 /// Which crawl a vault is of.
 #[derive(Debug, Serialize, Deserialize)]
-struct Head {
+struct VaultHead {
     id: String,
     at: u64,
 }
@@ -59,7 +60,7 @@ pub struct Founded {
 /// # Errors
 /// When it is damaged, or the store does not answer.
 pub fn found(store: &dyn Store) -> Result<Option<Founded>, VaultError> {
-    let Some(Head { id, .. }) = read_framed(store, VAULT)? else { return Ok(None) };
+    let Some(VaultHead { id, .. }) = read_framed(store, VAULT)? else { return Ok(None) };
     let Some(epoch) = numbers(store, EPOCHS)?.pop() else {
         return Ok(Some(Founded { id, epoch: 0, nonce: String::new() }));
     };
@@ -91,7 +92,7 @@ pub struct CapturedFile {
 
 /// The part of the folder that a capture describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Extent {
+pub enum CaptureExtent {
     /// Some files. Nothing is said of others.
     Some,
     /// The folder between two commits.
@@ -102,11 +103,11 @@ pub enum Extent {
 
 /// The folder as it was at one moment. It must be one from which its user can go on.
 #[derive(Clone)]
-pub struct Capture {
+pub struct FolderCapture {
     /// Its files, with names that differ.
     pub files: Vec<CapturedFile>,
     /// The part of the folder that they are.
-    pub extent: Extent,
+    pub extent: CaptureExtent,
 }
 
 /// The result of shipping.
@@ -135,7 +136,7 @@ pub(crate) struct KnownFile {
 
 /// A step whose create was not answered yet.
 struct OpenStep {
-    key: Key,
+    key: ObjectKey,
     object: Vec<u8>,
     drafted: BTreeMap<String, Drafted>,
     removed: Vec<String>,
@@ -151,7 +152,7 @@ struct Drafted {
 
 /// A step in the making.
 struct Draft {
-    key: Key,
+    key: ObjectKey,
     inline: Vec<u8>,
     drafted: BTreeMap<String, Drafted>,
     bytes: u64,
@@ -168,13 +169,13 @@ pub struct Vault {
     next_data: u64,
     next_step: u64,
     pub(crate) files: BTreeMap<String, KnownFile>,
-    pub(crate) newest: Option<Key>,
+    pub(crate) newest: Option<ObjectKey>,
     open: Option<OpenStep>,
     pub(crate) uploads: Uploads,
     /// See [`PORTION`].
     pub(crate) portion: u64,
     /// The last step when it took the epoch, and its time.
-    began_behind: Option<(Key, u64)>,
+    began_behind: Option<(ObjectKey, u64)>,
 }
 
 /// Left on the disk by earlier processes of a folder.
@@ -212,11 +213,11 @@ impl Vault {
             done => Ok(done?),
         };
         if found.epoch == 0 {
-            let head = Head { id: found.id.clone(), at };
+            let head = VaultHead { id: found.id.clone(), at };
             match take(VAULT, &framed(VAULT, &head, b"")) {
                 // Founded before, by a process that did not come so far as to take an epoch.
                 Err(VaultError::Lost { .. })
-                    if read_framed::<Head>(&*store, VAULT)?.is_some_and(|head| head.id == found.id) => {}
+                    if read_framed::<VaultHead>(&*store, VAULT)?.is_some_and(|head| head.id == found.id) => {}
                 done => done?,
             }
         }
@@ -254,7 +255,7 @@ impl Vault {
     }
 
     /// The last step when this process took the epoch, and when that was made, in milliseconds since 1970.
-    pub fn began_behind(&self) -> Option<(Key, u64)> {
+    pub fn began_behind(&self) -> Option<(ObjectKey, u64)> {
         self.began_behind
     }
 
@@ -285,19 +286,23 @@ impl Vault {
     ///
     /// # Errors
     /// After one that [passes](VaultError::is_passing), ship this or a later capture.
-    pub fn ship(&mut self, capture: &Capture, at: u64) -> Result<Shipped, VaultError> {
+    pub fn ship(&mut self, capture: &FolderCapture, at: u64) -> Result<Shipped, VaultError> {
         self.settle()?;
         self.check_epoch()?;
         let is_first = self.next_step == 0;
-        if is_first && capture.extent == Extent::Some {
+        if is_first && capture.extent == CaptureExtent::Some {
             return Ok(NOTHING);
         }
         let captured: BTreeSet<&str> = capture.files.iter().map(|file| file.name.as_str()).collect();
-        if capture.extent != Extent::Some {
+        if capture.extent != CaptureExtent::Some {
             self.uploads.keep(&captured);
         }
-        let kind = if is_first || capture.extent == Extent::Commit { Kind::Manifest } else { Kind::Log };
-        let key = Key { epoch: self.epoch, kind, number: self.next_step };
+        let kind = if is_first || capture.extent == CaptureExtent::Commit {
+            ObjectKind::Manifest
+        } else {
+            ObjectKind::Log
+        };
+        let key = ObjectKey { epoch: self.epoch, kind, number: self.next_step };
         let mut draft = Draft {
             key,
             inline: Vec::new(),
@@ -312,12 +317,13 @@ impl Vault {
                 return Ok(Shipped { bytes: draft.bytes, ..NOT_YET });
             }
         }
-        let is_gone = |name: &&String| capture.extent != Extent::Some && !captured.contains(name.as_str());
+        let is_gone =
+            |name: &&String| capture.extent != CaptureExtent::Some && !captured.contains(name.as_str());
         let removed: Vec<String> = self.files.keys().filter(is_gone).cloned().collect();
-        if kind == Kind::Log && draft.drafted.is_empty() && removed.is_empty() {
+        if kind == ObjectKind::Log && draft.drafted.is_empty() && removed.is_empty() {
             return Ok(NOTHING);
         }
-        if kind == Kind::Manifest {
+        if kind == ObjectKind::Manifest {
             self.list_pieces(&removed, &mut draft)?;
         }
         let Draft { key, inline, drafted, bytes, .. } = draft;
@@ -331,7 +337,7 @@ impl Vault {
             );
             return Err(VaultError::Refused(format!("{}: {what}", self.store.locate(&key.to_string()))));
         }
-        let shipped = Shipped { bytes, is_manifest: kind == Kind::Manifest, is_whole: true };
+        let shipped = Shipped { bytes, is_manifest: kind == ObjectKind::Manifest, is_whole: true };
         self.open = Some(OpenStep { key, object, drafted, removed, shipped });
         self.settle()?;
         Ok(shipped)
@@ -358,7 +364,7 @@ impl Vault {
         for name in &removed {
             self.files.remove(name);
         }
-        if key.kind == Kind::Manifest {
+        if key.kind == ObjectKind::Manifest {
             // It names all that is worth naming.
             (self.newest, self.uploads) = (Some(key), Uploads::default());
         }
@@ -376,7 +382,7 @@ impl Vault {
 
     /// Adds a file to a step, if it differs from what the vault has.
     fn draft(&mut self, file: &CapturedFile, draft: &mut Draft) -> Result<(), VaultError> {
-        let is_manifest = draft.key.kind == Kind::Manifest;
+        let is_manifest = draft.key.kind == ObjectKind::Manifest;
         let known = self.files.get(&file.name);
         let is_same = known.is_some_and(|known| known.identity.as_ref() == Some(&file.identity));
         let is_whole = known.is_some_and(|known| {
@@ -399,7 +405,7 @@ impl Vault {
         let mut end = stored.length() - stored.pieces.iter().map(|piece| piece.length).sum::<u64>();
         let stays = |piece: &&Piece| {
             end += piece.length;
-            end <= file.length && (!is_manifest || piece.object.kind == Kind::Data)
+            end <= file.length && (!is_manifest || piece.object.kind == ObjectKind::Data)
         };
         let whole = stored.pieces.iter().take_while(stays).count();
         stored.pieces.truncate(whole);
@@ -453,7 +459,7 @@ impl Vault {
     fn equal_part(&self, stored: &StoredFile, file: &CapturedFile) -> Result<StoredFile, VaultError> {
         let (mut pieces, mut at) = (Vec::new(), 0);
         for piece in stored.resolved(&*self.store)? {
-            let is_here = piece.object.kind == Kind::Data && at + piece.length <= file.length;
+            let is_here = piece.object.kind == ObjectKind::Data && at + piece.length <= file.length;
             if !is_here || Digest::of_bytes(&read_source(file, at, piece.length)?) != piece.digest {
                 break;
             }
@@ -467,7 +473,7 @@ impl Vault {
     /// answer never came: nothing names it.
     fn create_data(&mut self, bytes: &[u8]) -> Result<Piece, VaultError> {
         for _ in 0..TAKEN {
-            let object = Key { epoch: self.epoch, kind: Kind::Data, number: self.next_data };
+            let object = ObjectKey { epoch: self.epoch, kind: ObjectKind::Data, number: self.next_data };
             match create_or_find(&*self.store, &object.to_string(), bytes) {
                 Err(StoreError::Exists(_)) => self.next_data += 1,
                 done => {
@@ -478,7 +484,7 @@ impl Vault {
                 }
             }
         }
-        let object = Key { epoch: self.epoch, kind: Kind::Data, number: self.next_data };
+        let object = ObjectKey { epoch: self.epoch, kind: ObjectKind::Data, number: self.next_data };
         Err(VaultError::Lost { object: self.store.locate(&object.to_string()) })
     }
 
@@ -501,31 +507,40 @@ impl Vault {
             for pieces in pieces.chunks(LIST) {
                 let covers = pieces.iter().map(|piece| piece.length).sum();
                 let list = self.create_data(&serde_json::to_vec(pieces).expect("pieces are JSON"))?;
-                known.file.lists.push(List { list, covers });
+                known.file.lists.push(PieceList { list, covers });
             }
             draft.drafted.insert(name, Drafted { known, kept: 0 });
         }
         Ok(())
     }
 
-    fn step(&self, key: Key, drafted: &BTreeMap<String, Drafted>, removed: &[String], at: u64) -> Step {
+    fn step(
+        &self,
+        key: ObjectKey,
+        drafted: &BTreeMap<String, Drafted>,
+        removed: &[String],
+        at: u64,
+    ) -> StoredStep {
         let mut files = BTreeMap::new();
         for (name, Drafted { known, kept }) in drafted {
-            files.insert(name.clone(), behind(&known.file, if key.kind == Kind::Log { *kept } else { 0 }));
+            files.insert(
+                name.clone(),
+                behind(&known.file, if key.kind == ObjectKind::Log { *kept } else { 0 }),
+            );
         }
         let mut gone = removed.to_vec();
-        if key.kind == Kind::Manifest {
+        if key.kind == ObjectKind::Manifest {
             gone.clear();
             for (name, known) in self.files.iter().filter(|(name, _)| !removed.contains(name)) {
                 files.entry(name.clone()).or_insert_with(|| behind(&known.file, 0));
             }
         }
-        Step { nonce: self.nonce.clone(), at, files, removed: gone }
+        StoredStep { nonce: self.nonce.clone(), at, files, removed: gone }
     }
 }
 
 /// Of a file, what is behind its first bytes.
-fn behind(file: &StoredFile, kept: u64) -> Change {
+fn behind(file: &StoredFile, kept: u64) -> FileChange {
     let mut left = kept;
     let mut is_kept = |length: u64| {
         let is_kept = left > 0;
@@ -534,7 +549,7 @@ fn behind(file: &StoredFile, kept: u64) -> Change {
     };
     let lists = file.lists.iter().filter(|list| !is_kept(list.covers)).copied().collect();
     let pieces = file.pieces.iter().filter(|piece| !is_kept(piece.length)).copied().collect();
-    Change { kept, lists, pieces }
+    FileChange { kept, lists, pieces }
 }
 
 fn read_source(file: &CapturedFile, at: u64, length: u64) -> Result<Vec<u8>, VaultError> {

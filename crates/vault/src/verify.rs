@@ -1,6 +1,6 @@
 //! Verifying: every byte of a vault that a restore would read.
 
-use crate::contents::{Contents, contents};
+use crate::contents::{VaultContents, contents};
 use crate::error::VaultError;
 use crate::restore::each_piece;
 use crate::store::{Store, VAULT};
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 /// A part of an object that is not what was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Damage {
+pub struct ObjectDamage {
     /// The object.
     pub object: String,
     /// The first byte of the part.
@@ -23,21 +23,21 @@ pub struct Damage {
 
 /// The result of reading all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Verified {
+pub struct VerifiedVault {
     /// Files.
     pub files: u64,
     /// Their bytes.
     pub bytes: u64,
     /// The damage; empty if a restore is possible.
-    pub damage: Vec<Damage>,
+    pub damage: Vec<ObjectDamage>,
 }
 
 /// Reads all that a restore would read. None if nothing was ever shipped.
 ///
 /// # Errors
 /// When the store does not answer. Damage is not an error.
-pub fn verify(store: &dyn Store) -> Result<Option<Verified>, VaultError> {
-    let mut verified = Verified::default();
+pub fn verify(store: &dyn Store) -> Result<Option<VerifiedVault>, VaultError> {
+    let mut verified = VerifiedVault::default();
     // A restore begins with the name of the vault and its newest epoch.
     let is_named = match found(store) {
         Ok(found) => found.is_some(),
@@ -57,7 +57,7 @@ pub fn verify(store: &dyn Store) -> Result<Option<Verified>, VaultError> {
     };
     if !is_named {
         let what = "the object is missing, and without it nothing is restored".into();
-        verified.damage.push(Damage { object: store.locate(VAULT), offset: 0, what, file: None });
+        verified.damage.push(ObjectDamage { object: store.locate(VAULT), offset: 0, what, file: None });
     }
     for name in contents.files.keys() {
         verified.files += 1;
@@ -69,7 +69,7 @@ pub fn verify(store: &dyn Store) -> Result<Option<Verified>, VaultError> {
     Ok(Some(verified))
 }
 
-fn read_file(store: &dyn Store, contents: &Contents, name: &str) -> Result<u64, VaultError> {
+fn read_file(store: &dyn Store, contents: &VaultContents, name: &str) -> Result<u64, VaultError> {
     let mut read = 0;
     each_piece(store, &contents.files[name].resolved(store)?, |bytes| {
         read += bytes.len() as u64;
@@ -78,9 +78,9 @@ fn read_file(store: &dyn Store, contents: &Contents, name: &str) -> Result<u64, 
     Ok(read)
 }
 
-fn as_damage(error: VaultError, file: Option<String>) -> Result<Damage, VaultError> {
+fn as_damage(error: VaultError, file: Option<String>) -> Result<ObjectDamage, VaultError> {
     match error {
-        VaultError::Damaged { object, offset, what } => Ok(Damage { object, offset, what, file }),
+        VaultError::Damaged { object, offset, what } => Ok(ObjectDamage { object, offset, what, file }),
         other => Err(other),
     }
 }

@@ -2,14 +2,14 @@
 
 use crate::BatchError;
 use crate::found::FoundLinks;
-use crate::gathered::Gathered;
-use crate::runs::Runs;
+use crate::gathered::LinkBuffer;
+use crate::runs::BatchRuns;
 use crate::sorted::SortedBatch;
 use crate::touch::Links;
 use recrawl_repository::VisitReader;
 use recrawl_repository::codec::LinkRef;
 use recrawl_repository::storage::Storage;
-use recrawl_types::{CanonicalUrl, Cycle, DatedRound, Effect, LogRecord, ScheduleSource, Visit};
+use recrawl_types::{CanonicalUrl, Cycle, DatedRound, LogRecord, OutcomeEffect, ScheduleSource, Visit};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::thread;
@@ -34,10 +34,10 @@ impl Default for BatchLimits {
 pub struct Batch {
     limits: BatchLimits,
     cycle: Cycle,
-    gathered: Gathered,
+    gathered: LinkBuffer,
     /// Origins with a visited page or a seed, also those already spilled; one small entry each.
     main: HashSet<Box<[u8]>>,
-    runs: Runs,
+    runs: BatchRuns,
     threads: usize,
 }
 
@@ -58,9 +58,9 @@ impl Batch {
         Batch {
             limits,
             cycle: round.cycle,
-            gathered: Gathered::with_limit(limits.memory_bytes),
+            gathered: LinkBuffer::with_limit(limits.memory_bytes),
             main: HashSet::new(),
-            runs: Runs::new(storage, round, first),
+            runs: BatchRuns::new(storage, round, first),
             threads,
         }
     }
@@ -132,7 +132,7 @@ impl Batch {
 
     /// Adds a link, not of a seed.
     pub(crate) fn add_link(&mut self, link: &LinkRef<'_>) -> Result<(), BatchError> {
-        self.gathered.add_links(link.key, &Links::of(link, false, self.cycle));
+        self.gathered.add_links(link.key, &Links::from_link(link, false, self.cycle));
         self.spill_if_full()
     }
 
@@ -147,7 +147,7 @@ impl Batch {
             if is_seed {
                 self.note_main(CanonicalUrl::origin_of(link.key));
             }
-            self.gathered.add_links(link.key, &Links::of(&link, is_seed, self.cycle));
+            self.gathered.add_links(link.key, &Links::from_link(&link, is_seed, self.cycle));
             self.spill_if_full()?;
         }
         if let LogRecord::Visit(visit) = record { self.add_visit(visit) } else { Ok(()) }
@@ -155,7 +155,7 @@ impl Batch {
 
     fn add_visit(&mut self, visit: Box<Visit>) -> Result<(), BatchError> {
         // A page that is only skipped needs no block, so its origin's links need not hurry.
-        if visit.outcome.effect() != Effect::Nothing {
+        if visit.outcome.effect() != OutcomeEffect::Nothing {
             self.note_main(visit.url.origin_key());
         }
         self.gathered.add_visit(visit);

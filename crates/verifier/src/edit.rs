@@ -6,9 +6,10 @@ use crate::touch::Touch;
 use crate::touched::Touched;
 use crate::{MergeError, MergeReport, MergeRules, Tried, lastmod, update};
 use recrawl_repository::{
-    Changed, Generation, GenerationWriter, Learned, NewPages, OpenBlock, PackedPages, Place, StoredVisit,
+    Changed, Generation, GenerationWriter, KeyPlace, NewPages, OpenBlock, PackedPages, StoredVisit,
+    VisitLesson,
 };
-use recrawl_types::{CanonicalUrl, Change, Effect, Known, Outcome, PageRecord, Status, Visit};
+use recrawl_types::{CanonicalUrl, Change, Known, Outcome, OutcomeEffect, PageRecord, PageStatus, Visit};
 
 pub(crate) struct Editor<'a> {
     rules: &'a MergeRules<'a>,
@@ -56,8 +57,8 @@ impl<'a> Editor<'a> {
         for (i, place) in places.into_iter().enumerate() {
             let touch = touched.take(i);
             match place {
-                Place::Known(row) => self.known(&mut edited, row, touched.key(i), touch, writer)?,
-                Place::New(gap) => {
+                KeyPlace::Known(row) => self.known(&mut edited, row, touched.key(i), touch, writer)?,
+                KeyPlace::New(gap) => {
                     if let Some(record) = self.unknown(touched.key(i), touch, writer)? {
                         edited.changed.keys = true;
                         edited.changed.past |= record.visited.is_some();
@@ -76,7 +77,7 @@ impl<'a> Editor<'a> {
     pub fn keep_skipped(mut touched: Touched, writer: &mut GenerationWriter<'_>) -> Result<(), MergeError> {
         for at in 0..touched.len() {
             for visit in touched.take(at).visits {
-                let learned = Learned::of(&visit);
+                let learned = VisitLesson::from_visit(&visit);
                 let Visit { url, at, share, outcome, .. } = visit;
                 writer.keep_visit(&StoredVisit {
                     url,
@@ -118,7 +119,7 @@ impl<'a> Editor<'a> {
         } else {
             let was_visited = block.is_visited(row);
             let mut record = block.record(row);
-            let pending = (!was_visited && before.status == Status::Live).then_some(before);
+            let pending = (!was_visited && before.status == PageStatus::Live).then_some(before);
             self.visit(&mut record, pending, touch, writer)?;
             if record.visited.is_some() && !was_visited {
                 writer.add_to_origin(CanonicalUrl::origin_of(key), 0, 1)?;
@@ -187,7 +188,7 @@ impl<'a> Editor<'a> {
         let mut tried = None;
         for visit in touch.visits {
             let (url, at, share) = (visit.url.clone(), visit.at / 1000, visit.share);
-            let (learned, verdict) = (Learned::of(&visit), visit.verdict);
+            let (learned, verdict) = (VisitLesson::from_visit(&visit), visit.verdict);
             let is_dated = record.known.lastmod > 0;
             let absences = record.known.not_found;
             let missed = MissedPage::before(record);
@@ -214,7 +215,7 @@ impl<'a> Editor<'a> {
             writer.keep_visit(&StoredVisit { url, at, share, outcome, confirmed, missed, learned })?;
         }
         lastmod::claim(&mut record.known, record.visited.is_some(), claimed);
-        let is_tried = record.visited.is_some() || record.known.status != Status::Live;
+        let is_tried = record.visited.is_some() || record.known.status != PageStatus::Live;
         if let Some((url, tried)) = tried.filter(|_| is_tried) {
             (rules.on_tried)(&url, &tried);
         }
@@ -239,8 +240,10 @@ impl MissedPage {
     fn kept_with(&self, known: &Known, outcome: Outcome) -> u8 {
         match outcome.effect() {
             _ if !self.is_awaited => 0,
-            Effect::Absence | Effect::Failure if known.failures == Known::MISSING_AFTER => known.failures,
-            Effect::Visit if self.before >= Known::MISSING_AFTER => self.before,
+            OutcomeEffect::Absence | OutcomeEffect::Failure if known.failures == Known::MISSING_AFTER => {
+                known.failures
+            }
+            OutcomeEffect::Visit if self.before >= Known::MISSING_AFTER => self.before,
             _ => 0,
         }
     }

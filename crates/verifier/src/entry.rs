@@ -12,7 +12,7 @@ pub(crate) const FIRST_CHUNK: usize = 1;
 
 /// A link to a path of an origin, or a visit of it. Many entries share the buffer of paths.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct PathEntry {
     /// The cached chunk of the path, first byte highest.
     chunk: u64,
     /// The origin's number; from sorting on, its rank.
@@ -40,14 +40,14 @@ enum EntryKind {
     Visit,
 }
 
-impl Entry {
+impl PathEntry {
     /// A link to the path at the end of `paths`. The caller puts the link's expectation, if it has one, behind the path.
-    pub fn link(paths: &[u8], length: usize, origin: u32, links: &Links) -> Entry {
+    pub fn link(paths: &[u8], length: usize, origin: u32, links: &Links) -> PathEntry {
         let Links { depth, hops, listed: is_listed, seed, lastmod, .. } = *links;
         let kind = if seed { EntryKind::Seed } else { EntryKind::Links };
         let (seen, counted) = (links.seen as u16, links.counted as u16);
         let is_expected = links.expectation.is_some();
-        Entry {
+        PathEntry {
             depth,
             seen,
             counted,
@@ -56,17 +56,17 @@ impl Entry {
             kind,
             is_listed,
             is_expected,
-            ..Entry::at_end(paths, length, origin)
+            ..PathEntry::at_end(paths, length, origin)
         }
     }
 
     /// Visit number `visit`, of the path at the end of `paths`.
-    pub fn visit(paths: &[u8], length: usize, origin: u32, visit: u32) -> Entry {
-        Entry { lastmod: visit, ..Entry::at_end(paths, length, origin) }
+    pub fn visit(paths: &[u8], length: usize, origin: u32, visit: u32) -> PathEntry {
+        PathEntry { lastmod: visit, ..PathEntry::at_end(paths, length, origin) }
     }
 
-    fn at_end(paths: &[u8], length: usize, origin: u32) -> Entry {
-        let mut entry = Entry {
+    fn at_end(paths: &[u8], length: usize, origin: u32) -> PathEntry {
+        let mut entry = PathEntry {
             chunk: 0,
             origin,
             at: (paths.len() - length) as u32,
@@ -91,7 +91,7 @@ impl Entry {
 
     /// The links, found in `since`, if this is not a visit.
     pub fn as_links(&self, since: Cycle, paths: &[u8]) -> Option<Links> {
-        let Entry { depth, hops, lastmod, .. } = *self;
+        let PathEntry { depth, hops, lastmod, .. } = *self;
         (self.kind != EntryKind::Visit).then(|| Links {
             seen: self.seen.into(),
             counted: self.counted.into(),
@@ -145,7 +145,7 @@ impl Entry {
     }
 
     /// Compares by key.
-    pub fn compare(&self, other: &Entry, paths: &[u8]) -> Ordering {
+    pub fn compare(&self, other: &PathEntry, paths: &[u8]) -> Ordering {
         self.sort_key().cmp(&other.sort_key()).then_with(|| self.path(paths).cmp(other.path(paths)))
     }
 }

@@ -1,7 +1,7 @@
 //! The part of a batch in memory: paths in one buffer, numbered origins, an entry per link and
 //! visit.
 
-use crate::entry::Entry;
+use crate::entry::PathEntry;
 use crate::sort::sort;
 use crate::touch::{Links, Touch, visit_bytes};
 use recrawl_repository::codec::put_expectation;
@@ -20,10 +20,10 @@ const BLOCK: usize = 256;
 
 /// Links and visits that are not yet on disk. Filled, then sorted, then read.
 #[derive(Debug, Default)]
-pub(crate) struct Gathered {
+pub(crate) struct LinkBuffer {
     /// Concatenated paths.
     paths: Vec<u8>,
-    entries: Vec<Entry>,
+    entries: Vec<PathEntry>,
     /// In log order; `None` once read.
     visits: Vec<Option<Box<Visit>>>,
     visit_bytes: usize,
@@ -37,18 +37,18 @@ pub(crate) struct Gathered {
     fetched: usize,
 }
 
-impl Gathered {
+impl LinkBuffer {
     /// Adds links to the URL with this key.
     pub fn add_links(&mut self, key: &[u8], links: &Links) {
         let (origin, length) = self.put(key);
-        self.entries.push(Entry::link(&self.paths, length, origin, links));
+        self.entries.push(PathEntry::link(&self.paths, length, origin, links));
         links.expectation.into_iter().for_each(|expectation| put_expectation(&mut self.paths, expectation));
     }
 
     /// Adds a visit without its links.
     pub fn add_visit(&mut self, visit: Box<Visit>) {
         let (origin, length) = self.put(visit.url.key());
-        self.entries.push(Entry::visit(&self.paths, length, origin, self.visits.len() as u32));
+        self.entries.push(PathEntry::visit(&self.paths, length, origin, self.visits.len() as u32));
         self.visit_bytes += visit_bytes(&visit) + 3 * size_of::<usize>();
         self.visits.push(Some(visit));
     }
@@ -62,10 +62,10 @@ impl Gathered {
 
     /// An empty part whose buffers do not move while [`Gathered::bytes`] keeps to this limit. What is reserved
     /// takes memory only once it is written.
-    pub fn with_limit(bytes: usize) -> Gathered {
+    pub fn with_limit(bytes: usize) -> LinkBuffer {
         let bytes = bytes.min(MAX_RESERVED);
-        let entries = Vec::with_capacity(bytes / size_of::<Entry>());
-        Gathered { paths: Vec::with_capacity(bytes), entries, ..Gathered::default() }
+        let entries = Vec::with_capacity(bytes / size_of::<PathEntry>());
+        LinkBuffer { paths: Vec::with_capacity(bytes), entries, ..LinkBuffer::default() }
     }
 
     /// Memory in bytes, by an estimate that errs upwards.
@@ -120,7 +120,7 @@ impl Gathered {
 
     /// The next entry. Paths are scattered over their buffer, and memory serves many reads at a
     /// time faster than one after another. Therefore a whole block of paths is prefetched.
-    fn peek(&mut self) -> Option<Entry> {
+    fn peek(&mut self) -> Option<PathEntry> {
         if self.read == self.fetched {
             self.ahead.clear();
             self.ahead_at = 0;
@@ -133,7 +133,7 @@ impl Gathered {
     }
 
     /// The prefetched path of the next entry.
-    fn path_ahead(&self, next: &Entry) -> &[u8] {
+    fn path_ahead(&self, next: &PathEntry) -> &[u8] {
         &self.ahead[self.ahead_at..][..next.length()]
     }
 

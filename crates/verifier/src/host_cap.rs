@@ -2,7 +2,7 @@
 
 use crate::merge::{TrapSign, TrapSigns, TrapsOf};
 use recrawl_repository::{Generation, OriginRun, OriginRuns, ReadError};
-use recrawl_types::{CanonicalUrl, Status};
+use recrawl_types::{CanonicalUrl, PageStatus};
 use std::cell::OnceCell;
 
 /// Maximum known URLs of an origin, tombstones included, as a multiple of its maximum of live
@@ -106,7 +106,7 @@ impl<'g> HostCap<'g> {
             for (row, known) in columns.known.iter().enumerate() {
                 let is_trapped = || signs.is_some_and(|sign| sign(columns.keys.get(row)) == TrapSign::CutOff);
                 let is_of_origin = pages.contains(&(first + row as u64));
-                free += u64::from(is_of_origin && (known.status == Status::Gone || is_trapped()));
+                free += u64::from(is_of_origin && (known.status == PageStatus::Gone || is_trapped()));
             }
         }
         let live = run.pages - free;

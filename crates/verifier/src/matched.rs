@@ -1,13 +1,13 @@
 //! A block with the touched URLs that belong in its key range, each with its place.
 
 use crate::touched::Touched;
-use recrawl_repository::{OpenBlock, PackedBlock, Place, ReadError, Scratch};
+use recrawl_repository::{KeyPlace, OpenBlock, PackedBlock, ReadError, Scratch};
 
 pub(crate) struct Matched {
     pub block: OpenBlock,
     pub touched: Touched,
     /// One per touched URL.
-    pub places: Vec<Place>,
+    pub places: Vec<KeyPlace>,
 }
 
 impl Matched {

@@ -141,8 +141,11 @@ mod tests {
 
     #[test]
     fn many_links_are_counted_and_seeds_refused() {
-        let links =
-            Links { seen: 200_000, counted: 150_000, ..Links::of(&LinkRef::from(&link()), false, Cycle(1)) };
+        let links = Links {
+            seen: 200_000,
+            counted: 150_000,
+            ..Links::from_link(&LinkRef::from(&link()), false, Cycle(1))
+        };
         let mut value = Vec::new();
         touch::put_links(&mut value, &[], &[], &links);
         let parts: Vec<Links> = FoundLinks::read(&value).unwrap().parts().collect();

@@ -9,10 +9,11 @@ use crate::edit::Editor;
 use crate::matched::Matched;
 use crate::touch::{Touch, put_links};
 use crate::touched::Touched;
-use crate::workers::{Promise, Workers};
+use crate::workers::{JobResult, Workers};
 use crate::{MergeError, MergeReport, MergeRules, SortedBatch};
 use recrawl_repository::{
-    Changed, Extent, Generation, GenerationWriter, OpenBlock, PackedBlocks, PackedPages, ReadError, Scratch,
+    BlockExtent, Changed, Generation, GenerationWriter, OpenBlock, PackedBlocks, PackedPages, ReadError,
+    Scratch,
 };
 use recrawl_types::{CanonicalUrl, Visit};
 use std::collections::VecDeque;
@@ -41,7 +42,7 @@ pub(crate) struct Pass<'p, 's, 'g> {
     workers: Workers<'s>,
     editor: Editor<'p>,
     /// Blocks of the old generation that were announced, in order.
-    announced: VecDeque<Announced>,
+    announced: VecDeque<AnnouncedLinks>,
     /// Bytes of the touched URLs held with them.
     held: usize,
     /// Blocks being unpacked, in order.
@@ -56,24 +57,24 @@ pub(crate) struct Pass<'p, 's, 'g> {
     max_in_flight: usize,
 }
 
-enum Announced {
+enum AnnouncedLinks {
     Carried(Range<usize>),
     Skipped(usize, Touched),
-    Opened(usize, Extent, Touched),
+    Opened(usize, BlockExtent, Touched),
 }
 
 enum Opening {
     Carried(Range<usize>),
     Skipped(usize, Touched),
     /// With the bytes of its touched URLs.
-    Opened(usize, usize, Promise<Result<Matched, ReadError>>),
+    Opened(usize, usize, JobResult<Result<Matched, ReadError>>),
 }
 
 enum Packing {
     Carried(Range<usize>),
     /// With the bytes of its touched URLs, as what is new.
-    Replaced(usize, usize, Promise<PackedPages>),
-    New(usize, Promise<PackedPages>),
+    Replaced(usize, usize, JobResult<PackedPages>),
+    New(usize, JobResult<PackedPages>),
 }
 
 impl<'p, 's, 'g> Pass<'p, 's, 'g> {
@@ -139,7 +140,7 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
         if touched.bytes() >= self.max_touched {
             // Edits are in URL order, so all earlier blocks are edited first.
             self.finish_edits()?;
-            let packed = self.packed.read(at, Extent::All)?;
+            let packed = self.packed.read(at, BlockExtent::All)?;
             let (block, _) = packed.open(std::iter::empty(), &mut Scratch::default())?;
             self.in_parts(block, touched, end)?;
             self.report_progress(at..at + 1);
@@ -147,7 +148,7 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
         }
         if touched.is_skipped() {
             self.held += touched.bytes();
-            self.announced.push_back(Announced::Skipped(at, touched));
+            self.announced.push_back(AnnouncedLinks::Skipped(at, touched));
             return Ok(());
         }
         if !self.has_its_turn(at) && self.may_wait(&touched) {
@@ -155,10 +156,10 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
             return self.wait(&touched);
         }
         let outgrows = generation.block_pages(at) + touched.len() > 2 * self.rules.block_pages;
-        let extent = if outgrows || touched.has_visits() { Extent::All } else { Extent::Known };
+        let extent = if outgrows || touched.has_visits() { BlockExtent::All } else { BlockExtent::Known };
         self.packed.announce(at, extent);
         self.held += touched.bytes();
-        self.announced.push_back(Announced::Opened(at, extent, touched));
+        self.announced.push_back(AnnouncedLinks::Opened(at, extent, touched));
         Ok(())
     }
 
@@ -211,8 +212,8 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
 
     fn carry(&mut self, at: usize) {
         match self.announced.back_mut() {
-            Some(Announced::Carried(range)) if range.end == at => range.end += 1,
-            _ => self.announced.push_back(Announced::Carried(at..at + 1)),
+            Some(AnnouncedLinks::Carried(range)) if range.end == at => range.end += 1,
+            _ => self.announced.push_back(AnnouncedLinks::Carried(at..at + 1)),
         }
     }
 
@@ -220,16 +221,16 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
     fn read_until(&mut self, room: usize) -> Result<(), MergeError> {
         while self.announced.len() > room || self.held > self.max_touched {
             let opening = match self.announced.pop_front().expect("there is one") {
-                Announced::Carried(range) => {
+                AnnouncedLinks::Carried(range) => {
                     self.report_progress(range.clone());
                     Opening::Carried(range)
                 }
-                Announced::Skipped(at, touched) => {
+                AnnouncedLinks::Skipped(at, touched) => {
                     self.count_in_flight(touched.bytes());
                     self.report_progress(at..at + 1);
                     Opening::Skipped(at, touched)
                 }
-                Announced::Opened(at, extent, touched) => {
+                AnnouncedLinks::Opened(at, extent, touched) => {
                     let bytes = touched.bytes();
                     self.count_in_flight(bytes);
                     let packed = self.packed.read(at, extent)?;

@@ -1,7 +1,7 @@
 //! Sorted runs of a batch on disk.
 
 use crate::BatchError;
-use crate::gathered::Gathered;
+use crate::gathered::LinkBuffer;
 use crate::sorted::SortedBatch;
 use crate::touch::{self, Touch};
 use recrawl_repository::spill::{self, SpillReader, SpillWriter};
@@ -17,7 +17,7 @@ const MAX_RUNS: usize = 64;
 
 /// The sorted runs of one batch.
 #[derive(Clone, Debug)]
-pub(crate) struct Runs {
+pub(crate) struct BatchRuns {
     storage: Arc<dyn Storage>,
     round: DatedRound,
     /// In log order.
@@ -25,10 +25,10 @@ pub(crate) struct Runs {
     next: u32,
 }
 
-impl Runs {
+impl BatchRuns {
     /// No runs; the first one will have this number.
-    pub fn new(storage: Arc<dyn Storage>, round: DatedRound, next: u32) -> Runs {
-        Runs { storage, round, parts: Vec::new(), next }
+    pub fn new(storage: Arc<dyn Storage>, round: DatedRound, next: u32) -> BatchRuns {
+        BatchRuns { storage, round, parts: Vec::new(), next }
     }
 
     pub fn cycle(&self) -> Cycle {
@@ -40,9 +40,9 @@ impl Runs {
     }
 
     /// Writes the sorted entries in memory as a run.
-    pub fn spill(&mut self, gathered: &mut Gathered) -> Result<(), BatchError> {
+    pub fn spill(&mut self, gathered: &mut LinkBuffer) -> Result<(), BatchError> {
         if self.parts.len() == MAX_RUNS {
-            let mut merged = SortedBatch::open(self.clone(), Gathered::default(), HashSet::new())?;
+            let mut merged = SortedBatch::open(self.clone(), LinkBuffer::default(), HashSet::new())?;
             let part = self.write(|key| merged.next_touch(key))?;
             merged.remove()?;
             self.parts = vec![part];

@@ -4,7 +4,7 @@
 //! Entries are sorted by these alone. Where they are equal, the next eight are loaded and sorted.
 //! So each part of a path is loaded from memory once, not at every comparison.
 
-use crate::entry::{CHUNK, Entry, FIRST_CHUNK};
+use crate::entry::{CHUNK, FIRST_CHUNK, PathEntry};
 use std::thread;
 
 /// Fewer entries than this are not worth a thread.
@@ -13,11 +13,11 @@ const MIN_A_THREAD: usize = 1 << 15;
 const MIN_BY_CHUNKS: usize = 12;
 
 /// Sorts `entries`, which all cache their first chunk, by key. Not stable.
-pub(crate) fn sort(entries: &mut [Entry], paths: &[u8], threads: usize) {
+pub(crate) fn sort(entries: &mut [PathEntry], paths: &[u8], threads: usize) {
     sort_in_parts(entries, paths, threads, MIN_A_THREAD);
 }
 
-fn sort_in_parts(entries: &mut [Entry], paths: &[u8], threads: usize, min_a_thread: usize) {
+fn sort_in_parts(entries: &mut [PathEntry], paths: &[u8], threads: usize, min_a_thread: usize) {
     if threads > 1 && entries.len() >= 2 * min_a_thread {
         let (one, other) = (threads / 2, threads - threads / 2);
         let middle = entries.len() / threads * one;
@@ -29,14 +29,14 @@ fn sort_in_parts(entries: &mut [Entry], paths: &[u8], threads: usize, min_a_thre
         });
         return;
     }
-    entries.sort_unstable_by_key(Entry::sort_key);
+    entries.sort_unstable_by_key(PathEntry::sort_key);
     for same in entries.chunk_by_mut(|a, b| a.sort_key() == b.sort_key()) {
         sort_by_next_chunk(same, paths, FIRST_CHUNK + CHUNK);
     }
 }
 
 /// Sorts entries that are equal up to `depth`.
-fn sort_by_next_chunk(same: &mut [Entry], paths: &[u8], depth: usize) {
+fn sort_by_next_chunk(same: &mut [PathEntry], paths: &[u8], depth: usize) {
     if same.len() < 2 || same[0].is_at_end() {
         return;
     }
@@ -47,7 +47,7 @@ fn sort_by_next_chunk(same: &mut [Entry], paths: &[u8], depth: usize) {
     for entry in &mut *same {
         entry.load_chunk(paths, depth);
     }
-    same.sort_unstable_by_key(Entry::sort_key);
+    same.sort_unstable_by_key(PathEntry::sort_key);
     for same in same.chunk_by_mut(|a, b| a.sort_key() == b.sort_key()) {
         sort_by_next_chunk(same, paths, depth + CHUNK);
     }
@@ -71,7 +71,7 @@ mod tests {
             let (mut paths, mut entries) = (Vec::new(), Vec::new());
             for (origin, path) in &urls {
                 paths.extend_from_slice(path.as_bytes());
-                entries.push(Entry::link(&paths, path.len(), *origin, &links));
+                entries.push(PathEntry::link(&paths, path.len(), *origin, &links));
             }
             sort_in_parts(&mut entries, &paths, threads, 4);
             let sorted: Vec<_> = entries.iter().map(|e| (e.origin, e.path(&paths).to_vec())).collect();

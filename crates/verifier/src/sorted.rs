@@ -1,8 +1,8 @@
 //! A batch in URL order: merges the part in memory, the runs, and the links that waited.
 
 use crate::BatchError;
-use crate::gathered::Gathered;
-use crate::runs::Runs;
+use crate::gathered::LinkBuffer;
+use crate::runs::BatchRuns;
 use crate::touch::{self, Touch};
 use crate::touched::Touched;
 use recrawl_repository::ReadError;
@@ -14,9 +14,9 @@ use std::fmt;
 
 /// A batch in URL order, to be read once.
 pub struct SortedBatch {
-    runs: Runs,
+    runs: BatchRuns,
     main: HashSet<Box<[u8]>>,
-    sources: Vec<Source>,
+    sources: Vec<SortedSource>,
     /// Sources that have a next record; the one with the smallest key is last. Of equal keys, the
     /// source earlier in the log is last, which keeps visits in log order. Each with the number of
     /// bytes that its key shares with the next smaller one; the last, with the key that was given last.
@@ -27,13 +27,13 @@ pub struct SortedBatch {
 impl SortedBatch {
     /// Opens all runs; `rest`, sorted, is the last of them.
     pub(crate) fn open(
-        runs: Runs,
-        rest: Gathered,
+        runs: BatchRuns,
+        rest: LinkBuffer,
         main: HashSet<Box<[u8]>>,
     ) -> Result<SortedBatch, BatchError> {
-        let records = runs.open()?.into_iter().map(|(part, reader)| Records::Spilled(part, reader));
-        let sources: Vec<Source> =
-            records.chain([Records::Memory(Box::new(rest))]).map(Source::new).collect();
+        let records = runs.open()?.into_iter().map(|(part, reader)| SortedRecords::Spilled(part, reader));
+        let sources: Vec<SortedSource> =
+            records.chain([SortedRecords::Memory(Box::new(rest))]).map(SortedSource::new).collect();
         let mut batch = SortedBatch { runs, main, sources, order: Vec::new(), key: Vec::new() };
         batch.begin(0)?;
         Ok(batch)
@@ -45,7 +45,7 @@ impl SortedBatch {
     /// # Errors
     /// If their first record cannot be read.
     pub(crate) fn with_waiting(mut self, waiting: impl Waiting + 'static) -> Result<SortedBatch, BatchError> {
-        self.sources.push(Source::new(Records::Waiting(Box::new(waiting))));
+        self.sources.push(SortedSource::new(SortedRecords::Waiting(Box::new(waiting))));
         self.begin(self.sources.len() - 1)?;
         Ok(self)
     }
@@ -90,7 +90,7 @@ impl SortedBatch {
         std::mem::swap(&mut self.sources[first].key, key);
         let mut touch = std::mem::take(&mut self.sources[first].touch);
         self.advance(first, key)?;
-        let is_same = |sources: &[Source], (source, shared): (usize, usize)| {
+        let is_same = |sources: &[SortedSource], (source, shared): (usize, usize)| {
             shared == key.len() && sources[source].key.len() == shared
         };
         while let Some((source, _)) = self.order.pop_if(|next| is_same(&self.sources, *next)) {
@@ -153,36 +153,36 @@ impl Waiting for SpillReader {
     }
 }
 
-enum Records {
+enum SortedRecords {
     /// A run and its number.
     Spilled(u32, SpillReader),
-    Memory(Box<Gathered>),
+    Memory(Box<LinkBuffer>),
     Waiting(Box<dyn Waiting>),
 }
 
-struct Source {
-    records: Records,
+struct SortedSource {
+    records: SortedRecords,
     /// The next URL, with this source's links and visits.
     key: Vec<u8>,
     touch: Touch,
 }
 
-impl Source {
-    fn new(records: Records) -> Source {
-        Source { records, key: Vec::new(), touch: Touch::default() }
+impl SortedSource {
+    fn new(records: SortedRecords) -> SortedSource {
+        SortedSource { records, key: Vec::new(), touch: Touch::default() }
     }
 
     /// Reads the next URL behind `last`; false at the end.
     fn read(&mut self, cycle: Cycle, last: &[u8]) -> Result<bool, BatchError> {
         let key = &mut self.key;
         let touch = match &mut self.records {
-            Records::Memory(gathered) => gathered.next(cycle, key),
-            Records::Spilled(part, reader) => {
+            SortedRecords::Memory(gathered) => gathered.next(cycle, key),
+            SortedRecords::Spilled(part, reader) => {
                 let malformed = |what| BatchError::Malformed { cycle, part: *part, what };
                 let record = reader.next_record()?;
                 record.map(|record| touch::take(record, last, key)).transpose().map_err(|e| malformed(e.0))?
             }
-            Records::Waiting(reader) => {
+            SortedRecords::Waiting(reader) => {
                 let record = reader.next_record()?;
                 let touch = record.map(|record| touch::take(record, last, key)).transpose();
                 match touch.map_err(|e| BatchError::MalformedWaiting { what: e.0 })? {

@@ -39,7 +39,7 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    pub fn of(link: &LinkRef<'_>, seed: bool, cycle: Cycle) -> Links {
+    pub fn from_link(link: &LinkRef<'_>, seed: bool, cycle: Cycle) -> Links {
         let LinkRef { depth, hops, listed, lastmod, expectation, .. } = *link;
         let counted = u32::from(link.counted);
         Links { seen: 1, counted, depth, hops, listed, seed, lastmod, since: cycle, expectation }

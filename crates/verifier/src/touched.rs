@@ -1,7 +1,7 @@
 //! Consecutive URLs of a batch, without an allocation for each.
 
 use crate::touch::Touch;
-use recrawl_types::{Effect, Visit};
+use recrawl_types::{OutcomeEffect, Visit};
 
 /// Consecutive touched URLs, in key order.
 #[derive(Debug, Default)]
@@ -33,7 +33,8 @@ impl Touched {
 
     /// Is there nothing but scheduled pages, which are known, that were not visited?
     pub fn is_skipped(&self) -> bool {
-        let is_skipped = |visit: &Visit| visit.index.is_some() && visit.outcome.effect() == Effect::Nothing;
+        let is_skipped =
+            |visit: &Visit| visit.index.is_some() && visit.outcome.effect() == OutcomeEffect::Nothing;
         self.touches.iter().all(|(_, touch)| touch.links.is_none() && touch.visits.iter().all(is_skipped))
     }
 

@@ -3,8 +3,8 @@
 use crate::touch::Links;
 use crate::{Judge, MergeReport};
 use recrawl_types::{
-    CanonicalUrl, Change, Content, Cycle, Effect, Expectation, Failure, Known, Outcome, PageRecord, Status,
-    Visit, Visited,
+    CanonicalUrl, Change, Content, Cycle, Expectation, Failure, Known, Outcome, OutcomeEffect, PageRecord,
+    PageStatus, Visit, Visited,
 };
 
 /// The record of a new URL. A visit without a link is that of a seed.
@@ -26,11 +26,11 @@ pub(crate) fn apply_links(known: &mut Known, is_visited: bool, links: &Links, re
     known.depth = known.depth.min(links.depth);
     known.hops = known.hops.min(links.hops);
     known.in_links = known.in_links.saturating_add(links.counted);
-    if links.seed && known.status != Status::Live {
+    if links.seed && known.status != PageStatus::Live {
         known.failures = 0;
-        report.revived += u64::from(known.status == Status::Gone);
+        report.revived += u64::from(known.status == PageStatus::Gone);
         // The next visit tells whether a gone page is back: until then, its confirmations stay.
-        known.status = Status::Live;
+        known.status = PageStatus::Live;
     }
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn apply_visit(
 ) -> Outcome {
     let Visit { url, outcome, content, at, verdict, .. } = visit;
     match outcome.effect() {
-        Effect::Visit => match (outcome, content) {
+        OutcomeEffect::Visit => match (outcome, content) {
             (Outcome::NotModified, content) if record.visited.is_some() => {
                 let visited = record.visited.as_mut().expect("checked just before");
                 visited.history = Change::Unchanged.fold(Some(visited.history), cycle);
@@ -76,13 +76,13 @@ pub(crate) fn apply_visit(
                 return Outcome::Failed(Failure::Protocol);
             }
         },
-        Effect::Absence => {
+        OutcomeEffect::Absence => {
             fail(&mut record.known, cycle);
             confirm_absence(&mut record.known, at, cycle, report);
         }
-        Effect::Failure => fail(&mut record.known, cycle),
-        Effect::Refusal => refuse(&mut record.known, cycle),
-        Effect::Nothing => {}
+        OutcomeEffect::Failure => fail(&mut record.known, cycle),
+        OutcomeEffect::Refusal => refuse(&mut record.known, cycle),
+        OutcomeEffect::Nothing => {}
     }
     outcome
 }
@@ -123,8 +123,8 @@ fn succeed(known: &mut Known, cycle: Cycle, report: &mut MergeReport) {
 
 /// The page exists, or is believed to: clears all doubts.
 fn revive(known: &mut Known, report: &mut MergeReport) {
-    report.revived += u64::from(known.status == Status::Gone);
-    known.status = Status::Live;
+    report.revived += u64::from(known.status == PageStatus::Gone);
+    known.status = PageStatus::Live;
     known.not_found = 0;
     known.not_found_cycle = Cycle(0);
     known.not_found_at = 0;
@@ -134,8 +134,8 @@ fn revive(known: &mut Known, report: &mut MergeReport) {
 fn fail(known: &mut Known, cycle: Cycle) {
     known.last_attempt = cycle;
     known.failures = known.failures.saturating_add(1);
-    if known.status == Status::Refused {
-        known.status = Status::Live;
+    if known.status == PageStatus::Refused {
+        known.status = PageStatus::Live;
     }
 }
 
@@ -143,8 +143,8 @@ fn fail(known: &mut Known, cycle: Cycle) {
 fn refuse(known: &mut Known, cycle: Cycle) {
     known.last_attempt = cycle;
     known.failures = known.failures.saturating_add(1);
-    if known.status == Status::Live {
-        known.status = Status::Refused;
+    if known.status == PageStatus::Live {
+        known.status = PageStatus::Refused;
     }
 }
 
@@ -153,7 +153,7 @@ fn confirm_absence(known: &mut Known, at: u64, cycle: Cycle, report: &mut MergeR
     let at = u32::try_from(at / 1000).unwrap_or(u32::MAX);
     let spaced = at.saturating_sub(known.not_found_at) >= Known::GONE_SPACING_SECONDS
         && cycle.since(known.not_found_cycle) >= Known::GONE_SPACING_CYCLES;
-    if known.status == Status::Gone || !(known.not_found == 0 || spaced) {
+    if known.status == PageStatus::Gone || !(known.not_found == 0 || spaced) {
         return;
     }
     // A page that a seed revived in vain was confirmed before.
@@ -161,7 +161,7 @@ fn confirm_absence(known: &mut Known, at: u64, cycle: Cycle, report: &mut MergeR
     known.not_found_cycle = cycle;
     known.not_found_at = at;
     if known.not_found >= Known::GONE_AFTER {
-        known.status = Status::Gone;
+        known.status = PageStatus::Gone;
         report.newly_gone += 1;
     }
 }

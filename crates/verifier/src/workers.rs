@@ -18,7 +18,7 @@ pub(crate) struct Workers<'s> {
 }
 
 /// The future result of a job.
-pub(crate) struct Promise<T>(Receiver<T>);
+pub(crate) struct JobResult<T>(Receiver<T>);
 
 impl<'s> Workers<'s> {
     /// Starts `threads` threads, which end with `self`. Below two, the caller's thread does all
@@ -44,7 +44,7 @@ impl<'s> Workers<'s> {
     }
 
     /// Queues a job.
-    pub fn submit<T: Send + 's>(&self, job: impl FnOnce(&mut Scratch) -> T + Send + 's) -> Promise<T> {
+    pub fn submit<T: Send + 's>(&self, job: impl FnOnce(&mut Scratch) -> T + Send + 's) -> JobResult<T> {
         let (answer, promise) = sync_channel(1);
         let job = move |scratch: &mut Scratch| {
             // The merge has failed if nobody waits for the result.
@@ -54,11 +54,11 @@ impl<'s> Workers<'s> {
             Some(jobs) => jobs.send(Box::new(job)).expect("the workers live as long as the queue"),
             None => job(&mut Scratch::default()),
         }
-        Promise(promise)
+        JobResult(promise)
     }
 }
 
-impl<T> Promise<T> {
+impl<T> JobResult<T> {
     /// Waits for the result.
     ///
     /// # Panics
@@ -80,7 +80,7 @@ mod tests {
             let sum: u32 = thread::scope(|scope| {
                 let workers = Workers::start(scope, threads);
                 let promises: Vec<_> = (0..100).map(|i| workers.submit(move |_| i)).collect();
-                promises.into_iter().skip(50).map(Promise::wait).sum()
+                promises.into_iter().skip(50).map(JobResult::wait).sum()
             });
             assert_eq!(sum, (50..100).sum::<u32>(), "{threads} threads");
         }
@@ -96,7 +96,7 @@ mod tests {
                     let workers = Workers::start(scope, threads);
                     let jobs =
                         (0..40).map(|i| workers.submit(move |_| assert!(i >= panics, "as the test wants")));
-                    jobs.collect::<Vec<_>>().into_iter().for_each(Promise::wait);
+                    jobs.collect::<Vec<_>>().into_iter().for_each(JobResult::wait);
                 });
             }));
             assert!(caught.is_err(), "{threads} threads, {panics} panics");

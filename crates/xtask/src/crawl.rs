@@ -13,20 +13,20 @@ mod state;
 mod summary;
 mod table;
 
-use crate::truth::Page;
+use crate::truth::TruthPage;
 use clap::Args;
 use error::CrawlError;
 use mockweb::{MockWeb, Violations};
 use oracle::Oracle;
-use plan::Phase;
-use program::Program;
-use state::{CycleEnd, State};
+use plan::CyclePhase;
+use program::CrawlerProgram;
+use state::{CycleEnd, XtaskState};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// `xtask crawl`
 #[derive(Args)]
-pub struct Options {
+pub struct CrawlOptions {
     /// Folder of the repository and the state of earlier runs
     #[arg(long, default_value = "data/recorded-web")]
     data_dir: PathBuf,
@@ -48,7 +48,7 @@ pub struct Options {
 }
 
 /// Files below the data directory. `check-counters` reads the same names.
-struct Files {
+struct CrawlFiles {
     state: PathBuf,
     truth: PathBuf,
     log: PathBuf,
@@ -57,10 +57,10 @@ struct Files {
     program_log: PathBuf,
 }
 
-impl Files {
-    fn below(data_dir: &Path) -> Files {
+impl CrawlFiles {
+    fn below(data_dir: &Path) -> CrawlFiles {
         let file = |name: &str| data_dir.join(name);
-        Files {
+        CrawlFiles {
             state: file("state.json"),
             truth: file("truth.jsonl"),
             log: file("log.jsonl"),
@@ -72,26 +72,28 @@ impl Files {
 }
 
 /// Runs the job.
-pub fn run(options: &Options) -> Result<(), CrawlError> {
+pub fn run(options: &CrawlOptions) -> Result<(), CrawlError> {
     let dir = &options.data_dir;
     if options.clean && dir.exists() {
         fs::remove_dir_all(dir).map_err(|e| CrawlError::file(dir, e))?;
     }
     fs::create_dir_all(dir).map_err(|e| CrawlError::file(dir, e))?;
-    let files = Files::below(dir);
-    let mut state = match State::read(&files.state)? {
+    let files = CrawlFiles::below(dir);
+    let mut state = match XtaskState::read(&files.state)? {
         Some(state) if state.recording == options.recording => state,
         Some(state) => return Err(CrawlError::OtherRecording(state.recording)),
-        None => {
-            State { recording: options.recording.clone(), port: mockweb::free_port()?, turns: Vec::new() }
-        }
+        None => XtaskState {
+            recording: options.recording.clone(),
+            port: mockweb::free_port()?,
+            turns: Vec::new(),
+        },
     };
     // Before the web starts: URLs contain its port, so the next run needs the same one.
     state.write(&files.state)?;
 
     let replay: Vec<String> = ["replay".to_owned()].into_iter().chain(state.recording.clone()).collect();
     let web = MockWeb::start(&sibling("recrawl-mockweb")?, &replay, state.port, &files.log)?;
-    let program = Program {
+    let program = CrawlerProgram {
         executable: sibling("recrawl")?,
         data_dir: files.crawl.clone(),
         log: files.program_log.clone(),
@@ -118,7 +120,7 @@ pub fn run(options: &Options) -> Result<(), CrawlError> {
         }
         web.set_clock(clock)?;
         let configuration = match phase {
-            Phase::Discovery => settings::discovery(&web.seeds),
+            CyclePhase::Discovery => settings::discovery(&web.seeds),
             _ => settings::recrawl(&web.seeds, &options.share, options.formula.as_deref()),
         };
         write(&files.configuration, &configuration)?;
@@ -136,7 +138,7 @@ pub fn run(options: &Options) -> Result<(), CrawlError> {
         let oracle_rate = judge(&mut oracle, &pages, &turn);
         println!("{}", table::row(&turn, oracle_rate));
         oracle_rates.push(oracle_rate);
-        scored += u32::from(phase == Phase::Scored);
+        scored += u32::from(phase == CyclePhase::Scored);
         state.turns.push(turn);
         state.write(&files.state)?;
     }
@@ -146,8 +148,8 @@ pub fn run(options: &Options) -> Result<(), CrawlError> {
 }
 
 /// The oracle's ChangeRate in a scored turn, with as many visits as the score had.
-fn judge<'a>(oracle: &mut Option<Oracle<'a>>, pages: &'a [Page], turn: &CycleEnd) -> Option<f64> {
-    if turn.phase != Phase::Scored {
+fn judge<'a>(oracle: &mut Option<Oracle<'a>>, pages: &'a [TruthPage], turn: &CycleEnd) -> Option<f64> {
+    if turn.phase != CyclePhase::Scored {
         *oracle = Some(Oracle::new(pages, turn.clock));
         return None;
     }

@@ -14,11 +14,11 @@ use crate::crawl::error::CrawlError;
 use crate::crawl::mockweb::{self, MockWeb};
 use crate::crawl::{sibling, write};
 use clap::{Args, ValueEnum};
-use refused::Refused;
+use refused::RefusedListeners;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use verdict::{Judged, Verdict};
+use verdict::{JudgedCycle, Verdict};
 
 /// Pages of the web, without index pages.
 const PAGES: u32 = 10_000;
@@ -32,7 +32,7 @@ const JUDGED: u32 = 3;
 
 /// `xtask hazards`
 #[derive(Args)]
-pub struct Options {
+pub struct HazardOptions {
     /// Folder for the crawl and the web's log, in a subfolder named after the port
     #[arg(long, default_value = "data/hazards")]
     data_dir: PathBuf,
@@ -57,14 +57,14 @@ enum World {
 }
 
 /// Runs the crawl and prints the verdict. True if every requirement is met.
-pub fn run(options: &Options) -> Result<bool, CrawlError> {
+pub fn run(options: &HazardOptions) -> Result<bool, CrawlError> {
     match options.web {
         World::Faulty => faulty(options),
         World::Hostile => hostile::run(&options.data_dir, options.pages, options.seed),
     }
 }
 
-fn faulty(options: &Options) -> Result<bool, CrawlError> {
+fn faulty(options: &HazardOptions) -> Result<bool, CrawlError> {
     let port = mockweb::free_port()?;
     // Two concurrent runs on one web would break its delays.
     let dir = options.data_dir.join(port.to_string());
@@ -78,7 +78,7 @@ fn faulty(options: &Options) -> Result<bool, CrawlError> {
     }
 
     let traps = |e| CrawlError::MockWeb(format!("cannot listen on the rejected addresses: {e}"));
-    let refused = Refused::open().map_err(traps)?;
+    let refused = RefusedListeners::open().map_err(traps)?;
     let words = format!(
         "procedural --pages {PAGES} --hosts {} --skew 0 --seed {} --sitemaps",
         faults::HOSTS,
@@ -111,7 +111,7 @@ fn faulty(options: &Options) -> Result<bool, CrawlError> {
         let phase = if is_judged { "judged" } else { "discovery" };
         println!("{}", verdict::row(phase, &cycle, verdict::held(&web)?));
         if is_judged {
-            judged.push(Judged { peak_kib: cycle.peak_kib, wall: cycle.wall });
+            judged.push(JudgedCycle { peak_kib: cycle.peak_kib, wall: cycle.wall });
         }
     }
     let connections = refused.connections().map_err(traps)?;

@@ -9,15 +9,15 @@ mod table;
 
 use crate::workspace::Workspace;
 use figures::LONG;
-use plan::Plan;
-use source::Source;
+use plan::CrateGraph;
+use source::RustSource;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// Options of `cargo xtask house`.
 #[derive(clap::Args)]
-pub struct Options {
+pub struct HouseOptions {
     /// Measure the checkout in this folder instead
     #[arg(long, value_name = "FOLDER")]
     root: Option<PathBuf>,
@@ -29,7 +29,7 @@ pub struct Options {
 /// All crates with their plans.
 pub struct House<'a> {
     workspace: &'a Workspace,
-    plans: BTreeMap<&'a str, Plan<'a>>,
+    plans: BTreeMap<&'a str, CrateGraph<'a>>,
 }
 
 /// Name of a measure, then of a crate or `all`: the figure.
@@ -38,17 +38,17 @@ pub type Measures = BTreeMap<String, BTreeMap<String, usize>>;
 impl<'a> House<'a> {
     /// Reads the Rust files of all crates.
     pub fn read(workspace: &'a Workspace) -> House<'a> {
-        let mut crates: BTreeMap<&str, Vec<Source>> = BTreeMap::new();
+        let mut crates: BTreeMap<&str, Vec<RustSource>> = BTreeMap::new();
         for file in workspace.rust() {
-            if let (Some(folder), Some(source)) = (file.crate_folder(), Source::read(file)) {
+            if let (Some(folder), Some(source)) = (file.crate_folder(), RustSource::read(file)) {
                 crates.entry(folder).or_default().push(source);
             }
         }
-        let plans = crates.into_iter().map(|(folder, files)| (folder, Plan::draw(files))).collect();
+        let plans = crates.into_iter().map(|(folder, files)| (folder, CrateGraph::draw(files))).collect();
         House { workspace, plans }
     }
 
-    fn files(&self, name: &str) -> impl Iterator<Item = &Source<'a>> {
+    fn files(&self, name: &str) -> impl Iterator<Item = &RustSource<'a>> {
         self.plans.get(name).into_iter().flat_map(|plan| &plan.files)
     }
 
@@ -79,7 +79,7 @@ impl<'a> House<'a> {
 ///
 /// # Errors
 /// If the folder cannot be read.
-pub fn run(options: &Options, here: &Path) -> io::Result<()> {
+pub fn run(options: &HouseOptions, here: &Path) -> io::Result<()> {
     let workspace = Workspace::read(options.root.as_deref().unwrap_or(here))?;
     let house = House::read(&workspace);
     print!("{}", table::inside(&house) + &table::figures(&house));

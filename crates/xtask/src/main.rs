@@ -21,7 +21,7 @@ use std::process::ExitCode;
 
 /// Tasks of the recrawl workspace.
 #[derive(Parser)]
-struct Cli {
+struct XtaskCli {
     #[command(subcommand)]
     task: Task,
 }
@@ -35,23 +35,23 @@ enum Task {
         fix: bool,
     },
     /// Print the measures of docs/internals/style.md as tables
-    House(house::Options),
+    House(house::HouseOptions),
     /// Check that the rust-version of the root manifest suffices
     Msrv,
     /// Print the licences of all crates in the program
     Notices,
     /// Crawl the recorded web and compare every cycle with the truth
-    Crawl(crawl::Options),
+    Crawl(crawl::CrawlOptions),
     /// Crawl a web with all faults and check the crawl by the web's log
-    Hazards(hazards::Options),
+    Hazards(hazards::HazardOptions),
     /// Measure a daemon under load on its console
-    ServeLoad(serve_load::Options),
+    ServeLoad(serve_load::LoadOptions),
     /// Compare the crawler's counters with a replay of the mock web's log
-    ReplayCheck(replay_check::Options),
+    ReplayCheck(replay_check::ReplayCheckOptions),
 }
 
 fn main() -> ExitCode {
-    let outcome = match Cli::parse().task {
+    let outcome = match XtaskCli::parse().task {
         Task::Tidy { fix } => {
             tidy::run(&tidy::repository_root(), fix).map_err(|e| format!("cannot read the repository: {e}"))
         }

@@ -11,13 +11,13 @@ pub const PROGRAMS: [&str; 2] = ["recrawl", "recrawl-lab"];
 /// The crates of the workspace and their dependencies.
 #[derive(Deserialize)]
 pub struct Metadata {
-    packages: Vec<Package>,
+    packages: Vec<CratePackage>,
     resolve: Resolve,
 }
 
 /// One version of a crate.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Package {
+pub struct CratePackage {
     id: String,
     /// Name.
     pub name: String,
@@ -35,11 +35,11 @@ pub struct Package {
 
 #[derive(Deserialize)]
 struct Resolve {
-    nodes: Vec<Node>,
+    nodes: Vec<MetadataNode>,
 }
 
 #[derive(Deserialize)]
-struct Node {
+struct MetadataNode {
     id: String,
     deps: Vec<Dependency>,
 }
@@ -47,11 +47,11 @@ struct Node {
 #[derive(Deserialize)]
 struct Dependency {
     pkg: String,
-    dep_kinds: Vec<Kind>,
+    dep_kinds: Vec<DependencyKind>,
 }
 
 #[derive(Deserialize)]
-struct Kind {
+struct DependencyKind {
     /// None for a normal dependency, else `dev` or `build`.
     kind: Option<String>,
 }
@@ -61,7 +61,7 @@ impl Metadata {
     ///
     /// # Errors
     /// The message of cargo.
-    pub fn of(root: &Path) -> Result<Metadata, String> {
+    pub fn read(root: &Path) -> Result<Metadata, String> {
         let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
         let output = Command::new("cargo")
             .args(["metadata", "--format-version", "1", "--locked", "--filter-platform", &target])
@@ -79,13 +79,14 @@ impl Metadata {
     ///
     /// # Errors
     /// If the workspace has no such package.
-    pub fn closures(&self, names: &[&str], tests: bool, build: bool) -> Result<Vec<&Package>, String> {
+    pub fn closures(&self, names: &[&str], tests: bool, build: bool) -> Result<Vec<&CratePackage>, String> {
         let named = |name: &&str| {
             let root = self.packages.iter().find(|p| p.name == *name && p.source.is_none());
             root.map(|p| p.id.as_str()).ok_or_else(|| format!("the workspace has no package {name}"))
         };
         let roots: Vec<&str> = names.iter().map(named).collect::<Result<_, _>>()?;
-        let nodes: BTreeMap<&str, &Node> = self.resolve.nodes.iter().map(|n| (n.id.as_str(), n)).collect();
+        let nodes: BTreeMap<&str, &MetadataNode> =
+            self.resolve.nodes.iter().map(|n| (n.id.as_str(), n)).collect();
         let mut seen: BTreeSet<&str> = roots.iter().copied().collect();
         let mut open = roots.clone();
         while let Some(id) = open.pop() {
@@ -100,10 +101,10 @@ impl Metadata {
                 }
             }
         }
-        let mut found: Vec<&Package> =
+        let mut found: Vec<&CratePackage> =
             self.packages.iter().filter(|p| seen.contains(p.id.as_str())).collect();
         found.sort_by(|a, b| {
-            let is_other = |p: &Package| !roots.contains(&p.id.as_str());
+            let is_other = |p: &CratePackage| !roots.contains(&p.id.as_str());
             (is_other(a), &a.name, &a.version).cmp(&(is_other(b), &b.name, &b.version))
         });
         Ok(found)

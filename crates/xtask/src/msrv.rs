@@ -1,7 +1,7 @@
 //! Checks `rust-version` of the root manifest: no crate of the programs needs a newer compiler, and
 //! the workspace compiles with that version if it is installed.
 
-use crate::metadata::{Metadata, PROGRAMS, Package};
+use crate::metadata::{CratePackage, Metadata, PROGRAMS};
 use std::path::Path;
 use std::process::Command;
 
@@ -14,7 +14,7 @@ const SPARED: &[&str] = &["recrawl-benchmark"];
 /// # Errors
 /// If cargo fails.
 pub fn run(root: &Path) -> Result<bool, String> {
-    let metadata = Metadata::of(root)?;
+    let metadata = Metadata::read(root)?;
     let all = metadata.closures(&PROGRAMS, true, true)?;
     let promised = all[0].rust_version.clone().ok_or("the root manifest has no rust-version")?;
     let newer = newer_than(&promised, &all);
@@ -41,9 +41,9 @@ pub fn run(root: &Path) -> Result<bool, String> {
 }
 
 /// Packages with a newer `rust-version` than `promised`.
-fn newer_than<'a>(promised: &str, packages: &[&'a Package]) -> Vec<&'a Package> {
+fn newer_than<'a>(promised: &str, packages: &[&'a CratePackage]) -> Vec<&'a CratePackage> {
     let states_newer =
-        |p: &&&Package| p.rust_version.as_deref().is_some_and(|v| numbers(v) > numbers(promised));
+        |p: &&&CratePackage| p.rust_version.as_deref().is_some_and(|v| numbers(v) > numbers(promised));
     packages.iter().filter(states_newer).copied().collect()
 }
 
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn no_crate_of_the_program_asks_for_more_than_is_promised() {
-        let metadata = Metadata::of(&repository_root()).unwrap();
+        let metadata = Metadata::read(&repository_root()).unwrap();
         let all = metadata.closures(&PROGRAMS, true, true).unwrap();
         let promised = all[0].rust_version.clone().unwrap();
         let newer: Vec<_> = newer_than(&promised, &all).iter().map(|p| (&p.name, &p.rust_version)).collect();

@@ -1,6 +1,6 @@
 //! The licences of all crates in the programs as one text, for distribution with them.
 
-use crate::metadata::{Metadata, PROGRAMS, Package};
+use crate::metadata::{CratePackage, Metadata, PROGRAMS};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
@@ -15,14 +15,14 @@ const NAMES: &[&str] = &["license", "licence", "copying", "copyright", "notice",
 /// # Errors
 /// If cargo fails or a licence cannot be read.
 pub fn run(root: &Path) -> Result<(), String> {
-    let metadata = Metadata::of(root)?;
+    let metadata = Metadata::read(root)?;
     let packages = metadata.closures(&PROGRAMS, false, false)?;
     print!("{}", text(&packages).map_err(|e| format!("cannot read a licence: {e}"))?);
     Ok(())
 }
 
 /// First the crates with their licences, then each text once.
-fn text(packages: &[&Package]) -> io::Result<String> {
+fn text(packages: &[&CratePackage]) -> io::Result<String> {
     let mut list = String::from("The programs contain these crates under these licences:\n\n");
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for package in packages.iter().filter(|p| p.source.is_some()) {
@@ -42,7 +42,7 @@ fn text(packages: &[&Package]) -> io::Result<String> {
 }
 
 /// The licence texts next to the crate's manifest, by name.
-fn licences(package: &Package) -> io::Result<Vec<String>> {
+fn licences(package: &CratePackage) -> io::Result<Vec<String>> {
     let Some(folder) = package.manifest_path.parent() else { return Ok(Vec::new()) };
     let mut files: Vec<_> = fs::read_dir(folder)?.collect::<Result<_, _>>()?;
     files.sort_by_key(fs::DirEntry::file_name);
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn every_crate_of_the_program_is_named_and_nearly_all_bring_their_text() {
-        let metadata = Metadata::of(&repository_root()).unwrap();
+        let metadata = Metadata::read(&repository_root()).unwrap();
         let packages = metadata.closures(&PROGRAMS, false, false).unwrap();
         let text = text(&packages).unwrap();
         let outside = packages.iter().filter(|p| p.source.is_some());

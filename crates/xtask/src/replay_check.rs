@@ -4,7 +4,7 @@
 //! n must agree. X may differ if the change detector disagrees with the recording, which calls two
 //! contents different if more than white space differs. The number of such pages is the result.
 
-use crate::truth::{Page, json_lines};
+use crate::truth::{TruthPage, json_lines};
 use clap::Args;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -18,7 +18,7 @@ const EXAMPLES: usize = 5;
 
 /// `xtask replay-check`
 #[derive(Args)]
-pub struct Options {
+pub struct ReplayCheckOptions {
     /// File with the mock web's `/truth`
     #[arg(long, default_value = "data/recorded-web/truth.jsonl")]
     truth: PathBuf,
@@ -69,7 +69,7 @@ impl Access {
 
 /// One page of the repository; other columns are ignored.
 #[derive(Debug, Deserialize)]
-struct Record {
+struct CheckedRecord {
     url: String,
     /// Comparisons; none for a page never fetched.
     n: Option<u64>,
@@ -80,14 +80,14 @@ struct Record {
 
 /// n and X of one page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Counters {
+struct PageCounters {
     n: u64,
     x: u64,
 }
 
 /// Result of the comparison.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Comparison {
+struct ReplayComparison {
     /// Pages of the recording whose n and X agree.
     agree: usize,
     /// Pages outside the recording, such as indexes, whose n agrees. There is no truth for their X.
@@ -97,13 +97,13 @@ struct Comparison {
     /// n differs, or the page is on one side only: (URL, replayed, recorded).
     n_differs: Vec<(String, Option<u64>, Option<u64>)>,
     /// n agrees and X is smaller than replayed: missed changes.
-    missed: Vec<(String, Counters, u64)>,
+    missed: Vec<(String, PageCounters, u64)>,
     /// n agrees and X is larger than replayed: false changes.
-    invented: Vec<(String, Counters, u64)>,
+    invented: Vec<(String, PageCounters, u64)>,
 }
 
 /// Compares the three files and prints the result. True if every n agrees.
-pub fn run(options: &Options) -> Result<bool, ReplayError> {
+pub fn run(options: &ReplayCheckOptions) -> Result<bool, ReplayError> {
     let comparison = compare(&read(&options.truth)?, &read(&options.log)?, &read(&options.pages)?);
     print!("{comparison}");
     Ok(comparison.n_differs.is_empty())
@@ -114,10 +114,10 @@ fn read<T: DeserializeOwned>(file: &Path) -> Result<Vec<T>, ReplayError> {
     json_lines(&text).map_err(|why| ReplayError(file.into(), why))
 }
 
-fn compare(truth: &[Page], log: &[Access], records: &[Record]) -> Comparison {
-    let truth: BTreeMap<&str, &Page> = truth.iter().map(|p| (p.url.as_str(), p)).collect();
+fn compare(truth: &[TruthPage], log: &[Access], records: &[CheckedRecord]) -> ReplayComparison {
+    let truth: BTreeMap<&str, &TruthPage> = truth.iter().map(|p| (p.url.as_str(), p)).collect();
     let mut replayed = replay(&truth, log);
-    let mut result = Comparison::default();
+    let mut result = ReplayComparison::default();
     for record in records {
         let expected = replayed.remove(record.url.as_str());
         let (Some(expected), Some(n), Some(x)) = (expected, record.n, record.x) else {
@@ -149,8 +149,8 @@ fn compare(truth: &[Page], log: &[Access], records: &[Record]) -> Comparison {
 
 /// The counters of every served page. The first response is the first fetch, each later one a
 /// comparison. It is a change if the version differs from the previous response.
-fn replay(truth: &BTreeMap<&str, &Page>, log: &[Access]) -> BTreeMap<String, Counters> {
-    let mut pages: BTreeMap<String, (Counters, Option<u32>)> = BTreeMap::new();
+fn replay(truth: &BTreeMap<&str, &TruthPage>, log: &[Access]) -> BTreeMap<String, PageCounters> {
+    let mut pages: BTreeMap<String, (PageCounters, Option<u32>)> = BTreeMap::new();
     for access in log.iter().filter(|a| a.is_visit()) {
         let url = access.url();
         let version = truth.get(url.as_str()).and_then(|page| page.version_at(access.cycle));
@@ -161,15 +161,16 @@ fn replay(truth: &BTreeMap<&str, &Page>, log: &[Access]) -> BTreeMap<String, Cou
                 counters.x += u64::from(*seen != version);
                 *seen = version;
             })
-            .or_insert((Counters::default(), version));
+            .or_insert((PageCounters::default(), version));
     }
     pages.into_iter().map(|(url, (counters, _))| (url, counters)).collect()
 }
 
-impl fmt::Display for Comparison {
+impl fmt::Display for ReplayComparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count =
-            |list: &[(String, Counters, u64)]| -> u64 { list.iter().map(|(_, e, x)| e.x.abs_diff(*x)).sum() };
+        let count = |list: &[(String, PageCounters, u64)]| -> u64 {
+            list.iter().map(|(_, e, x)| e.x.abs_diff(*x)).sum()
+        };
         writeln!(f, "pages of the recording whose n and X agree     {:>8}", self.agree)?;
         writeln!(f, "other pages (indexes, site maps) whose n agrees {:>7}", self.agree_outside)?;
         writeln!(f, "pages whose n differs                          {:>8}", self.n_differs.len())?;
@@ -195,8 +196,8 @@ impl fmt::Display for Comparison {
 mod tests {
     use super::*;
 
-    fn page(url: &str, changes: &[(u32, u32)]) -> Page {
-        Page { url: format!("http://h:1/{url}"), first: 0, last: None, changes: changes.into() }
+    fn page(url: &str, changes: &[(u32, u32)]) -> TruthPage {
+        TruthPage { url: format!("http://h:1/{url}"), first: 0, last: None, changes: changes.into() }
     }
 
     fn access(path: &str, cycle: u32) -> Access {
@@ -208,19 +209,19 @@ mod tests {
         visits.iter().map(|&(path, cycle)| access(path, cycle)).collect()
     }
 
-    fn record(url: &str, counters: Option<(u64, u64)>) -> Record {
-        Record { url: format!("http://h:1/{url}"), n: counters.map(|c| c.0), x: counters.map(|c| c.1) }
+    fn record(url: &str, counters: Option<(u64, u64)>) -> CheckedRecord {
+        CheckedRecord { url: format!("http://h:1/{url}"), n: counters.map(|c| c.0), x: counters.map(|c| c.1) }
     }
 
     #[test]
     fn the_replay_counts_comparisons_and_changes_seen() {
         let pages = [page("a", &[(2, 1), (3, 0), (5, 1)])];
-        let truth: BTreeMap<&str, &Page> = pages.iter().map(|p| (p.url.as_str(), p)).collect();
+        let truth: BTreeMap<&str, &TruthPage> = pages.iter().map(|p| (p.url.as_str(), p)).collect();
         // Changed and changed back between two visits is no change; the index page is only counted.
         let log = log(&[("a", 0), ("index", 0), ("a", 0), ("a", 4), ("a", 5), ("index", 5)]);
         let counters = replay(&truth, &log);
-        assert_eq!(counters["http://h:1/a"], Counters { n: 3, x: 1 });
-        assert_eq!(counters["http://h:1/index"], Counters { n: 1, x: 0 });
+        assert_eq!(counters["http://h:1/a"], PageCounters { n: 3, x: 1 });
+        assert_eq!(counters["http://h:1/index"], PageCounters { n: 1, x: 0 });
     }
 
     #[test]
@@ -251,8 +252,8 @@ mod tests {
         ];
         let found = compare(&truth, &log, &records);
         assert_eq!((found.agree, found.agree_outside), (1, 1));
-        assert_eq!(found.missed, [("http://h:1/missed".to_owned(), Counters { n: 1, x: 1 }, 0)]);
-        assert_eq!(found.invented, [("http://h:1/invented".to_owned(), Counters { n: 1, x: 1 }, 2)]);
+        assert_eq!(found.missed, [("http://h:1/missed".to_owned(), PageCounters { n: 1, x: 1 }, 0)]);
+        assert_eq!(found.invented, [("http://h:1/invented".to_owned(), PageCounters { n: 1, x: 1 }, 2)]);
         assert_eq!(
             found.n_differs,
             [

@@ -8,7 +8,7 @@ use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 
 /// A function or module.
 #[derive(Default)]
-pub struct Item {
+pub struct RustItemTokens {
     /// Whether it is a module.
     pub is_module: bool,
     /// Name; in a macro, with its `$`.
@@ -25,7 +25,7 @@ pub struct Item {
     pub body: Option<TokenStream>,
 }
 
-impl Item {
+impl RustItemTokens {
     /// Whether an attribute makes it a test: `#[test]`, `#[tokio::test(…)]`.
     pub fn is_test(&self) -> bool {
         let mut paths = self.attributes.iter().filter_map(|attribute| attribute.split('(').next());
@@ -81,15 +81,15 @@ pub fn calls(tokens: TokenStream) -> Vec<(String, Span)> {
 }
 
 /// All functions and modules, also those in macros and in each other.
-pub fn items(tokens: TokenStream) -> Vec<Item> {
+pub fn items(tokens: TokenStream) -> Vec<RustItemTokens> {
     let mut found = Vec::new();
     collect(tokens, &[], false, &mut found);
     found
 }
 
-fn collect(tokens: TokenStream, modules: &[String], is_for_tests: bool, found: &mut Vec<Item>) {
+fn collect(tokens: TokenStream, modules: &[String], is_for_tests: bool, found: &mut Vec<RustItemTokens>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-    let begin = || Item { modules: modules.to_vec(), is_for_tests, ..Item::default() };
+    let begin = || RustItemTokens { modules: modules.to_vec(), is_for_tests, ..RustItemTokens::default() };
     let mut item = begin();
     for (at, token) in tokens.iter().enumerate() {
         if item.name.is_empty() && (is_word(token, "fn") || is_word(token, "mod")) {
@@ -116,7 +116,7 @@ fn collect(tokens: TokenStream, modules: &[String], is_for_tests: bool, found: &
         if body.is_some() || is_mark(token, ';') {
             let ended = std::mem::replace(&mut item, begin());
             if !ended.name.is_empty() {
-                found.push(Item { body, ..ended });
+                found.push(RustItemTokens { body, ..ended });
             }
         }
     }
@@ -171,7 +171,7 @@ mod tests {
         let found: Vec<_> =
             items.iter().map(|i| (&*i.name, i.line, i.is_for_tests, i.body.is_some())).collect();
         assert_eq!(found, [("a", 1, true, false), ("c", 4, true, true), ("d", 6, false, true)]);
-        assert!(!items.iter().any(Item::is_test));
+        assert!(!items.iter().any(RustItemTokens::is_test));
     }
 
     #[test]

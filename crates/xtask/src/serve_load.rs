@@ -9,11 +9,11 @@ mod stretch;
 
 use crate::crawl::error::CrawlError;
 use crate::crawl::mockweb::{self, MockWeb};
-use crate::crawl::program::Program;
+use crate::crawl::program::CrawlerProgram;
 use crate::crawl::{sibling, write};
 use clap::Args;
-use daemon::Daemon;
-use load::{Load, Outcomes};
+use daemon::LoadedDaemon;
+use load::{LoadResults, RequestResults};
 use mix::Subjects;
 use serde_json::Value;
 use std::fs;
@@ -29,7 +29,7 @@ const ASKED_ABOUT: usize = 1000;
 
 /// `xtask serve-load`
 #[derive(Args)]
-pub struct Options {
+pub struct LoadOptions {
     /// Folder for the crawl and all logs; deleted at the start
     #[arg(long, default_value = "data/serve-load")]
     data_dir: PathBuf,
@@ -54,7 +54,7 @@ pub struct Options {
 }
 
 /// Runs the measurement and prints the tables.
-pub fn run(options: &Options) -> Result<(), CrawlError> {
+pub fn run(options: &LoadOptions) -> Result<(), CrawlError> {
     // Each measurement begins with the same empty folder.
     let dir = &options.data_dir;
     if dir.exists() {
@@ -72,10 +72,10 @@ pub fn run(options: &Options) -> Result<(), CrawlError> {
 
     write(&configuration, &settings(server, &options.delay, options.rate))?;
     let log = dir.join("serve.log");
-    let mut daemon = Daemon::start(&sibling("recrawl")?, &configuration, &crawl, &log, server)?;
+    let mut daemon = LoadedDaemon::start(&sibling("recrawl")?, &configuration, &crawl, &log, server)?;
     let subjects = subjects(&mut daemon)?;
     println!("{}", stretch::header());
-    let (mut stretches, mut asked) = (Vec::new(), Load::default());
+    let (mut stretches, mut asked) = (Vec::new(), LoadResults::default());
     let minutes = |minutes: f64| Duration::from_secs_f64(minutes * 60.0);
     for _ in 0..options.rounds {
         stretches.push(stretch::watched(&web, &mut daemon, false, minutes(options.quiet), || ())?.0);
@@ -104,7 +104,7 @@ pub fn run(options: &Options) -> Result<(), CrawlError> {
 
 /// Runs cycles without delays until nothing is left to discover and only the score selects pages.
 fn discover(
-    options: &Options,
+    options: &LoadOptions,
     web: &MockWeb,
     configuration: &Path,
     crawl: &Path,
@@ -112,7 +112,7 @@ fn discover(
 ) -> Result<(), CrawlError> {
     write(configuration, &settings(server, "0 s", options.rate))?;
     let log = options.data_dir.join("discovery.log");
-    let program = Program { executable: sibling("recrawl")?, data_dir: crawl.into(), log };
+    let program = CrawlerProgram { executable: sibling("recrawl")?, data_dir: crawl.into(), log };
     for cycle in 1..=MAX_DISCOVERY {
         web.set_clock(cycle)?;
         let report = program.crawl(configuration, if cycle == 1 { &web.seeds } else { &[] })?;
@@ -126,7 +126,7 @@ fn discover(
 }
 
 /// Pages and hosts for the requests, from the whole crawl.
-fn subjects(daemon: &mut Daemon) -> Result<Subjects, CrawlError> {
+fn subjects(daemon: &mut LoadedDaemon) -> Result<Subjects, CrawlError> {
     let origins = strings(&daemon.get("/api/v1/hosts?sort=pages&limit=64")?, "hosts", "host")?;
     let limit = ASKED_ABOUT / origins.len() + 1;
     let mut pages = Vec::new();
@@ -148,15 +148,15 @@ fn strings(text: &str, list: &str, field: &str) -> Result<Vec<String>, CrawlErro
 }
 
 /// The table of responses by kind of request.
-fn answers(load: Load) -> String {
+fn answers(load: LoadResults) -> String {
     let mut table = format!(
         "{:<10} {:>8} {:>9} {:>9} {:>9} {:>9}  rejected\n",
         "request", "200", "p50 ms", "p99 ms", "p99.9 ms", "max ms"
     );
-    let mut all = Outcomes::default();
-    let mut row = |kind: &str, outcomes: &mut Outcomes| {
+    let mut all = RequestResults::default();
+    let mut row = |kind: &str, outcomes: &mut RequestResults| {
         outcomes.latencies.sort_unstable();
-        let of = |per_mille| Outcomes::per_mille(&outcomes.latencies, per_mille);
+        let of = |per_mille| RequestResults::per_mille(&outcomes.latencies, per_mille);
         let refused = match (outcomes.refused.is_empty(), outcomes.broken) {
             (true, 0) => "none".to_owned(),
             (_, broken) => format!("{:?}, {broken} without a response", outcomes.refused),
@@ -210,8 +210,8 @@ mod tests {
 
     #[test]
     fn what_was_refused_is_told() {
-        let mut load = Load::default();
-        let outcomes = Outcomes { latencies: vec![3000, 1000], refused: [(503, 2)].into(), broken: 1 };
+        let mut load = LoadResults::default();
+        let outcomes = RequestResults { latencies: vec![3000, 1000], refused: [(503, 2)].into(), broken: 1 };
         load.kinds.insert("page", outcomes);
         let table = answers(load);
         assert!(table.contains("page              2       1.0       3.0"), "{table}");

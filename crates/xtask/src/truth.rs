@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 /// One recorded page.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Page {
+pub struct TruthPage {
     /// Its URL on the mock web.
     pub url: String,
     /// The first clock at which it exists.
@@ -15,7 +15,7 @@ pub struct Page {
     pub changes: Vec<(u32, u32)>,
 }
 
-impl Page {
+impl TruthPage {
     /// The version at `clock`; none while the page does not exist.
     pub fn version_at(&self, clock: u32) -> Option<u32> {
         if clock < self.first || self.last.is_some_and(|last| clock > last) {
@@ -41,7 +41,8 @@ mod tests {
 
     #[test]
     fn the_version_in_force() {
-        let page = Page { url: "u".into(), first: 2, last: Some(9), changes: vec![(4, 1), (6, 2), (7, 1)] };
+        let page =
+            TruthPage { url: "u".into(), first: 2, last: Some(9), changes: vec![(4, 1), (6, 2), (7, 1)] };
         let versions: Vec<Option<u32>> = (0..=10).map(|clock| page.version_at(clock)).collect();
         let expected =
             [None, None, Some(0), Some(0), Some(1), Some(1), Some(2), Some(1), Some(1), Some(1), None];
@@ -51,10 +52,10 @@ mod tests {
     #[test]
     fn a_bad_line_is_named() {
         let good = r#"{"url":"u","page_id":3,"fixed":true,"first":0,"last":9,"version":0,"changes":[[4,1]]}"#;
-        let pages: Vec<Page> = json_lines(&format!("{good}\n\n{good}\n")).expect("both lines are pages");
+        let pages: Vec<TruthPage> = json_lines(&format!("{good}\n\n{good}\n")).expect("both lines are pages");
         assert_eq!(pages.len(), 2);
         assert_eq!(pages[1].changes, [(4, 1)]);
-        let error = json_lines::<Page>(&format!("{good}\n{{}}\n")).expect_err("the second is none");
+        let error = json_lines::<TruthPage>(&format!("{good}\n{{}}\n")).expect_err("the second is none");
         assert!(error.starts_with("line 2: "), "{error}");
     }
 }

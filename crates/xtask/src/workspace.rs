@@ -1,6 +1,6 @@
 //! The text files of the repository in memory. Rules and their tests need no disk.
 
-use crate::rust_tokens::{self, Item};
+use crate::rust_tokens::{self, RustItemTokens};
 use proc_macro2::TokenStream;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -25,20 +25,25 @@ const PRODUCT: &str = "crates/";
 const LAB: &str = "lab/";
 
 /// One text file.
-pub struct File {
+pub struct WorkspaceFile {
     /// Path relative to the root, with `/`.
     pub path: String,
     /// Content; empty if not text.
     pub text: String,
     /// The text as Rust, and its items, read once for all rules.
     tokens: OnceCell<TokenStream>,
-    items: OnceCell<Vec<Item>>,
+    items: OnceCell<Vec<RustItemTokens>>,
 }
 
-impl File {
+impl WorkspaceFile {
     /// A file in memory.
-    pub fn new(path: impl Into<String>, text: impl Into<String>) -> File {
-        File { path: path.into(), text: text.into(), tokens: OnceCell::new(), items: OnceCell::new() }
+    pub fn new(path: impl Into<String>, text: impl Into<String>) -> WorkspaceFile {
+        WorkspaceFile {
+            path: path.into(),
+            text: text.into(),
+            tokens: OnceCell::new(),
+            items: OnceCell::new(),
+        }
     }
 
     /// The tokens of a Rust file.
@@ -51,7 +56,7 @@ impl File {
     }
 
     /// The functions and modules of a Rust file.
-    pub fn items(&self) -> &[Item] {
+    pub fn items(&self) -> &[RustItemTokens] {
         self.items.get_or_init(|| rust_tokens::items(self.tokens()))
     }
 
@@ -76,7 +81,7 @@ impl File {
 
 /// All text files of the repository, by path.
 pub struct Workspace {
-    files: Vec<File>,
+    files: Vec<WorkspaceFile>,
 }
 
 impl Workspace {
@@ -90,17 +95,17 @@ impl Workspace {
 
     /// A made-up workspace for a test.
     #[cfg(test)]
-    pub fn of(files: &[(&str, &str)]) -> Workspace {
-        Workspace { files: files.iter().map(|(path, text)| File::new(*path, *text)).collect() }
+    pub fn from_files(files: &[(&str, &str)]) -> Workspace {
+        Workspace { files: files.iter().map(|(path, text)| WorkspaceFile::new(*path, *text)).collect() }
     }
 
     /// Every file.
-    pub fn files(&self) -> impl Iterator<Item = &File> {
+    pub fn files(&self) -> impl Iterator<Item = &WorkspaceFile> {
         self.files.iter()
     }
 
     /// Every Rust file.
-    pub fn rust(&self) -> impl Iterator<Item = &File> {
+    pub fn rust(&self) -> impl Iterator<Item = &WorkspaceFile> {
         self.files().filter(|f| f.path.ends_with(".rs"))
     }
 
@@ -112,7 +117,7 @@ impl Workspace {
     /// The folders of crates that hold a manifest.
     pub fn crates(&self) -> BTreeSet<&str> {
         let manifests = self.files().filter(|f| f.name() == "Cargo.toml");
-        manifests.filter_map(File::crate_folder).collect()
+        manifests.filter_map(WorkspaceFile::crate_folder).collect()
     }
 
     /// Is this a crate of the laboratory?
@@ -142,7 +147,7 @@ pub fn line_of(text: &str, at: usize) -> usize {
     text[..at].matches('\n').count() + 1
 }
 
-fn read_folder(folder: &Path, prefix: &str, files: &mut Vec<File>) -> io::Result<()> {
+fn read_folder(folder: &Path, prefix: &str, files: &mut Vec<WorkspaceFile>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let Ok(name) = entry.file_name().into_string() else { continue };
@@ -154,7 +159,7 @@ fn read_folder(folder: &Path, prefix: &str, files: &mut Vec<File>) -> io::Result
             }
         } else if kind.is_file() {
             let text = String::from_utf8(fs::read(entry.path())?).unwrap_or_default();
-            files.push(File::new(path, text));
+            files.push(WorkspaceFile::new(path, text));
         }
     }
     Ok(())
@@ -166,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_crate_is_a_folder_with_a_manifest() {
-        let workspace = Workspace::of(&[
+        let workspace = Workspace::from_files(&[
             ("Cargo.toml", ""),
             ("crates/a/Cargo.toml", "[package]\nname = \"x-a\""),
             ("crates/notes/readme.md", ""),

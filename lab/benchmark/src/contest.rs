@@ -1,11 +1,11 @@
 //! Runs contenders, each as a child process in its own control group, and collects their outcomes.
 
 use crate::Failure;
-use crate::limit::Limit;
+use crate::limit::ControlGroup;
 use crate::ours::{self, NO_WAITING, WAITING};
-use crate::outcome::Outcome;
+use crate::outcome::ContenderOutcome;
 use crate::rival::{self, Drum, FjallStore, Sieve, SledStore};
-use crate::size::Size;
+use crate::size::BenchmarkSize;
 use crate::table;
 use clap::ValueEnum;
 use std::fs::{self, OpenOptions};
@@ -64,7 +64,7 @@ impl std::fmt::Display for Contender {
 ///
 /// # Errors
 /// If one of them fails.
-pub fn run(size: &Size, contenders: &[Contender], record: Option<&Path>) -> Result<(), Failure> {
+pub fn run(size: &BenchmarkSize, contenders: &[Contender], record: Option<&Path>) -> Result<(), Failure> {
     let (mut outcomes, mut failed) = (Vec::new(), Vec::new());
     for &contender in contenders {
         eprintln!("{contender}: {} pages, {} cycles of {} checks …", size.pages, size.cycles, size.checks());
@@ -88,13 +88,13 @@ pub fn run(size: &Size, contenders: &[Contender], record: Option<&Path>) -> Resu
     if failed.is_empty() { Ok(()) } else { Err(format!("without an outcome: {}", failed.join(", ")).into()) }
 }
 
-fn folder(size: &Size, contender: Contender) -> PathBuf {
+fn folder(size: &BenchmarkSize, contender: Contender) -> PathBuf {
     size.dir.join(contender.name())
 }
 
 /// Runs one contender in a process of its own.
-fn in_child(size: &Size, contender: Contender) -> Result<Outcome, Failure> {
-    let limit = Limit::new(size.memory_bytes(), &format!("recrawl-benchmark-{}", std::process::id()));
+fn in_child(size: &BenchmarkSize, contender: Contender) -> Result<ContenderOutcome, Failure> {
+    let limit = ControlGroup::new(size.memory_bytes(), &format!("recrawl-benchmark-{}", std::process::id()));
     let mut child = Command::new(std::env::current_exe()?)
         .args(["one", "--contender", contender.name()])
         .args(size.arguments())
@@ -113,15 +113,15 @@ fn in_child(size: &Size, contender: Contender) -> Result<Outcome, Failure> {
     if !output.status.success() {
         return Err(format!("{contender} ended with {}: more memory may help", output.status).into());
     }
-    let outcome: Outcome = serde_json::from_slice(&output.stdout)?;
-    Ok(Outcome { memory_limit: limit.is_set().then(|| size.memory_bytes()), ..outcome })
+    let outcome: ContenderOutcome = serde_json::from_slice(&output.stdout)?;
+    Ok(ContenderOutcome { memory_limit: limit.is_set().then(|| size.memory_bytes()), ..outcome })
 }
 
 /// Runs one contender in this process after a line of input, and prints the outcome as JSON.
 ///
 /// # Errors
 /// If it fails.
-pub fn run_one(size: &Size, contender: Contender) -> Result<(), Failure> {
+pub fn run_one(size: &BenchmarkSize, contender: Contender) -> Result<(), Failure> {
     io::stdin().read_line(&mut String::new())?;
     let dir = folder(size, contender);
     if dir.exists() {
@@ -138,7 +138,7 @@ pub fn run_one(size: &Size, contender: Contender) -> Result<(), Failure> {
         Contender::Sled => rival::run(size, &dir, &mut SledStore::new(&dir, memory)?),
     };
     let (contender, visited_share) = (contender.name().to_owned(), size.visited_share);
-    println!("{}", serde_json::to_string(&Outcome { contender, visited_share, ..outcome? })?);
+    println!("{}", serde_json::to_string(&ContenderOutcome { contender, visited_share, ..outcome? })?);
     Ok(())
 }
 

@@ -12,11 +12,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct CountedStorage {
     inner: FileStorage,
     /// Counters by kind: the file extension.
-    kinds: Mutex<BTreeMap<String, Arc<Count>>>,
+    kinds: Mutex<BTreeMap<String, Arc<ByteCount>>>,
 }
 
 #[derive(Debug, Default)]
-struct Count {
+struct ByteCount {
     read: AtomicU64,
     written: AtomicU64,
 }
@@ -39,21 +39,21 @@ impl CountedStorage {
     /// Bytes so far, by kind of file.
     pub fn bytes(&self) -> BTreeMap<String, Bytes> {
         let kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
-        let bytes = |count: &Count| Bytes {
+        let bytes = |count: &ByteCount| Bytes {
             read: count.read.load(Ordering::Relaxed),
             written: count.written.load(Ordering::Relaxed),
         };
         kinds.iter().map(|(kind, count)| (kind.clone(), bytes(count))).collect()
     }
 
-    fn count(&self, name: &str) -> Arc<Count> {
+    fn count(&self, name: &str) -> Arc<ByteCount> {
         let kind = name.rsplit_once('.').map_or(name, |(_, kind)| kind);
         let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
         kinds.entry(kind.to_owned()).or_default().clone()
     }
 }
 
-struct Writer(Box<dyn WriteFile>, Arc<Count>);
+struct Writer(Box<dyn WriteFile>, Arc<ByteCount>);
 
 impl WriteFile for Writer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -70,9 +70,9 @@ impl WriteFile for Writer {
     }
 }
 
-struct Reader(Box<dyn ReadFile>, Arc<Count>);
+struct CountedReader(Box<dyn ReadFile>, Arc<ByteCount>);
 
-impl ReadFile for Reader {
+impl ReadFile for CountedReader {
     fn length(&self) -> io::Result<u64> {
         self.0.length()
     }
@@ -101,7 +101,7 @@ impl Storage for CountedStorage {
     }
 
     fn open(&self, name: &str) -> io::Result<Box<dyn ReadFile>> {
-        Ok(Box::new(Reader(self.inner.open(name)?, self.count(name))))
+        Ok(Box::new(CountedReader(self.inner.open(name)?, self.count(name))))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {

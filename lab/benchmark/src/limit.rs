@@ -12,18 +12,18 @@ const PLACES: [(&str, &str, &str); 2] = [
 
 /// A control group, removed when it is dropped.
 #[derive(Debug)]
-pub struct Limit {
+pub struct ControlGroup {
     group: Option<(PathBuf, &'static str)>,
 }
 
-impl Limit {
+impl ControlGroup {
     /// A group with this memory limit in bytes, or none if the system does not permit one.
-    pub fn new(bytes: u64, name: &str) -> Limit {
+    pub fn new(bytes: u64, name: &str) -> ControlGroup {
         let made = PLACES.iter().find_map(|&(mount, limit, members)| {
             let group = Path::new(mount).join(name);
             make(&group, limit, bytes).ok().map(|()| (group, members))
         });
-        Limit { group: made }
+        ControlGroup { group: made }
     }
 
     /// Adds a process to the group, if there is one.
@@ -54,7 +54,7 @@ fn make(group: &Path, limit: &str, bytes: u64) -> io::Result<()> {
     set
 }
 
-impl Drop for Limit {
+impl Drop for ControlGroup {
     fn drop(&mut self) {
         if let Some((group, _)) = &self.group
             && let Err(e) = fs::remove_dir(group)
@@ -74,7 +74,7 @@ mod tests {
         let group = dir.path().join("group");
         assert!(make(&group, "memory.max", 1 << 30).is_err());
         assert!(!group.exists(), "what was made is removed");
-        let limit = Limit { group: None };
+        let limit = ControlGroup { group: None };
         assert!(limit.put(1).is_ok() && !limit.is_set());
     }
 }

@@ -24,7 +24,7 @@ mod web;
 
 use clap::{Parser, Subcommand};
 use contest::Contender;
-use size::Size;
+use size::BenchmarkSize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -37,17 +37,17 @@ pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// One stream of links through the verifier and other ways to tell new URLs from known ones.
 #[derive(Parser)]
-struct Arguments {
+struct BenchmarkArguments {
     #[command(subcommand)]
-    command: Command,
+    command: BenchmarkCommand,
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum BenchmarkCommand {
     /// Runs contenders one after the other, each in a process of its own
     Run {
         #[command(flatten)]
-        size: Size,
+        size: BenchmarkSize,
         /// Contenders
         #[arg(long, value_enum, value_delimiter = ',', default_values_t = Contender::ALL)]
         contenders: Vec<Contender>,
@@ -59,7 +59,7 @@ enum Command {
     #[command(hide = true)]
     One {
         #[command(flatten)]
-        size: Size,
+        size: BenchmarkSize,
         #[arg(long, value_enum)]
         contender: Contender,
     },
@@ -74,10 +74,12 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let done = match Arguments::parse().command {
-        Command::Run { size, contenders, record } => contest::run(&size, &contenders, record.as_deref()),
-        Command::One { size, contender } => contest::run_one(&size, contender),
-        Command::Plot { record, out } => plot::draw(&record, &out),
+    let done = match BenchmarkArguments::parse().command {
+        BenchmarkCommand::Run { size, contenders, record } => {
+            contest::run(&size, &contenders, record.as_deref())
+        }
+        BenchmarkCommand::One { size, contender } => contest::run_one(&size, contender),
+        BenchmarkCommand::Plot { record, out } => plot::draw(&record, &out),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

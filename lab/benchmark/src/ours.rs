@@ -5,11 +5,11 @@ use crate::Failure;
 use crate::copy::copy_synced;
 use crate::counted::CountedStorage;
 use crate::decode::decode_and_compare;
-use crate::model::{Named, Parts};
-use crate::outcome::{CycleOutcome, Outcome, PLAN};
+use crate::model::{BlockBytes, TouchedBlocks};
+use crate::outcome::{ContenderOutcome, CycleOutcome, PLAN};
 use crate::process::{Moved, peak_bytes, processor_seconds, reset_peak};
-use crate::size::Size;
-use crate::stream::Stream;
+use crate::size::BenchmarkSize;
+use crate::stream::LinkStream;
 use crate::web::{FIRST_CYCLE, Web};
 use recrawl_formula::builtin;
 use recrawl_repository::spill::SpillRuns;
@@ -100,7 +100,7 @@ impl Ours {
     /// If the disk fails.
     pub fn cycle(
         &mut self,
-        stream: &Stream<'_>,
+        stream: &LinkStream<'_>,
         turn: u64,
         waiting: Waiting,
     ) -> Result<CycleOutcome, Failure> {
@@ -113,7 +113,7 @@ impl Ours {
         let (before, kinds_before) = (Moved::now().unwrap_or_default(), self.storage.bytes());
 
         let processor = processor_seconds().unwrap_or_default();
-        let mut clock = Clock::start();
+        let mut clock = StageClock::start();
         let mut batch = Batch::new(self.storage.clone(), round, self.limits);
         batch.add_log(
             VisitLog::read(&*self.storage, round.round)?,
@@ -158,7 +158,7 @@ impl Ours {
         batch: recrawl_verifier::SortedBatch,
         cycle: Cycle,
         waiting: Waiting,
-        clock: &mut Clock,
+        clock: &mut StageClock,
     ) -> Result<MergeReport, Failure> {
         let threads = thread::available_parallelism().map_or(1, usize::from);
         let mut writer = self.repository.begin(generation, cycle)?;
@@ -195,7 +195,7 @@ impl Ours {
 ///
 /// # Errors
 /// If the disk fails.
-pub fn run(size: &Size, dir: &Path, waiting: Waiting) -> Result<Outcome, Failure> {
+pub fn run(size: &BenchmarkSize, dir: &Path, waiting: Waiting) -> Result<ContenderOutcome, Failure> {
     let web = Web::new(size.pages, size.seed);
     let stream = size.stream(&web);
     let started = Instant::now();
@@ -203,13 +203,13 @@ pub fn run(size: &Size, dir: &Path, waiting: Waiting) -> Result<Outcome, Failure
     let prepared = started.elapsed().as_secs_f64();
     let kinds = ours.bytes_a_page();
     let of = |kind: &str| kinds.get(kind).copied().unwrap_or_default();
-    let mut outcome = Outcome {
+    let mut outcome = ContenderOutcome {
         pages: web.pages(),
         text: ours.text,
-        parts: Parts { keys: of("keys"), known: of("known"), past: of("history") + of("content") },
+        parts: BlockBytes { keys: of("keys"), known: of("known"), past: of("history") + of("content") },
         prepared,
         is_peak_of_cycles: true,
-        ..Outcome::default()
+        ..ContenderOutcome::default()
     };
     outcome.kinds = kinds;
     for turn in 0..size.cycles {
@@ -261,7 +261,7 @@ fn plan(generation: &Generation, storage: Arc<dyn Storage>) -> Result<u64, Failu
 }
 
 /// The locality for the cost model: pages in the blocks that a cycle touches.
-fn named(generation: &Generation, stream: &Stream<'_>, turn: u64) -> Result<Named, Failure> {
+fn named(generation: &Generation, stream: &LinkStream<'_>, turn: u64) -> Result<TouchedBlocks, Failure> {
     let (mut opened, mut changed, mut grown, mut visited) =
         (HashSet::new(), HashSet::new(), HashSet::new(), HashSet::new());
     let block = |key: &[u8]| {
@@ -289,7 +289,7 @@ fn named(generation: &Generation, stream: &Stream<'_>, turn: u64) -> Result<Name
     opened.extend(&visited);
     changed.extend(&visited);
     let pages = |blocks: &HashSet<usize>| blocks.iter().map(|&at| generation.block_pages(at) as u64).sum();
-    Ok(Named {
+    Ok(TouchedBlocks {
         opened: pages(&opened),
         changed: pages(&changed),
         grown: pages(&grown),
@@ -298,15 +298,15 @@ fn named(generation: &Generation, stream: &Stream<'_>, turn: u64) -> Result<Name
 }
 
 /// Times consecutive stages.
-pub struct Clock {
+pub struct StageClock {
     since: Instant,
     /// Name and seconds of each stage.
     pub stages: Vec<(String, f64)>,
 }
 
-impl Clock {
-    pub fn start() -> Clock {
-        Clock { since: Instant::now(), stages: Vec::new() }
+impl StageClock {
+    pub fn start() -> StageClock {
+        StageClock { since: Instant::now(), stages: Vec::new() }
     }
 
     /// Ends a stage.

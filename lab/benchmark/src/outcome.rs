@@ -1,12 +1,12 @@
 //! The outcome of one contender: JSON from a child to its parent, and a line of the record.
 
-use crate::model::{Named, Parts};
+use crate::model::{BlockBytes, TouchedBlocks};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The outcome of one contender at one size.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
+pub struct ContenderOutcome {
     /// Name of the contender.
     pub contender: String,
     /// Known pages at the start.
@@ -22,7 +22,7 @@ pub struct Outcome {
     /// Bytes on disk per known page before the first cycle, by kind of file; only for the verifier.
     pub kinds: BTreeMap<String, f64>,
     /// The same by the parts of a block.
-    pub parts: Parts,
+    pub parts: BlockBytes,
     /// Bytes on disk at the end.
     pub stored: u64,
     /// Peak memory in the timed part, in bytes.
@@ -59,7 +59,7 @@ pub struct CycleOutcome {
     /// Bytes read and written, by kind of file.
     pub kinds: BTreeMap<String, (u64, u64)>,
     /// Locality; only for the verifier.
-    pub named: Named,
+    pub named: TouchedBlocks,
     /// Bytes of the log.
     pub log: u64,
     /// Links in the log.
@@ -83,7 +83,7 @@ impl CycleOutcome {
     }
 }
 
-impl Outcome {
+impl ContenderOutcome {
     /// The median over cycles.
     pub fn median(&self, of: impl Fn(&CycleOutcome) -> f64) -> f64 {
         median(self.cycles.iter().map(of).collect())
@@ -131,7 +131,7 @@ mod tests {
         let stages = vec![("merge".to_owned(), 1.5), (PLAN.to_owned(), 2.0), ("commit".to_owned(), 0.5)];
         let cycle = CycleOutcome { checks: 10, stages, read: 40, written: 20, ..CycleOutcome::default() };
         assert_eq!((cycle.seconds(), cycle.step_seconds()), (2.0, 4.0));
-        let outcome = Outcome { cycles: vec![cycle], ..Outcome::default() };
+        let outcome = ContenderOutcome { cycles: vec![cycle], ..ContenderOutcome::default() };
         assert_eq!((outcome.checks_a_second(), outcome.bytes_a_check()), (5.0, (4.0, 2.0)));
     }
 }

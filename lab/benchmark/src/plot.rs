@@ -1,7 +1,7 @@
 //! The plots of checks per second and bytes per check over known pages.
 
 use crate::Failure;
-use crate::outcome::Outcome;
+use crate::outcome::ContenderOutcome;
 use crate::{model, table};
 use recrawl_simulation::plot::{Panel, Plot};
 use std::fs;
@@ -13,7 +13,7 @@ use std::path::Path;
 /// If the record cannot be read or a drawing cannot be written.
 pub fn draw(record: &Path, out: &Path) -> Result<(), Failure> {
     let text = fs::read_to_string(record).map_err(|e| format!("{}: {e}", record.display()))?;
-    let mut outcomes: Vec<Outcome> =
+    let mut outcomes: Vec<ContenderOutcome> =
         text.lines().map(serde_json::from_str).collect::<Result<_, _>>().map_err(|e| {
             format!("{}: {e}: it has to be what `recrawl-benchmark run --record` wrote", record.display())
         })?;
@@ -25,7 +25,7 @@ pub fn draw(record: &Path, out: &Path) -> Result<(), Failure> {
             names.push(outcome.contender.clone());
         }
     }
-    let curves = |of: fn(&Outcome) -> Option<f64>| curves(&names, &outcomes, of);
+    let curves = |of: fn(&ContenderOutcome) -> Option<f64>| curves(&names, &outcomes, of);
     let draw = |file: &str, title: &str, panel: Panel| {
         let (title, across, names) = (title.to_owned(), "known pages".to_owned(), names.clone());
         let plot = Plot { title, across, panels: vec![panel], names, is_logarithmic: true };
@@ -45,9 +45,13 @@ pub fn draw(record: &Path, out: &Path) -> Result<(), Failure> {
 }
 
 /// A curve over known pages for each contender.
-fn curves(names: &[String], outcomes: &[Outcome], of: fn(&Outcome) -> Option<f64>) -> Vec<Vec<(f64, f64)>> {
+fn curves(
+    names: &[String],
+    outcomes: &[ContenderOutcome],
+    of: fn(&ContenderOutcome) -> Option<f64>,
+) -> Vec<Vec<(f64, f64)>> {
     // A logarithmic axis has no 0.
-    let point = |outcome: &Outcome| Some((outcome.pages as f64, of(outcome).filter(|v| *v > 0.0)?));
+    let point = |outcome: &ContenderOutcome| Some((outcome.pages as f64, of(outcome).filter(|v| *v > 0.0)?));
     let curve = |name: &String| outcomes.iter().filter(|o| o.contender == *name).filter_map(point).collect();
     names.iter().map(curve).collect()
 }
@@ -57,7 +61,7 @@ mod tests {
     use super::*;
     use crate::outcome::CycleOutcome;
 
-    fn outcome(contender: &str, pages: u64, seconds: f64) -> Outcome {
+    fn outcome(contender: &str, pages: u64, seconds: f64) -> ContenderOutcome {
         let stages = vec![("check".to_owned(), seconds)];
         let cycle = CycleOutcome {
             checks: 1000,
@@ -67,7 +71,12 @@ mod tests {
             stages,
             ..CycleOutcome::default()
         };
-        Outcome { contender: contender.into(), pages, cycles: vec![cycle], ..Outcome::default() }
+        ContenderOutcome {
+            contender: contender.into(),
+            pages,
+            cycles: vec![cycle],
+            ..ContenderOutcome::default()
+        }
     }
 
     #[test]

@@ -12,9 +12,9 @@ pub use sieve::Sieve;
 pub use sled_store::SledStore;
 
 use crate::Failure;
-use crate::outcome::{CycleOutcome, Outcome};
+use crate::outcome::{ContenderOutcome, CycleOutcome};
 use crate::process::{Moved, peak_bytes, processor_seconds, reset_peak};
-use crate::size::Size;
+use crate::size::BenchmarkSize;
 use crate::web::{FIRST_CYCLE, Web};
 use recrawl_repository::storage::FileStorage;
 use recrawl_repository::{LogChunk, VisitLog};
@@ -68,7 +68,7 @@ const CHECKS_A_LOOK: u64 = 4096;
 ///
 /// # Errors
 /// If the disk fails.
-pub fn run(size: &Size, dir: &Path, rival: &mut dyn Rival) -> Result<Outcome, Failure> {
+pub fn run(size: &BenchmarkSize, dir: &Path, rival: &mut dyn Rival) -> Result<ContenderOutcome, Failure> {
     let web = Web::new(size.pages, size.seed);
     let stream = size.stream(&web);
     let logs = dir.join("logs");
@@ -81,12 +81,12 @@ pub fn run(size: &Size, dir: &Path, rival: &mut dyn Rival) -> Result<Outcome, Fa
     })?;
     rival.loaded()?;
     let prepared = started.elapsed().as_secs_f64();
-    let mut outcome = Outcome {
+    let mut outcome = ContenderOutcome {
         pages: web.pages(),
         text: text as f64 / web.pages() as f64,
         prepared,
         is_peak_of_cycles: true,
-        ..Outcome::default()
+        ..ContenderOutcome::default()
     };
     for turn in 0..size.cycles {
         let round = Round(FIRST_CYCLE.0 + 1 + turn as u32);

@@ -1,13 +1,13 @@
 //! Size of a run, and its folder.
 
-use crate::stream::Stream;
+use crate::stream::LinkStream;
 use crate::web::Web;
 use recrawl_verifier::BatchLimits;
 use std::path::PathBuf;
 
 /// The options that all contenders share.
 #[derive(Clone, Debug, PartialEq, clap::Args)]
-pub struct Size {
+pub struct BenchmarkSize {
     /// Known pages.
     #[arg(long, default_value_t = 1_000_000)]
     pub pages: u64,
@@ -40,15 +40,15 @@ pub struct Size {
 /// Default maximum of links per cycle.
 const DEFAULT_CHECKS: u64 = 5_000_000;
 
-impl Size {
+impl BenchmarkSize {
     /// Links per cycle.
     pub fn checks(&self) -> u64 {
         self.checks.unwrap_or((self.pages / 2).clamp(1, DEFAULT_CHECKS))
     }
 
     /// The stream.
-    pub fn stream<'w>(&self, web: &'w Web) -> Stream<'w> {
-        Stream { web, checks: self.checks(), visited_share: self.visited_share }
+    pub fn stream<'w>(&self, web: &'w Web) -> LinkStream<'w> {
+        LinkStream { web, checks: self.checks(), visited_share: self.visited_share }
     }
 
     /// Limits of our verifier's batch.

@@ -29,7 +29,7 @@ mod purpose {
 
 /// A stream of cycles over a web.
 #[derive(Clone, Copy, Debug)]
-pub struct Stream<'w> {
+pub struct LinkStream<'w> {
     /// The web.
     pub web: &'w Web,
     /// Links per cycle.
@@ -51,7 +51,7 @@ pub struct Written {
     pub known: u64,
 }
 
-impl Stream<'_> {
+impl LinkStream<'_> {
     /// Writes the log of cycle number `turn` of the stream as that of `round`.
     ///
     /// # Errors
@@ -175,7 +175,7 @@ impl Stream<'_> {
 mod tests {
     use super::*;
 
-    fn visits(stream: &Stream<'_>, turn: u64) -> (Vec<Visit>, Written) {
+    fn visits(stream: &LinkStream<'_>, turn: u64) -> (Vec<Visit>, Written) {
         let mut visits = Vec::new();
         let written = stream.each_visit(turn, |visit, _| {
             visits.push(visit);
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn a_cycle_is_in_order_and_the_same_again_and_another_cycle_is_another() {
         let web = Web::new(30_000, 1);
-        let stream = Stream { web: &web, checks: 12_000, visited_share: 0.05 };
+        let stream = LinkStream { web: &web, checks: 12_000, visited_share: 0.05 };
         let (first, written) = visits(&stream, 0);
         assert!(first.windows(2).all(|pair| pair[0].url < pair[1].url));
         assert_eq!(visits(&stream, 0), (first.clone(), written));
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn most_links_stay_on_the_site_and_most_are_known() {
         let web = Web::new(50_000, 2);
-        let stream = Stream { web: &web, checks: 60_000, visited_share: 0.05 };
+        let stream = LinkStream { web: &web, checks: 60_000, visited_share: 0.05 };
         let (all, written) = visits(&stream, 3);
         let percent = |part: u64| part * 100 / written.links;
         assert!((75..=80).contains(&percent(written.within)), "{written:?}");
@@ -213,7 +213,7 @@ mod tests {
     fn a_small_share_of_each_site_spreads_a_cycle_over_more_sites() {
         let web = Web::new(100_000, 3);
         let sites =
-            |visited_share| Stream { web: &web, checks: 60_000, visited_share }.visits_by_site(0).len();
+            |visited_share| LinkStream { web: &web, checks: 60_000, visited_share }.visits_by_site(0).len();
         assert!(2 * sites(0.1) < sites(0.02), "{} and {}", sites(0.1), sites(0.02));
     }
 }

@@ -1,13 +1,13 @@
 //! Outcomes as text tables.
 
 use crate::model;
-use crate::outcome::{Outcome, PLAN, median};
+use crate::outcome::{ContenderOutcome, PLAN, median};
 use std::fmt::Write;
 
 const MIB: f64 = (1 << 20) as f64;
 
 /// The stages of one contender, cycle by cycle, and its other figures.
-pub fn stages(outcome: &Outcome) -> String {
+pub fn stages(outcome: &ContenderOutcome) -> String {
     let mut text = String::new();
     let mut put = |line: std::fmt::Arguments<'_>| writeln!(text, "{line}").expect("a string takes all");
     put(format_args!(
@@ -75,7 +75,7 @@ pub fn stages(outcome: &Outcome) -> String {
 }
 
 /// All contenders, with the predictions of the cost model.
-pub fn comparison(outcomes: &[Outcome]) -> String {
+pub fn comparison(outcomes: &[ContenderOutcome]) -> String {
     let mut text = format!(
         "{:<13} {:>11} {:>12} {:>11} {:>9} {:>9} {:>10} {:>10} {:>9}  memory\n",
         "contender", "pages", "checks/s", "/cpu-s", "B read", "B written", "predicted", "predicted", "peak"
@@ -105,7 +105,7 @@ pub fn comparison(outcomes: &[Outcome]) -> String {
     text
 }
 
-fn limit(outcome: &Outcome) -> String {
+fn limit(outcome: &ContenderOutcome) -> String {
     let mut text = match outcome.memory_limit {
         Some(bytes) => format!("limited to {}", mebibytes(bytes as f64)),
         None => "page cache not limited".to_owned(),
@@ -131,7 +131,8 @@ mod tests {
     #[test]
     fn what_was_not_limited_or_was_cut_is_said() {
         let cycle = CycleOutcome { checks: 10, is_cut: true, ..CycleOutcome::default() };
-        let outcome = Outcome { contender: "sled".into(), cycles: vec![cycle], ..Outcome::default() };
+        let outcome =
+            ContenderOutcome { contender: "sled".into(), cycles: vec![cycle], ..ContenderOutcome::default() };
         let text = comparison(std::slice::from_ref(&outcome));
         assert!(text.contains("page cache not limited, peak with preparation, cycles cut"), "{text}");
         assert!(stages(&outcome).contains("its time was over"));
@@ -141,7 +142,8 @@ mod tests {
     fn a_step_is_compared_with_its_copy() {
         let stages = vec![("merge".to_owned(), 2.0), (PLAN.to_owned(), 1.0)];
         let cycle = CycleOutcome { checks: 10, stages, ..CycleOutcome::default() };
-        let outcome = Outcome { cycles: vec![cycle], copies: vec![2.0], ..Outcome::default() };
+        let outcome =
+            ContenderOutcome { cycles: vec![cycle], copies: vec![2.0], ..ContenderOutcome::default() };
         assert!(super::stages(&outcome).contains("1.50 times"));
     }
 }

@@ -53,7 +53,7 @@ const PLACE_BITS: u32 = 36;
 pub struct Web {
     seed: u64,
     /// In URL order.
-    sites: Vec<Site>,
+    sites: Vec<WebSite>,
     /// Indexes of `sites`, largest site first.
     by_size: Vec<u32>,
     pages: u64,
@@ -61,7 +61,7 @@ pub struct Web {
 
 /// A site.
 #[derive(Debug)]
-pub struct Site {
+pub struct WebSite {
     /// Common prefix of the keys of its pages.
     origin: Box<[u8]>,
     /// Number of known pages.
@@ -78,15 +78,15 @@ impl Web {
         let rest = pages - (1..=count).map(size).sum::<u64>().min(pages);
         let site = |rank: u64| {
             let pages = size(rank) + if rank == 1 { rest } else { 0 };
-            (rank, Site { origin: origin(seed, rank), pages })
+            (rank, WebSite { origin: origin(seed, rank), pages })
         };
-        let mut ranked: Vec<(u64, Site)> = (1..=count).map(site).collect();
+        let mut ranked: Vec<(u64, WebSite)> = (1..=count).map(site).collect();
         ranked.sort_unstable_by(|a, b| a.1.origin.cmp(&b.1.origin));
         let mut by_size = vec![0; ranked.len()];
         for (number, (rank, _)) in ranked.iter().enumerate() {
             by_size[*rank as usize - 1] = number as u32;
         }
-        let sites: Vec<Site> = ranked.into_iter().map(|(_, site)| site).collect();
+        let sites: Vec<WebSite> = ranked.into_iter().map(|(_, site)| site).collect();
         let pages = sites.iter().map(|site| site.pages).sum();
         Web { seed, sites, by_size, pages }
     }
@@ -97,7 +97,7 @@ impl Web {
     }
 
     /// The sites, in URL order.
-    pub fn sites(&self) -> &[Site] {
+    pub fn sites(&self) -> &[WebSite] {
         &self.sites
     }
 
@@ -157,7 +157,7 @@ impl Web {
     }
 
     fn put_key(&self, site: usize, name: u64, key: &mut Vec<u8>) {
-        let Site { origin, pages } = &self.sites[site];
+        let WebSite { origin, pages } = &self.sites[site];
         key.clear();
         key.extend_from_slice(origin);
         key.push(b'/');

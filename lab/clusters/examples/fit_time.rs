@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{rows} rows of {dims} dimensions made, peak memory {} MiB", peak()?);
 
     let start = Instant::now();
-    let found = bisect(&matrix, &BisectionOptions { threads, ..BisectionOptions::of(clusters) })?;
+    let found = bisect(&matrix, &BisectionOptions { threads, ..BisectionOptions::new(clusters) })?;
     let seconds = start.elapsed().as_secs_f64();
     let (count, per_row) = (found.centroids.len(), found.tau / rows as f64);
     println!(

@@ -33,7 +33,7 @@ pub struct BisectionOptions {
 
 impl BisectionOptions {
     /// 10 starts and 10 passes on one thread, with seed 1.
-    pub fn of(clusters: usize) -> BisectionOptions {
+    pub fn new(clusters: usize) -> BisectionOptions {
         BisectionOptions { clusters, starts: 10, passes: 10, seed: 1, threads: 1 }
     }
 }
@@ -73,13 +73,13 @@ pub struct Bisections {
     /// Rows other than zero. Those of a node are next to each other.
     order: Vec<u32>,
     /// The clusters that ever were and their halves. The first is that of all rows.
-    nodes: Vec<Node>,
+    nodes: Vec<BisectionNode>,
     /// The nodes that were bisected, in order.
     bisected: Vec<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-struct Node {
+struct BisectionNode {
     /// Its rows, as a range of `order`.
     rows: Range<usize>,
     sum: Vec<f64>,
@@ -116,8 +116,8 @@ impl Bisections {
         }
         let count = u32::try_from(rows.len()).map_err(|_| BisectionError::Rows(rows.len()))?;
         let order: Vec<u32> = (0..count).filter(|row| !rows.row(*row as usize).is_zero()).collect();
-        let all = Node { rows: 0..order.len(), sum: rows.sum(), tau: 0.0, halves: None };
-        let all = Node { tau: dot(&all.sum, &all.sum).sqrt(), ..all };
+        let all = BisectionNode { rows: 0..order.len(), sum: rows.sum(), tau: 0.0, halves: None };
+        let all = BisectionNode { tau: dot(&all.sum, &all.sum).sqrt(), ..all };
         let dims = rows.dims();
         let mut run = Bisections { dims, rows: rows.len(), order, nodes: vec![all], bisected: Vec::new() };
         let mut clusters = vec![0];
@@ -181,7 +181,7 @@ impl Bisections {
 
     /// Halves a node, unless its rows are alike. Its rows are put in order: first half, second half, each rising.
     fn halve(&mut self, node: usize, rows: &Rows, options: &BisectionOptions) {
-        let Node { rows: range, sum, tau, .. } = &self.nodes[node];
+        let BisectionNode { rows: range, sum, tau, .. } = &self.nodes[node];
         let (range, tau) = (range.clone(), *tau);
         let Some(is_second) = split(rows, &self.order[range.clone()], sum, node, options) else { return };
         let members = self.order[range.clone()].iter().zip(is_second);
@@ -193,7 +193,7 @@ impl Bisections {
             let mut sum = vec![0.0; self.dims];
             let members = self.order[range.clone()].iter();
             members.for_each(|row| rows.row(*row as usize).add_to(&mut sum, 1.0));
-            Node { rows: range, tau: dot(&sum, &sum).sqrt(), sum, halves: None }
+            BisectionNode { rows: range, tau: dot(&sum, &sum).sqrt(), sum, halves: None }
         });
         let gain = halves[0].tau + halves[1].tau - tau;
         self.nodes[node].halves = Some(Halves { first: self.nodes.len(), gain });

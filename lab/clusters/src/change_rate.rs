@@ -87,13 +87,13 @@ pub fn download_probability(rate: f64) -> f64 {
 
 /// Values of a sample, as mean and variance (Welford 1962).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Sample {
+pub struct RateSample {
     count: u64,
     mean: f64,
     squares: f64,
 }
 
-impl Sample {
+impl RateSample {
     /// Adds a value, a finite number.
     pub fn add(&mut self, value: f64) {
         self.count += 1;
@@ -163,7 +163,7 @@ impl SampleRule {
 
     /// Whether the t-interval of the mean is narrow enough: its half-width is at most that of the rule. The answer takes
     /// O(n) time for n values.
-    pub fn is_sufficient(&self, sample: &Sample) -> bool {
+    pub fn is_sufficient(&self, sample: &RateSample) -> bool {
         if sample.count < self.least {
             return false;
         }

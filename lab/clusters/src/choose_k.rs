@@ -28,13 +28,13 @@ pub struct ChoiceOptions {
 impl Default for ChoiceOptions {
     /// 11 candidates from 5 to 200, and 10 folds.
     fn default() -> ChoiceOptions {
-        ChoiceOptions { from: 5, to: 200, candidates: 11, folds: 10, bisection: BisectionOptions::of(200) }
+        ChoiceOptions { from: 5, to: 200, candidates: 11, folds: 10, bisection: BisectionOptions::new(200) }
     }
 }
 
 /// A number of clusters, and the curve from which it was read.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Choice {
+pub struct ChosenK {
     /// The number of clusters.
     pub k: usize,
     /// Candidates, rising, with τ a held-out row.
@@ -65,13 +65,13 @@ pub enum ChoiceError {
 ///
 /// Candidates above the number of clusters that every fold reached are dropped, since rows alike are never separated. If
 /// none is left, the number reached is the choice. Below two rows the choice is 1, without a curve.
-pub fn choose_k(rows: &Rows, options: &ChoiceOptions) -> Result<Choice, ChoiceError> {
+pub fn choose_k(rows: &Rows, options: &ChoiceOptions) -> Result<ChosenK, ChoiceError> {
     let grid = grid(options)?;
     if options.folds < 2 {
         return Err(ChoiceError::Folds(options.folds));
     }
     if rows.len() < 2 {
-        return Ok(Choice { k: 1, curve: Vec::new() });
+        return Ok(ChosenK { k: 1, curve: Vec::new() });
     }
     let fold_of = folds(rows.len(), options);
     let mut sums = vec![0.0; grid.len()];
@@ -89,7 +89,7 @@ pub fn choose_k(rows: &Rows, options: &ChoiceOptions) -> Result<Choice, ChoiceEr
     }
     let taus = sums.iter().map(|sum| sum / rows.len() as f64);
     let curve: Vec<_> = grid.into_iter().zip(taus).filter(|(k, _)| *k <= reached).collect();
-    Ok(Choice { k: knee(&curve).unwrap_or(reached), curve })
+    Ok(ChosenK { k: knee(&curve).unwrap_or(reached), curve })
 }
 
 /// The candidates.
@@ -157,7 +157,7 @@ mod tests {
     }
 
     fn quick() -> ChoiceOptions {
-        let bisection = BisectionOptions { starts: 4, passes: 5, ..BisectionOptions::of(1) };
+        let bisection = BisectionOptions { starts: 4, passes: 5, ..BisectionOptions::new(1) };
         ChoiceOptions { from: 2, to: 40, folds: 5, bisection, ..ChoiceOptions::default() }
     }
 

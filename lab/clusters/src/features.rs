@@ -11,7 +11,7 @@ mod words;
 
 use crate::bisection::{BisectionError, BisectionOptions, MAX_CLUSTERS};
 use keywords::Keywords;
-use ranks::Ranks;
+use ranks::WordRanks;
 use recrawl_simulation::contents::ContentKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -23,20 +23,20 @@ pub const MAX_KEYWORDS: usize = 20;
 
 /// What the last visits of a page showed.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Page<'a> {
+pub struct FeaturePage<'a> {
     /// Its URL. Without `://` it is a path: the page has no host.
     pub url: &'a str,
     /// The content that was seen last.
-    pub content: PageContent<'a>,
+    pub content: FeatureContent<'a>,
     /// The content that was seen before that, if there was one. Without it, the dynamic features are 0.
-    pub before: Option<PageContent<'a>>,
+    pub before: Option<FeatureContent<'a>>,
     /// Changes found, as a share of the visits or cycles that could find one.
     pub change_frequency: f64,
 }
 
 /// A content of a page, and the page's place in the graph of links at that time.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct PageContent<'a> {
+pub struct FeatureContent<'a> {
     /// The words by number, rising, and how often each occurs. The caller numbers words, the same in all pages.
     pub words: &'a [(u32, u32)],
     /// Number of words, with repetitions.
@@ -62,7 +62,7 @@ pub struct PageContent<'a> {
 /// A set of features that are used or left out together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Block {
+pub enum FeatureBlock {
     /// The content ranks.
     ContentWords,
     /// Counts and type of the content.
@@ -79,16 +79,16 @@ pub enum Block {
     Ranking,
 }
 
-impl Block {
+impl FeatureBlock {
     /// All blocks, in the order of their features.
-    pub const ALL: [Block; 7] = [
-        Block::ContentWords,
-        Block::Content,
-        Block::UrlWords,
-        Block::Url,
-        Block::Links,
-        Block::Dynamic,
-        Block::Ranking,
+    pub const ALL: [FeatureBlock; 7] = [
+        FeatureBlock::ContentWords,
+        FeatureBlock::Content,
+        FeatureBlock::UrlWords,
+        FeatureBlock::Url,
+        FeatureBlock::Links,
+        FeatureBlock::Dynamic,
+        FeatureBlock::Ranking,
     ];
 }
 
@@ -96,7 +96,7 @@ impl Block {
 #[derive(Clone, Debug, PartialEq)]
 pub struct FeatureOptions {
     /// The blocks.
-    pub blocks: BTreeSet<Block>,
+    pub blocks: BTreeSet<FeatureBlock>,
     /// Number of content ranks: dimensions of a page's words.
     pub content_ranks: usize,
     /// Number of URL ranks: dimensions of the words of its URL.
@@ -115,11 +115,11 @@ impl Default for FeatureOptions {
     /// The paper's: all blocks, 10 ranks each, 1,000 words. 50 clusters by words. No keywords.
     fn default() -> FeatureOptions {
         FeatureOptions {
-            blocks: Block::ALL.into(),
+            blocks: FeatureBlock::ALL.into(),
             content_ranks: 10,
             url_ranks: 10,
             vocabulary: 1000,
-            bisection: BisectionOptions::of(50),
+            bisection: BisectionOptions::new(50),
             top_level_domains: ["com", "edu", "gov", "org", "net", "mil"].map(String::from).to_vec(),
             keywords: Vec::new(),
         }
@@ -179,17 +179,17 @@ pub struct Feature {
 /// The features of pages, fitted to a sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FeatureSpace {
-    blocks: BTreeSet<Block>,
+    blocks: BTreeSet<FeatureBlock>,
     top_level_domains: Vec<String>,
-    content: Option<Ranks<u32>>,
-    url: Option<Ranks<String>>,
+    content: Option<WordRanks<u32>>,
+    url: Option<WordRanks<String>>,
     keywords: Keywords,
 }
 
 impl FeatureSpace {
     /// Fits words, their clusters and the best pages for keywords to a sample of pages. Leaves out what the blocks do not
     /// need.
-    pub fn fit(pages: &[Page<'_>], options: &FeatureOptions) -> Result<FeatureSpace, FeatureError> {
+    pub fn fit(pages: &[FeaturePage<'_>], options: &FeatureOptions) -> Result<FeatureSpace, FeatureError> {
         if pages.is_empty() {
             return Err(FeatureError::NoPages);
         }
@@ -202,16 +202,21 @@ impl FeatureSpace {
         }
         pages.iter().try_for_each(check_words)?;
         let has = |block| options.blocks.contains(&block);
-        let content = has(Block::ContentWords).then(|| {
+        let content = has(FeatureBlock::ContentWords).then(|| {
             let words = || pages.iter().map(|page| page.content.words.iter().copied());
-            Ranks::fit(Vocabulary::fit(words(), options.vocabulary), words(), options.content_ranks, options)
+            WordRanks::fit(
+                Vocabulary::fit(words(), options.vocabulary),
+                words(),
+                options.content_ranks,
+                options,
+            )
         });
-        let url = has(Block::UrlWords).then(|| {
-            let words: Vec<_> = pages.iter().map(|page| UrlParts::of(page.url).words()).collect();
+        let url = has(FeatureBlock::UrlWords).then(|| {
+            let words: Vec<_> = pages.iter().map(|page| UrlParts::split(page.url).words()).collect();
             let words = || words.iter().map(|words| words.iter().map(|(word, count)| (word.clone(), *count)));
-            Ranks::fit(Vocabulary::fit(words(), options.vocabulary), words(), options.url_ranks, options)
+            WordRanks::fit(Vocabulary::fit(words(), options.vocabulary), words(), options.url_ranks, options)
         });
-        let keywords = if has(Block::Ranking) { options.keywords.as_slice() } else { &[] };
+        let keywords = if has(FeatureBlock::Ranking) { options.keywords.as_slice() } else { &[] };
         Ok(FeatureSpace {
             blocks: options.blocks.clone(),
             top_level_domains: options.top_level_domains.clone(),
@@ -231,21 +236,23 @@ impl FeatureSpace {
         let named = |names: &'static [&'static str]| names.iter().map(|name| name.to_string());
         for block in &self.blocks {
             match block {
-                Block::ContentWords => add(false, &mut numbered("content_rank", ranks_of(&self.content))),
-                Block::Content => {
+                FeatureBlock::ContentWords => {
+                    add(false, &mut numbered("content_rank", ranks_of(&self.content)))
+                }
+                FeatureBlock::Content => {
                     add(true, &mut named(&["images", "tables", "words", "bytes"]));
                     add(false, &mut named(&["html", "txt", "other"]));
                 }
-                Block::UrlWords => add(false, &mut numbered("url_rank", ranks_of(&self.url))),
-                Block::Url => {
+                FeatureBlock::UrlWords => add(false, &mut numbered("url_rank", ranks_of(&self.url))),
+                FeatureBlock::Url => {
                     add(true, &mut named(&["slashes"]));
                     add(false, &mut self.top_level_domains.iter().map(|domain| format!("tld_{domain}")));
                 }
-                Block::Links => {
+                FeatureBlock::Links => {
                     add(false, &mut named(&["pagerank"]));
                     add(true, &mut named(&["links_in", "links_out", "addresses"]));
                 }
-                Block::Dynamic => {
+                FeatureBlock::Dynamic => {
                     add(false, &mut named(&["cosine_of_contents"]));
                     let changes = ["images_change", "tables_change", "bytes_change", "words_change"];
                     add(true, &mut changes.into_iter().map(String::from));
@@ -253,30 +260,30 @@ impl FeatureSpace {
                     add(true, &mut named(&["links_in_change", "links_out_change", "addresses_change"]));
                     add(false, &mut named(&["change_frequency"]));
                 }
-                Block::Ranking => add(false, &mut numbered("keyword", self.keywords.len())),
+                FeatureBlock::Ranking => add(false, &mut numbered("keyword", self.keywords.len())),
             }
         }
         features
     }
 
     /// The clusters of a page by words; 0 where the blocks leave them out.
-    pub fn clusters(&self, page: &Page<'_>) -> Result<WordClusters, FeatureError> {
+    pub fn clusters(&self, page: &FeaturePage<'_>) -> Result<WordClusters, FeatureError> {
         check_words(page)?;
         let content = self.content.as_ref().map(|ranks| ranks.cluster(page.content.words.iter().copied()));
-        let url = self.url.as_ref().map(|ranks| ranks.cluster(UrlParts::of(page.url).words().into_iter()));
+        let url = self.url.as_ref().map(|ranks| ranks.cluster(UrlParts::split(page.url).words().into_iter()));
         Ok(WordClusters { content: content.unwrap_or_default(), url: url.unwrap_or_default() })
     }
 
     /// The values of the features of a page, in order. All are finite.
-    pub fn of(&self, page: &Page<'_>) -> Result<Vec<f64>, FeatureError> {
+    pub fn values(&self, page: &FeaturePage<'_>) -> Result<Vec<f64>, FeatureError> {
         self.with_clusters(page, self.clusters(page)?)
     }
 
     /// The values of the features of pages, page after page.
-    pub fn of_all(&self, pages: &[Page<'_>]) -> Result<Vec<f64>, FeatureError> {
+    pub fn of_all(&self, pages: &[FeaturePage<'_>]) -> Result<Vec<f64>, FeatureError> {
         let mut values = Vec::new();
         for page in pages {
-            values.extend(self.of(page)?);
+            values.extend(self.values(page)?);
         }
         Ok(values)
     }
@@ -285,18 +292,22 @@ impl FeatureSpace {
     ///
     /// # Panics
     /// If there is no such cluster.
-    pub fn with_clusters(&self, page: &Page<'_>, clusters: WordClusters) -> Result<Vec<f64>, FeatureError> {
+    pub fn with_clusters(
+        &self,
+        page: &FeaturePage<'_>,
+        clusters: WordClusters,
+    ) -> Result<Vec<f64>, FeatureError> {
         check_words(page)?;
         let mut values = Vec::new();
         for block in &self.blocks {
             match block {
-                Block::ContentWords => values.extend(places_of(&self.content, clusters.content)),
-                Block::Content => values.extend(content(&page.content)),
-                Block::UrlWords => values.extend(places_of(&self.url, clusters.url)),
-                Block::Url => values.extend(UrlParts::of(page.url).values(&self.top_level_domains)),
-                Block::Links => values.extend(links(&page.content)),
-                Block::Dynamic => values.extend(dynamic(page)),
-                Block::Ranking => values.extend(self.keywords.values(&page.content)),
+                FeatureBlock::ContentWords => values.extend(places_of(&self.content, clusters.content)),
+                FeatureBlock::Content => values.extend(content(&page.content)),
+                FeatureBlock::UrlWords => values.extend(places_of(&self.url, clusters.url)),
+                FeatureBlock::Url => values.extend(UrlParts::split(page.url).values(&self.top_level_domains)),
+                FeatureBlock::Links => values.extend(links(&page.content)),
+                FeatureBlock::Dynamic => values.extend(dynamic(page)),
+                FeatureBlock::Ranking => values.extend(self.keywords.values(&page.content)),
             }
         }
         if let Some(place) = values.iter().position(|value| !value.is_finite()) {
@@ -309,16 +320,16 @@ impl FeatureSpace {
     /// Whether tables and vocabularies fit together, as in a space that was fitted.
     pub(crate) fn is_sound(&self) -> bool {
         let has = |block| self.blocks.contains(&block);
-        has(Block::ContentWords) == self.content.is_some()
-            && has(Block::UrlWords) == self.url.is_some()
-            && self.content.as_ref().is_none_or(Ranks::is_sound)
-            && self.url.as_ref().is_none_or(Ranks::is_sound)
+        has(FeatureBlock::ContentWords) == self.content.is_some()
+            && has(FeatureBlock::UrlWords) == self.url.is_some()
+            && self.content.as_ref().is_none_or(WordRanks::is_sound)
+            && self.url.as_ref().is_none_or(WordRanks::is_sound)
             && self.keywords.is_sound()
     }
 }
 
-fn check_words(page: &Page<'_>) -> Result<(), FeatureError> {
-    let rise = |content: &PageContent<'_>| content.words.is_sorted_by(|a, b| a.0 < b.0);
+fn check_words(page: &FeaturePage<'_>) -> Result<(), FeatureError> {
+    let rise = |content: &FeatureContent<'_>| content.words.is_sorted_by(|a, b| a.0 < b.0);
     if rise(&page.content) && page.before.as_ref().is_none_or(rise) {
         Ok(())
     } else {
@@ -326,15 +337,15 @@ fn check_words(page: &Page<'_>) -> Result<(), FeatureError> {
     }
 }
 
-fn ranks_of<W>(ranks: &Option<Ranks<W>>) -> usize {
+fn ranks_of<W>(ranks: &Option<WordRanks<W>>) -> usize {
     ranks.as_ref().map_or(0, |ranks| ranks.places.len())
 }
 
-fn places_of<W>(ranks: &Option<Ranks<W>>, cluster: u16) -> impl Iterator<Item = f64> {
+fn places_of<W>(ranks: &Option<WordRanks<W>>, cluster: u16) -> impl Iterator<Item = f64> {
     ranks.iter().flat_map(move |ranks| ranks.places.iter().map(move |places| places[cluster as usize].into()))
 }
 
-fn content(content: &PageContent<'_>) -> [f64; 7] {
+fn content(content: &FeatureContent<'_>) -> [f64; 7] {
     let is = |kind| f64::from(u8::from(content.kind == kind));
     let counts =
         [content.images, content.tables, content.words_total, content.bytes].map(|count| count as f64);
@@ -342,15 +353,15 @@ fn content(content: &PageContent<'_>) -> [f64; 7] {
     [images, tables, words, bytes, is(ContentKind::Html), is(ContentKind::Text), is(ContentKind::Other)]
 }
 
-fn links(content: &PageContent<'_>) -> [f64; 4] {
+fn links(content: &FeatureContent<'_>) -> [f64; 4] {
     [content.pagerank, content.links_in as f64, content.links_out as f64, content.addresses as f64]
 }
 
 /// The amounts by which a page changed, without their signs.
-fn dynamic(page: &Page<'_>) -> [f64; 10] {
+fn dynamic(page: &FeaturePage<'_>) -> [f64; 10] {
     let now = &page.content;
     let Some(before) = &page.before else { return [0.0; 10] };
-    let change = |count: fn(&PageContent<'_>) -> u64| count(now).abs_diff(count(before)) as f64;
+    let change = |count: fn(&FeatureContent<'_>) -> u64| count(now).abs_diff(count(before)) as f64;
     [
         cosine(now.words, before.words),
         change(|content| content.images),

@@ -16,7 +16,7 @@ pub const MODEL_VERSION: u32 = 1;
 /// It is read back only in its own version and with the features that its options give.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "stored::Stored")]
-pub struct Model {
+pub struct ClusterModel {
     version: u32,
     /// Names of all features, in order.
     features: Vec<String>,
@@ -32,7 +32,7 @@ pub struct Model {
 /// Parts that make no model.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum ModelError {
+pub enum ClusterModelError {
     /// Another version wrote it.
     #[error("model of version {0}, but this is version {MODEL_VERSION}: fit it again")]
     Version(u32),
@@ -51,16 +51,27 @@ pub enum ModelError {
     Damaged(&'static str),
 }
 
-impl Model {
+impl ClusterModel {
     /// Joins the features of a sample, their scaling, and the clusters of the scaled rows.
-    pub fn new(space: FeatureSpace, scaling: Scaling, clustering: &Clustering) -> Result<Model, ModelError> {
+    pub fn new(
+        space: FeatureSpace,
+        scaling: Scaling,
+        clustering: &Clustering,
+    ) -> Result<ClusterModel, ClusterModelError> {
         let mut counts = vec![0; clustering.centroids.len()];
         clustering.members.iter().for_each(|cluster| counts[*cluster as usize] += 1);
         let features = space.features().into_iter().map(|feature| feature.name).collect();
         let tau_per_page = clustering.tau / clustering.members.len().max(1) as f64;
         let centroids = clustering.centroids.clone();
-        let model =
-            Model { version: MODEL_VERSION, features, counts, tau_per_page, space, scaling, centroids };
+        let model = ClusterModel {
+            version: MODEL_VERSION,
+            features,
+            counts,
+            tau_per_page,
+            space,
+            scaling,
+            centroids,
+        };
         model.check()?;
         Ok(model)
     }

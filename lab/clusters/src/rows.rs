@@ -48,7 +48,7 @@ pub enum RowError {
 
 /// A row: its values, and their columns unless it is dense.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Row<'a> {
+pub(crate) struct FeatureRow<'a> {
     columns: &'a [u32],
     values: &'a [f32],
 }
@@ -135,10 +135,10 @@ impl Rows {
         self.row(number).dot(unit)
     }
 
-    pub(crate) fn row(&self, number: usize) -> Row<'_> {
+    pub(crate) fn row(&self, number: usize) -> FeatureRow<'_> {
         let range = self.offsets[number]..self.offsets[number + 1];
         let columns = if self.columns.is_empty() { &[] } else { &self.columns[range.clone()] };
-        Row { columns, values: &self.values[range] }
+        FeatureRow { columns, values: &self.values[range] }
     }
 
     /// The sum of all rows.
@@ -149,7 +149,7 @@ impl Rows {
     }
 }
 
-impl Row<'_> {
+impl FeatureRow<'_> {
     /// Whether the row is the zero vector.
     pub(crate) fn is_zero(&self) -> bool {
         self.values.iter().all(|value| *value == 0.0)

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 const REMEMBERED: usize = 1 << 18;
 
 /// The pages of a data set by the addresses that links use.
-pub struct Targets {
+pub struct LinkTargets {
     rules: UrlRules,
     urls: Vec<Option<CanonicalUrl>>,
     by_url: HashMap<CanonicalUrl, u32>,
@@ -17,12 +17,12 @@ pub struct Targets {
     remembered: HashMap<Box<str>, Option<u32>>,
 }
 
-impl Targets {
+impl LinkTargets {
     /// `paths` are the names of the pages in their source.
     pub fn new<'u>(
         urls: impl IntoIterator<Item = &'u str>,
         paths: impl IntoIterator<Item = Box<str>>,
-    ) -> Targets {
+    ) -> LinkTargets {
         let rules = UrlRules::keep_all();
         let urls: Vec<_> = urls.into_iter().map(|url| rules.canonicalize(url).ok()).collect();
         let (mut by_url, mut by_path) = (HashMap::new(), HashMap::new());
@@ -35,7 +35,7 @@ impl Targets {
             by_path.entry(path).or_insert(page);
         }
         let hosts = urls.iter().flatten().map(|url| url.host().into()).collect();
-        Targets { rules, urls, by_url, by_path, hosts, remembered: HashMap::new() }
+        LinkTargets { rules, urls, by_url, by_path, hosts, remembered: HashMap::new() }
     }
 
     /// The pages that links of a page lead to, ascending, each once, without the page itself; and the number of links
@@ -137,7 +137,7 @@ mod tests {
             "https://a.test/x/z",
         ];
         let paths = ["/content/README.md", "/content/y", "a.test/x", "/three", "", ""].map(Box::from);
-        let mut targets = Targets::new(urls, paths);
+        let mut targets = LinkTargets::new(urls, paths);
         let mut links = |page, written: &[&str]| {
             let (links, out) = targets.resolve(page, written.iter().copied());
             (links.to_vec(), out)

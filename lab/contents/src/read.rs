@@ -1,11 +1,11 @@
 //! Reads the contents of a data set: one JSON object a line, by page and version.
 
-use crate::links::Targets;
+use crate::links::LinkTargets;
 use crate::text::Text;
 use crate::vocabulary::Vocabulary;
 use recrawl_simulation::contents::NO_TEXT;
-use recrawl_simulation::format::{Lines, native};
-use recrawl_simulation::{Contents, Dataset, DatasetError, Document};
+use recrawl_simulation::format::{LineReader, native};
+use recrawl_simulation::{Contents, Dataset, DatasetError, ReplayDocument};
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::path::Path;
@@ -26,11 +26,11 @@ struct Version<'a> {
 }
 
 /// The part that is read so far.
-struct Reader {
+struct ContentsReader {
     text: Text,
     vocabulary: Vocabulary,
-    targets: Targets,
-    documents: Vec<Document>,
+    targets: LinkTargets,
+    documents: Vec<ReplayDocument>,
     in_force: Vec<Box<[(u32, u32)]>>,
     /// Page and version of the line before.
     before: Option<(u64, u16)>,
@@ -65,10 +65,10 @@ pub fn read(data: &Dataset, folder: &Path) -> Result<Contents, DatasetError> {
     };
     let titles = titles.iter().map(&mut words_of).collect::<Result<_, _>>();
     let titles = titles.map_err(|what| DatasetError::whole(folder, what))?;
-    let mut reader = Reader {
+    let mut reader = ContentsReader {
         text: Text::default(),
         vocabulary,
-        targets: Targets::new(data.pages.iter().map(|page| &*page.url), paths),
+        targets: LinkTargets::new(data.pages.iter().map(|page| &*page.url), paths),
         documents: Vec::new(),
         in_force: Vec::with_capacity(data.pages.len()),
         before: None,
@@ -95,15 +95,15 @@ pub fn read(data: &Dataset, folder: &Path) -> Result<Contents, DatasetError> {
     Ok(Contents::new(words, reader.documents, reader.in_force, titles))
 }
 
-fn open(folder: &Path) -> Result<Lines, DatasetError> {
+fn open(folder: &Path) -> Result<LineReader, DatasetError> {
     let path = folder.join(native::CONTENTS);
     if !path.is_file() {
         return Err(DatasetError::NoContents { path: folder.to_owned() });
     }
-    Lines::open_bounded(&path, MAX_TEXT_LINE)
+    LineReader::open_bounded(&path, MAX_TEXT_LINE)
 }
 
-impl Reader {
+impl ContentsReader {
     /// Adds a line. `numbers` has the documents of the page of the line before, by version.
     fn add(&mut self, line: &str, numbers: &mut Vec<u32>) -> Result<(), String> {
         let Version { page_id, cycle, version, text } = serde_json::from_str(line).map_err(|e| {
@@ -164,7 +164,7 @@ impl Reader {
         }
     }
 
-    fn document(&mut self, page: usize, text: &str) -> Result<Document, String> {
+    fn document(&mut self, page: usize, text: &str) -> Result<ReplayDocument, String> {
         self.text.read(text);
         let words = self.vocabulary.count(&self.text.visible)?;
         self.counts += words.len();
@@ -172,7 +172,7 @@ impl Reader {
             return Err(format!("more than {MAX_COUNTS} counts of words; split the data set"));
         }
         let (links, links_out) = self.targets.resolve(page, self.text.targets());
-        Ok(Document {
+        Ok(ReplayDocument {
             words: words.into(),
             bytes: text.len() as u32,
             images: self.text.images,

@@ -1,5 +1,5 @@
 use super::*;
-use recrawl_simulation::{Document, open};
+use recrawl_simulation::{ReplayDocument, open};
 use std::fs;
 use std::ops::Range;
 use tempfile::TempDir;
@@ -43,7 +43,7 @@ fn read(folder: &TempDir) -> Result<Dataset, String> {
 /// The words that a page shows, by cycle.
 fn shown(data: &Dataset, page: usize, cycles: Range<u32>) -> Vec<String> {
     let contents = data.contents.as_ref().unwrap();
-    let text = |document: &Document| {
+    let text = |document: &ReplayDocument| {
         let word = |&(word, count): &(u32, u32)| format!("{}{count}", contents.words()[word as usize]);
         document.words.iter().map(word).collect::<Vec<_>>().join(" ")
     };

@@ -10,9 +10,9 @@ use recrawl_corpora::corpus::PARTS;
 use recrawl_corpora::regression::{Example, fit};
 use recrawl_corpora::web::{Web, readings};
 use recrawl_focus::classifier::terms::Terms;
-use recrawl_focus::evidence::Evidence;
+use recrawl_focus::evidence::LinkEvidence;
 use recrawl_focus::live::yields::{GroupYields, Yield};
-use recrawl_focus::live::{Candidate, FOUND, PLANNED, Parent, found_features, planned_features};
+use recrawl_focus::live::{FOUND, PLANNED, Parent, UntriedUrl, found_features, planned_features};
 use recrawl_focus::{Assessment, Topic, Words};
 use std::fs::File;
 use std::io::BufReader;
@@ -60,7 +60,7 @@ fn main() {
     let found = fit(&first);
     let mut second: Vec<Example<{ PLANNED.len() }>> = vec![];
     crawls(&corpus, &webs, |features, candidate, target| {
-        let candidate = Candidate { links: found.logit(&features), ..candidate };
+        let candidate = UntriedUrl { links: found.logit(&features), ..candidate };
         second.push(Example { features: planned_features(&candidate), target, weight: 1.0 });
     });
     let planned = fit(&second);
@@ -73,7 +73,7 @@ fn main() {
     PLANNED.iter().zip(planned.0).for_each(|(name, weight)| println!("planned {name}: {weight:.3}"));
 }
 
-type Scored = (Vec<Assessment>, Vec<Vec<Evidence>>, f64);
+type Scored = (Vec<Assessment>, Vec<Vec<LinkEvidence>>, f64);
 
 /// The threshold with the best F1.
 fn best(assessments: &[Assessment], labels: &[Option<bool>]) -> f64 {
@@ -93,7 +93,7 @@ fn best(assessments: &[Assessment], labels: &[Option<bool>]) -> f64 {
     thresholds.max_by(|a, b| f1(*a).total_cmp(&f1(*b))).unwrap_or(0.5)
 }
 
-fn crawls(corpus: &Corpus, webs: &[Scored], mut tried: impl FnMut([f64; FOUND.len()], Candidate, f64)) {
+fn crawls(corpus: &Corpus, webs: &[Scored], mut tried: impl FnMut([f64; FOUND.len()], UntriedUrl, f64)) {
     for (assessments, evidence, threshold) in webs {
         let threshold = *threshold;
         for seed in 0..SEEDS {
@@ -132,7 +132,7 @@ fn crawls(corpus: &Corpus, webs: &[Scored], mut tried: impl FnMut([f64; FOUND.le
                 let Waiting { page, found, tunnel, depth, group } =
                     waiting.swap_remove((random >> 33) as usize % waiting.len());
                 let site = sites[corpus.pages[page as usize].site as usize];
-                let candidate = Candidate { links: 0.0, tunnel, depth, group: groups.of(group), site, all };
+                let candidate = UntriedUrl { links: 0.0, tunnel, depth, group: groups.get(group), site, all };
                 let relevance = f64::from(u8::from(assessments[page as usize].relevance >= threshold));
                 tried(found, candidate, relevance);
                 groups.add(group, relevance);

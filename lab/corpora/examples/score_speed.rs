@@ -2,12 +2,12 @@
 //!
 //! Pages of 10 kB are drawn from 5,000 words, of which some are terms. All runs are on one core.
 
-use recrawl_corpora::link::{LINK_FEATURES, Parent, Yields};
+use recrawl_corpora::link::{LINK_FEATURES, LinkParent, Yields};
 use recrawl_focus::classifier::terms::Terms;
-use recrawl_focus::evidence::Evidence;
+use recrawl_focus::evidence::LinkEvidence;
 use recrawl_focus::logistic::Weights;
 use recrawl_focus::words::MAX_TEXT;
-use recrawl_focus::{Classifier, Language, PageText, Reading, Topic, Words};
+use recrawl_focus::{Classifier, Language, PageText, PageWords, Topic, Words};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ fn main() {
         let seconds = best_of(|| {
             for text in &pages {
                 let page = PageText { url: Some("https://example.com/a/b"), language, title: "A page", text };
-                black_box(terms.assess(&Reading::of(&page, MAX_TEXT, &mut words)));
+                black_box(terms.assess(&PageWords::read(&page, MAX_TEXT, &mut words)));
             }
         });
         println!("{name:18} {:8.0} pages of 10 kB a second", PAGES as f64 / seconds.as_secs_f64());
@@ -43,11 +43,11 @@ fn links(terms: &Terms, words: &mut Words) {
             (format!("{first} w{} w{}", number % 977, number % 89), url)
         })
         .collect();
-    let mut evidence: Vec<Evidence> = vec![];
+    let mut evidence: Vec<LinkEvidence> = vec![];
     let seconds = best_of(|| {
         evidence.clear();
         evidence.extend(shown.iter().enumerate().map(|(number, (anchor, url))| {
-            Evidence::of((number % 1000) as u32, anchor, Some(url), false, english, terms, words)
+            LinkEvidence::from_link((number % 1000) as u32, anchor, Some(url), false, english, terms, words)
         }));
     });
     println!("{:18} {:8.0} ns a link", "link read", seconds.as_secs_f64() * 1e9 / LINKS as f64);
@@ -59,7 +59,7 @@ fn links(terms: &Terms, words: &mut Words) {
     let weights = Weights([0.1; LINK_FEATURES]);
     let seconds = best_of(|| {
         for (number, link) in evidence.iter().enumerate() {
-            let features = yields.features(&Parent::default(), link, (number % 100) as u32);
+            let features = yields.features(&LinkParent::default(), link, (number % 100) as u32);
             black_box(weights.logit(&features));
         }
     });
@@ -69,7 +69,7 @@ fn links(terms: &Terms, words: &mut Words) {
 /// Texts of 10 kB; one word in twenty is of a term.
 fn pages(topic: &Topic) -> Vec<String> {
     let vocabulary: Vec<String> = (0..5000).map(|n| word(n * 7919 + 13)).collect();
-    let terms = topic.terms(recrawl_focus::Set::Genre);
+    let terms = topic.terms(recrawl_focus::TermSet::Genre);
     let mut state = 1_u64;
     let mut draw = |below: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

@@ -11,7 +11,7 @@ use recrawl_corpora::generate::{Example, Generated, Proposed, by_contrast, by_fr
 use recrawl_corpora::web::readings;
 use recrawl_focus::classifier::terms::Terms;
 use recrawl_focus::words::MAX_TEXT;
-use recrawl_focus::{Classifier, Language, Reading, Topic, Words};
+use recrawl_focus::{Classifier, Language, PageWords, Topic, Words};
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::Path;
@@ -83,12 +83,12 @@ fn combined(topic: &Topic, combine: &str) -> Topic {
     Topic::from_toml(&lines.collect::<String>()).expect("a sound topic")
 }
 
-fn scored(terms: &Terms, pages: &[Reading], labels: &[Option<bool>]) -> Vec<(f64, bool)> {
+fn scored(terms: &Terms, pages: &[PageWords], labels: &[Option<bool>]) -> Vec<(f64, bool)> {
     let scores: Vec<f64> = pages.iter().map(|page| terms.assess(page).relevance).collect();
     labelled(&scores, labels)
 }
 
-fn combinations(wanted: &Wanted, pages: &[Reading], words: &mut Words) {
+fn combinations(wanted: &Wanted, pages: &[PageWords], words: &mut Words) {
     let kinds: Vec<Topic> = ["mean", "product", "minimum"]
         .iter()
         .map(|combine| combined(&wanted.topic, combine))
@@ -112,7 +112,7 @@ fn combinations(wanted: &Wanted, pages: &[Reading], words: &mut Words) {
 fn generated(
     wanted: &Wanted,
     corpus: &Corpus,
-    pages: &[Reading],
+    pages: &[PageWords],
     limits: [usize; 2],
     contrasted: bool,
     words: &mut Words,

@@ -22,16 +22,16 @@ pub const PARTS: [(&str, ReadPart); 4] = [
 #[derive(Clone, Debug, Default)]
 pub struct Corpus {
     /// Pages, numbered from 0.
-    pub pages: Vec<Page>,
+    pub pages: Vec<CorpusPage>,
     /// The links of each page, in order.
-    pub links: Vec<Vec<Link>>,
+    pub links: Vec<Vec<CorpusLink>>,
     /// Sites, numbered from 0.
-    pub sites: Vec<Site>,
+    pub sites: Vec<CorpusSite>,
 }
 
 /// A page.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Page {
+pub struct CorpusPage {
     /// Its URL.
     pub url: String,
     /// Number of its site.
@@ -48,7 +48,7 @@ pub struct Page {
 
 /// A site.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Site {
+pub struct CorpusSite {
     /// Its name.
     pub name: String,
     /// Its topics, as labelled.
@@ -61,7 +61,7 @@ pub struct Site {
 
 /// A link.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Link {
+pub struct CorpusLink {
     /// Number of the page that it leads to.
     pub to: u32,
     /// Where it stands.
@@ -102,7 +102,7 @@ impl Corpus {
     /// Whether each page has the genre while its site has the topic. Pages that count neither for nor against have no
     /// value: parts and stubs of syllabi, if syllabi are looked for.
     pub fn labels(&self, genre: &str, topic: &str) -> Vec<Option<bool>> {
-        let label = |page: &Page| {
+        let label = |page: &CorpusPage| {
             let is_partial =
                 page.genre == "syllabus-part" || page.genre == "syllabus" && page.chars < STUB_CHARS;
             let of_topic = || self.sites[page.site as usize].topics.iter().any(|t| t == topic);

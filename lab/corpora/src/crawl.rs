@@ -1,13 +1,13 @@
 //! FCrawl (Assis 2008, Algorithm 2) over a corpus in memory, with its queuing policies and plain orders to compare.
 
-use crate::frontier::Frontier;
-use crate::rules::{Parents, Rules, Ties};
+use crate::frontier::ScoredFrontier;
+use crate::rules::{CorpusRules, Parents, Ties};
 use crate::web::Web;
-use recrawl_focus::policy::{Rule, When};
+use recrawl_focus::policy::{FocusRule, When};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Pages found so far: how far from a seed, and through which pages.
-pub(crate) struct Found {
+pub(crate) struct FoundPages {
     /// By page: links from a seed; none if it was not found.
     pub(crate) depth: Vec<Option<u32>>,
     /// By page: parents in the order in which they were visited.
@@ -22,7 +22,7 @@ pub(crate) struct Found {
 pub(crate) fn followed<'a>(
     web: &'a Web<'_>,
     page: u32,
-    rules: &Rules,
+    rules: &CorpusRules,
 ) -> impl Iterator<Item = (usize, u32)> + 'a {
     let links = &web.corpus.links[page as usize];
     let is_first =
@@ -30,9 +30,9 @@ pub(crate) fn followed<'a>(
     links.iter().enumerate().map(|(at, link)| (at, link.to)).filter(is_first).take(rules.max_links)
 }
 
-impl Found {
-    pub(crate) fn new(pages: usize) -> Found {
-        Found {
+impl FoundPages {
+    pub(crate) fn new(pages: usize) -> FoundPages {
+        FoundPages {
             depth: vec![None; pages],
             parents: vec![vec![]; pages],
             is_seed: vec![false; pages],
@@ -51,7 +51,7 @@ impl Found {
     }
 
     /// Notes a link. Returns whether its target is new, or nothing for one that is visited or too deep.
-    pub(crate) fn link(&mut self, parent: u32, to: u32, rules: &Rules) -> Option<bool> {
+    pub(crate) fn link(&mut self, parent: u32, to: u32, rules: &CorpusRules) -> Option<bool> {
         let depth = self.depth[parent as usize].unwrap_or(0) + 1;
         let to = to as usize;
         if self.is_visited[to] || self.depth[to].is_none() && depth > rules.max_depth {
@@ -77,11 +77,17 @@ pub(crate) fn drawn(page: u32, seed: u64) -> u64 {
 ///
 /// # Panics
 /// If the rule is [`Rule::Learned`], which needs [weights](crate::learned).
-pub fn crawl(web: &Web, rule: Rule, rules: &Rules, seeds: &[u32], random_seed: u64) -> Vec<u32> {
-    assert!(rule != Rule::Learned, "a learned order has a crawl of its own");
+pub fn crawl(web: &Web, rule: FocusRule, rules: &CorpusRules, seeds: &[u32], random_seed: u64) -> Vec<u32> {
+    assert!(rule != FocusRule::Learned, "a learned order has a crawl of its own");
     let pages = web.corpus.pages.len();
-    let mut crawl =
-        Crawl { web, rule, rules, random_seed, found: Found::new(pages), frontier: Frontier::new(pages) };
+    let mut crawl = CorpusCrawl {
+        web,
+        rule,
+        rules,
+        random_seed,
+        found: FoundPages::new(pages),
+        frontier: ScoredFrontier::new(pages),
+    };
     for &seed in seeds {
         if crawl.found.seed(seed) {
             let tie = crawl.tie(seed);
@@ -96,16 +102,16 @@ pub fn crawl(web: &Web, rule: Rule, rules: &Rules, seeds: &[u32], random_seed: u
     order
 }
 
-struct Crawl<'a> {
+struct CorpusCrawl<'a> {
     web: &'a Web<'a>,
-    rule: Rule,
-    rules: &'a Rules,
+    rule: FocusRule,
+    rules: &'a CorpusRules,
     random_seed: u64,
-    found: Found,
-    frontier: Frontier,
+    found: FoundPages,
+    frontier: ScoredFrontier,
 }
 
-impl Crawl<'_> {
+impl CorpusCrawl<'_> {
     /// Which of equal scores comes first, for a page that was just found.
     fn tie(&self, page: u32) -> u64 {
         match self.rules.ties {
@@ -118,7 +124,9 @@ impl Crawl<'_> {
         self.found.is_visited[page as usize] = true;
         let score = self.web.assessments[page as usize].relevance;
         let (children, siblings) = match self.rule {
-            Rule::Scores { children, siblings } => (self.holds(children, score), self.holds(siblings, score)),
+            FocusRule::Scores { children, siblings } => {
+                (self.holds(children, score), self.holds(siblings, score))
+            }
             _ => (false, false),
         };
         if siblings && !self.found.is_seed[page as usize] {
@@ -130,7 +138,7 @@ impl Crawl<'_> {
                 let tie = self.tie(to);
                 self.frontier.insert(to, self.first_score(to), tie);
             }
-            if self.rule == Rule::Anchor {
+            if self.rule == FocusRule::Anchor {
                 self.raise(to, self.by_anchor(page, at));
             } else if children {
                 self.change(to, score);
@@ -178,8 +186,8 @@ impl Crawl<'_> {
     /// Score of a page that was just found.
     fn first_score(&self, page: u32) -> f64 {
         match self.rule {
-            Rule::Breadth => -f64::from(self.found.depth[page as usize].unwrap_or(0)),
-            Rule::Random => drawn(page, self.random_seed) as f64 / u64::MAX as f64,
+            FocusRule::Breadth => -f64::from(self.found.depth[page as usize].unwrap_or(0)),
+            FocusRule::Random => drawn(page, self.random_seed) as f64 / u64::MAX as f64,
             _ => 0.0,
         }
     }

@@ -3,8 +3,8 @@
 
 use crate::corpus::Corpus;
 use crate::linear::{self, fold};
-use recrawl_focus::classifier::linear::Model;
-use recrawl_focus::classifier::{Classifier, Reading, terms::Terms};
+use recrawl_focus::classifier::linear::LinearModel;
+use recrawl_focus::classifier::{Classifier, PageWords, terms::Terms};
 use recrawl_focus::words::Words;
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -95,11 +95,11 @@ pub struct Training {
 /// ones, and at most 50 others for each of them.
 pub fn sample<'a>(
     corpus: &'a Corpus,
-    readings: &'a [Reading],
+    readings: &'a [PageWords],
     labels: &[Option<bool>],
     training: &Training,
     is_in: impl Fn(&str) -> bool,
-) -> Vec<linear::Labelled<'a>> {
+) -> Vec<linear::LabelledPage<'a>> {
     let mut drawn: Vec<(u64, u32, bool)> = vec![];
     for (page, label) in (0_u32..).zip(labels) {
         let site = &corpus.sites[corpus.pages[page as usize].site as usize].name;
@@ -110,14 +110,14 @@ pub fn sample<'a>(
     drawn.sort_unstable();
     let (mut relevant, mut others) = (0, 0);
     let all = drawn.iter().filter(|(.., is_relevant)| *is_relevant).count().min(training.positives);
-    let mut pages: Vec<linear::Labelled> = vec![];
+    let mut pages: Vec<linear::LabelledPage> = vec![];
     for (_, page, is_relevant) in drawn {
         let (count, most) = if is_relevant { (&mut relevant, all) } else { (&mut others, all * NEGATIVES) };
         if *count < most {
             *count += 1;
             let page = page as usize;
             let site = &corpus.sites[corpus.pages[page].site as usize].name;
-            pages.push(linear::Labelled { page: &readings[page], site, is_relevant });
+            pages.push(linear::LabelledPage { page: &readings[page], site, is_relevant });
         }
     }
     pages
@@ -126,7 +126,7 @@ pub fn sample<'a>(
 /// Judges the linear classifier and both term scores on all pages: the two sets, and one set of all terms (Table 4.4).
 pub fn evaluate(
     corpus: &Corpus,
-    readings: &[Reading],
+    readings: &[PageWords],
     labels: &[Option<bool>],
     terms: &Terms,
     training: &Training,
@@ -136,7 +136,7 @@ pub fn evaluate(
         readings.iter().map(|reading| classifier.assess(reading).relevance).collect()
     };
     let one_set = Terms::new(terms.topic().as_one_set(), words);
-    let folds: Vec<Model> = (0..training.folds)
+    let folds: Vec<LinearModel> = (0..training.folds)
         .map(|held| {
             let is_in = |site: &str| fold(site, training.folds) != held;
             linear::train(&sample(corpus, readings, labels, training, is_in))

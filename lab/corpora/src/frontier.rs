@@ -5,8 +5,8 @@ use std::collections::BinaryHeap;
 
 /// A queue of pages with scores that may change.
 #[derive(Debug, Default)]
-pub(crate) struct Frontier {
-    heap: BinaryHeap<Entry>,
+pub(crate) struct ScoredFrontier {
+    heap: BinaryHeap<FrontierEntry>,
     /// By page: its score now, if it waits. An entry of the heap with another score is out of date.
     scores: Vec<Option<f64>>,
     /// By page: which of equal scores comes first, the least.
@@ -14,37 +14,37 @@ pub(crate) struct Frontier {
 }
 
 #[derive(Debug)]
-struct Entry {
+struct FrontierEntry {
     score: f64,
     tie: u64,
     page: u32,
 }
 
-impl Ord for Entry {
-    fn cmp(&self, other: &Entry) -> Ordering {
+impl Ord for FrontierEntry {
+    fn cmp(&self, other: &FrontierEntry) -> Ordering {
         let by_score = self.score.total_cmp(&other.score);
         by_score.then(other.tie.cmp(&self.tie)).then(other.page.cmp(&self.page))
     }
 }
 
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
+impl PartialOrd for FrontierEntry {
+    fn partial_cmp(&self, other: &FrontierEntry) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Entry {
-    fn eq(&self, other: &Entry) -> bool {
+impl PartialEq for FrontierEntry {
+    fn eq(&self, other: &FrontierEntry) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Entry {}
+impl Eq for FrontierEntry {}
 
-impl Frontier {
+impl ScoredFrontier {
     /// An empty queue for this number of pages.
-    pub(crate) fn new(pages: usize) -> Frontier {
-        Frontier { heap: BinaryHeap::new(), scores: vec![None; pages], ties: vec![0; pages] }
+    pub(crate) fn new(pages: usize) -> ScoredFrontier {
+        ScoredFrontier { heap: BinaryHeap::new(), scores: vec![None; pages], ties: vec![0; pages] }
     }
 
     /// Adds a page.
@@ -67,12 +67,12 @@ impl Frontier {
 
     fn set(&mut self, page: u32, score: f64) {
         self.scores[page as usize] = Some(score);
-        self.heap.push(Entry { score, tie: self.ties[page as usize], page });
+        self.heap.push(FrontierEntry { score, tie: self.ties[page as usize], page });
     }
 
     /// Removes the page with the highest score.
     pub(crate) fn pop(&mut self) -> Option<u32> {
-        while let Some(Entry { score, page, .. }) = self.heap.pop() {
+        while let Some(FrontierEntry { score, page, .. }) = self.heap.pop() {
             if self.scores[page as usize] == Some(score) {
                 self.scores[page as usize] = None;
                 return Some(page);

@@ -38,18 +38,18 @@ pub struct Generated {
 /// Occurrences of terms: TermTable of Algorithm 3.
 #[derive(Default)]
 struct TermTable {
-    terms: BTreeMap<String, Entry>,
+    terms: BTreeMap<String, TermScore>,
 }
 
 #[derive(Default)]
-struct Entry {
+struct TermScore {
     occurrences: u32,
     pages: u32,
     /// Spellings, and how often each occurs.
     written: HashMap<String, u32>,
 }
 
-impl Entry {
+impl TermScore {
     /// The commonest spelling; of equally common ones the first by alphabet.
     fn spelling(&self) -> String {
         let by_count = |a: &(&String, &u32), b: &(&String, &u32)| a.1.cmp(b.1).then(b.0.cmp(a.0));
@@ -85,12 +85,12 @@ impl TermTable {
     }
 
     /// FilterTerms: the terms of the highest scores; of equal ones the first by alphabet.
-    fn best(&self, count: usize, score: impl Fn(&str, &Entry) -> Option<f64>) -> Vec<Proposed> {
+    fn best(&self, count: usize, score: impl Fn(&str, &TermScore) -> Option<f64>) -> Vec<Proposed> {
         let scored =
             self.terms.iter().filter_map(|(stems, entry)| Some((score(stems, entry)?, stems, entry)));
         let mut scored: Vec<_> = scored.collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
-        let proposed = |(score, stems, entry): (f64, &String, &Entry)| Proposed {
+        let proposed = |(score, stems, entry): (f64, &String, &TermScore)| Proposed {
             term: entry.spelling(),
             stems: stems.clone(),
             score,
@@ -102,7 +102,7 @@ impl TermTable {
 /// GenerateTerms as printed: the most frequent sequences of words in the genre's examples, then those of the relevant
 /// examples without the genre terms.
 pub fn by_frequency(genre: &[Example], relevant: &[Example], counts: (usize, usize)) -> Generated {
-    let frequency = |_: &str, entry: &Entry| Some(f64::from(entry.occurrences));
+    let frequency = |_: &str, entry: &TermScore| Some(f64::from(entry.occurrences));
     let genre_terms = TermTable::counted(genre, &HashSet::new()).best(counts.0, frequency);
     let without = genre_terms.iter().map(|term| term.stems.as_str()).collect();
     let content = TermTable::counted(relevant, &without).best(counts.1, frequency);
@@ -139,7 +139,7 @@ pub fn by_contrast(
 }
 
 /// The z-score; nothing for a rare term, or one that is not more frequent here.
-fn contrast(here: &Entry, pages: usize, there: Option<&Entry>, others: usize) -> Option<f64> {
+fn contrast(here: &TermScore, pages: usize, there: Option<&TermScore>, others: usize) -> Option<f64> {
     if here.pages < MIN_PAGES {
         return None;
     }

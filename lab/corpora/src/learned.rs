@@ -1,9 +1,9 @@
 //! The learned order: crawls by the expected relevance of links, and fits the weights on other sites.
 
-use crate::crawl::{Found, drawn, followed};
-use crate::link::{LINK_FEATURES, LinkModel, Parent, VERDICT_FEATURES, Yields, verdict_features};
+use crate::crawl::{FoundPages, drawn, followed};
+use crate::link::{LINK_FEATURES, LinkModel, LinkParent, VERDICT_FEATURES, Yields, verdict_features};
 use crate::regression::{self, Example};
-use crate::rules::Rules;
+use crate::rules::CorpusRules;
 use crate::web::Web;
 use recrawl_focus::logistic::{Weights, logistic};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -16,7 +16,7 @@ const FIT_ROUND: usize = 50;
 
 /// How a learned crawl goes on.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
+pub struct LearnedSettings {
     /// Visits between two rankings of all links.
     pub round: usize,
     /// Share of each round that is drawn uniformly from the frontier.
@@ -29,14 +29,14 @@ pub struct Settings {
     pub fits: u32,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings { round: 20, explore: 0.02, rate: RATE, max_weight: 20.0, fits: 2 }
+impl Default for LearnedSettings {
+    fn default() -> LearnedSettings {
+        LearnedSettings { round: 20, explore: 0.02, rate: RATE, max_weight: 20.0, fits: 2 }
     }
 }
 
 /// A page in the frontier, as ranked.
-struct Ranked {
+struct RankedEntry {
     page: u32,
     logit: f64,
     tie: u64,
@@ -55,8 +55,8 @@ pub fn crawl(
     web: &Web,
     model_of_site: &[usize],
     models: &[LinkModel],
-    rules: &Rules,
-    settings: &Settings,
+    rules: &CorpusRules,
+    settings: &LearnedSettings,
     seeds: &[u32],
     random_seed: u64,
 ) -> Vec<u32> {
@@ -68,10 +68,10 @@ struct LearnedCrawl<'a> {
     web: &'a Web<'a>,
     model_of_site: &'a [usize],
     models: Vec<LinkModel>,
-    rules: &'a Rules,
-    settings: &'a Settings,
+    rules: &'a CorpusRules,
+    settings: &'a LearnedSettings,
     random_seed: u64,
-    found: Found,
+    found: FoundPages,
     frontier: Vec<u32>,
     /// By page: probability of relevance once visited, and irrelevant pages in a row up to it.
     relevance: Vec<f64>,
@@ -86,8 +86,8 @@ impl<'a> LearnedCrawl<'a> {
         web: &'a Web<'a>,
         model_of_site: &'a [usize],
         models: &[LinkModel],
-        rules: &'a Rules,
-        settings: &'a Settings,
+        rules: &'a CorpusRules,
+        settings: &'a LearnedSettings,
         random_seed: u64,
     ) -> LearnedCrawl<'a> {
         let pages = web.corpus.pages.len();
@@ -98,7 +98,7 @@ impl<'a> LearnedCrawl<'a> {
             rules,
             settings,
             random_seed,
-            found: Found::new(pages),
+            found: FoundPages::new(pages),
             frontier: vec![],
             relevance: vec![0.0; pages],
             tunnel: vec![0; pages],
@@ -135,7 +135,7 @@ impl<'a> LearnedCrawl<'a> {
 
     /// The pages of the next round, removed from the frontier, with their features and propensities.
     fn chosen(&mut self, round: u64) -> Vec<(u32, [f64; LINK_FEATURES], f64)> {
-        let mut ranked: Vec<Ranked> = self.frontier.iter().map(|&page| self.ranked(page)).collect();
+        let mut ranked: Vec<RankedEntry> = self.frontier.iter().map(|&page| self.ranked(page)).collect();
         ranked.sort_unstable_by(|a, b| b.logit.total_cmp(&a.logit).then(a.tie.cmp(&b.tie)));
         let count = self.settings.round.min(ranked.len());
         // Explored visits of this round: the share on average.
@@ -145,7 +145,7 @@ impl<'a> LearnedCrawl<'a> {
         let rest = ranked.split_off(count - explored);
         let chance = if rest.is_empty() { 1.0 } else { wanted / rest.len() as f64 };
         let mut chosen: Vec<_> = ranked.into_iter().map(|r| (r.page, r.features, 1.0)).collect();
-        let mut draw: Vec<(u64, &Ranked)> = rest
+        let mut draw: Vec<(u64, &RankedEntry)> = rest
             .iter()
             .map(|r| (xxh3_64_with_seed(&r.page.to_le_bytes(), self.random_seed ^ (round << 20)), r))
             .collect();
@@ -158,11 +158,11 @@ impl<'a> LearnedCrawl<'a> {
     }
 
     /// A page by the best of its links.
-    fn ranked(&self, page: u32) -> Ranked {
+    fn ranked(&self, page: u32) -> RankedEntry {
         let (site, model) = (self.site(page), self.model(page));
         let mut best = ([0.0; LINK_FEATURES], f64::NEG_INFINITY);
         for &(parent, at) in &self.links[page as usize] {
-            let known = Parent {
+            let known = LinkParent {
                 verdict: self.web.assessments[parent as usize],
                 relevance: self.relevance[parent as usize],
                 depth: self.found.depth[parent as usize].unwrap_or(0),
@@ -175,7 +175,7 @@ impl<'a> LearnedCrawl<'a> {
                 best = (features, logit);
             }
         }
-        Ranked { page, logit: best.1, tie: drawn(page, self.random_seed), features: best.0 }
+        RankedEntry { page, logit: best.1, tie: drawn(page, self.random_seed), features: best.0 }
     }
 
     fn visit(&mut self, page: u32) {
@@ -203,7 +203,7 @@ impl<'a> LearnedCrawl<'a> {
     /// Moves the weights of the page's model towards what its visit showed.
     fn update(&mut self, page: u32, features: &[f64; LINK_FEATURES], propensity: f64) {
         let target = self.relevance[page as usize];
-        let Settings { rate, max_weight, .. } = *self.settings;
+        let LearnedSettings { rate, max_weight, .. } = *self.settings;
         let place = self.model_of_site[self.site(page) as usize];
         let model = &mut self.models[place];
         let weight = (1.0 / propensity).min(max_weight);
@@ -215,7 +215,7 @@ impl<'a> LearnedCrawl<'a> {
 }
 
 /// A web with its labels: what weights are fitted on.
-pub struct Labelled<'a> {
+pub struct LabelledWeb<'a> {
     /// The web.
     pub web: &'a Web<'a>,
     /// Whether each page is relevant, if it counts.
@@ -225,14 +225,14 @@ pub struct Labelled<'a> {
 /// Fits weights on the sites for which `of_site` holds. First a random crawl of each web shows features and labels of
 /// its links; then crawls by the weights so far, since their links differ from those of a random crawl.
 pub fn fit(
-    webs: &[Labelled],
+    webs: &[LabelledWeb],
     of_site: impl Fn(u32) -> bool,
-    rules: &Rules,
-    settings: &Settings,
+    rules: &CorpusRules,
+    settings: &LearnedSettings,
     random_seed: u64,
 ) -> LinkModel {
     let mut verdicts: Vec<Example<VERDICT_FEATURES>> = vec![];
-    for Labelled { web, labels } in webs {
+    for LabelledWeb { web, labels } in webs {
         for (page, label) in labels.iter().enumerate() {
             if let Some(is_relevant) = label.filter(|_| of_site(web.corpus.pages[page].site)) {
                 verdicts.push(example(verdict_features(&web.assessments[page]), is_relevant));
@@ -240,10 +240,11 @@ pub fn fit(
         }
     }
     let mut model = LinkModel { verdict: regression::fit(&verdicts), link: Weights([0.0; LINK_FEATURES]) };
-    let still = Settings { rate: 0.0, explore: 0.0, round: settings.round.max(FIT_ROUND), ..*settings };
+    let still =
+        LearnedSettings { rate: 0.0, explore: 0.0, round: settings.round.max(FIT_ROUND), ..*settings };
     let mut examples: Vec<Example<LINK_FEATURES>> = vec![];
     for round in 0..settings.fits {
-        for Labelled { web, labels } in webs {
+        for LabelledWeb { web, labels } in webs {
             let homes = web.corpus.homes();
             let seeds: Vec<u32> =
                 (0..).zip(homes).filter(|(site, _)| of_site(*site)).map(|(_, home)| home).collect();

@@ -6,8 +6,8 @@
 
 use crate::regression::{Example, fit};
 use libm::sqrtf;
-use recrawl_focus::Reading;
-use recrawl_focus::classifier::linear::{BITS, Model, features, margin};
+use recrawl_focus::PageWords;
+use recrawl_focus::classifier::linear::{BITS, LinearModel, features, margin};
 use recrawl_focus::logistic::logistic;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -30,9 +30,9 @@ pub fn fold(site: &str, folds: usize) -> usize {
 
 /// A labelled page.
 #[derive(Clone, Copy)]
-pub struct Labelled<'a> {
+pub struct LabelledPage<'a> {
     /// Its words.
-    pub page: &'a Reading,
+    pub page: &'a PageWords,
     /// Name of its site.
     pub site: &'a str,
     /// Whether it is relevant.
@@ -87,7 +87,7 @@ fn trained(examples: &[(&[(u32, f32)], bool)]) -> (Vec<f32>, f32) {
 }
 
 /// Trains on labelled pages in their order. The scaling is fitted on margins of pages whose site was held back.
-pub fn train(pages: &[Labelled]) -> Model {
+pub fn train(pages: &[LabelledPage]) -> LinearModel {
     let all: Vec<Vec<(u32, f32)>> = pages.iter().map(|labelled| features(labelled.page)).collect();
     let chosen = |is_in: &dyn Fn(&str) -> bool| -> Vec<(&[(u32, f32)], bool)> {
         let examples = pages.iter().zip(&all).filter(|(labelled, _)| is_in(labelled.site));
@@ -109,7 +109,7 @@ pub fn train(pages: &[Labelled]) -> Model {
         }
     }
     let (weights, bias) = trained(&chosen(&|_| true));
-    Model::new(weights, bias, fit(&margins))
+    LinearModel::new(weights, bias, fit(&margins))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use libm::log;
 use recrawl_focus::Assessment;
-use recrawl_focus::evidence::Evidence;
+use recrawl_focus::evidence::LinkEvidence;
 use recrawl_focus::live::shown_features;
 use recrawl_focus::logistic::{Weights, logistic};
 use std::collections::HashMap;
@@ -53,7 +53,7 @@ pub const MAX_GROUPS: usize = 1_000_000;
 
 /// A page that has the link, as far as it is known.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Parent {
+pub struct LinkParent {
     /// Its verdict.
     pub verdict: Assessment,
     /// Its probability of relevance.
@@ -89,9 +89,9 @@ impl Sum {
 
 /// Hashes keys that are hashes or small numbers: one multiplication.
 #[derive(Default)]
-struct KeyHasher(u64);
+struct LinkHasher(u64);
 
-impl Hasher for KeyHasher {
+impl Hasher for LinkHasher {
     fn write(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|&byte| self.write_u64(u64::from(byte)));
     }
@@ -109,7 +109,7 @@ impl Hasher for KeyHasher {
     }
 }
 
-type Sums<K> = HashMap<K, Sum, BuildHasherDefault<KeyHasher>>;
+type Sums<K> = HashMap<K, Sum, BuildHasherDefault<LinkHasher>>;
 
 /// Yields that visits showed: of the links of a group, of a site, with a word in the anchor, and of all.
 #[derive(Clone, Debug, Default)]
@@ -125,7 +125,7 @@ impl Yields {
     pub fn visited<'a>(
         &mut self,
         site: u32,
-        links: impl IntoIterator<Item = &'a Evidence>,
+        links: impl IntoIterator<Item = &'a LinkEvidence>,
         relevance: f64,
         verdict: &Assessment,
     ) {
@@ -150,7 +150,7 @@ impl Yields {
     }
 
     /// The features of a link.
-    pub fn features(&self, parent: &Parent, link: &Evidence, site: u32) -> [f64; LINK_FEATURES] {
+    pub fn features(&self, parent: &LinkParent, link: &LinkEvidence, site: u32) -> [f64; LINK_FEATURES] {
         let [parent_yield, genre, content, has_genre, genre_share, has_content, is_empty, url, framed] =
             shown_features(parent.relevance, &parent.verdict, link);
         let all = &self.all;

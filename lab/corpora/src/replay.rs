@@ -1,12 +1,12 @@
 //! Replays: orders of crawls over a corpus, and how soon they find what is relevant.
 
-use crate::learned::{self, Labelled, Settings};
+use crate::learned::{self, LabelledWeb, LearnedSettings};
 use crate::linear::fold;
 use crate::link::LinkModel;
-use crate::rules::Rules;
+use crate::rules::CorpusRules;
 use crate::web::Web;
 use rayon::prelude::*;
-use recrawl_focus::policy::{Policy, Rule};
+use recrawl_focus::policy::{FocusPolicy, FocusRule};
 use serde::Serialize;
 
 /// Points of a curve: shares of pages visited, from 0 in steps of 5 %.
@@ -16,7 +16,7 @@ pub const MOST: f64 = 0.9;
 
 /// How soon an order finds the relevant pages.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Outcome {
+pub struct ReplayOutcome {
     /// Pages visited that count.
     pub pages: usize,
     /// Relevant ones among them.
@@ -29,9 +29,9 @@ pub struct Outcome {
     pub curve: Vec<f64>,
 }
 
-impl Outcome {
+impl ReplayOutcome {
     /// Judges an order of visits by labels. Pages without a label do not count.
-    pub fn judged(order: &[u32], labels: &[Option<bool>]) -> Outcome {
+    pub fn judged(order: &[u32], labels: &[Option<bool>]) -> ReplayOutcome {
         let counted: Vec<bool> = order.iter().filter_map(|&page| labels[page as usize]).collect();
         let (pages, relevant) = (counted.len(), counted.iter().filter(|&&is| is).count());
         let mut found = Vec::with_capacity(pages + 1);
@@ -44,7 +44,7 @@ impl Outcome {
         let until = found.iter().position(|&count| count >= most);
         let at = |point: usize| share(found[point * pages / (POINTS - 1)], relevant);
         let sum: f64 = found[1..].iter().map(|&count| share(count, relevant)).sum();
-        Outcome {
+        ReplayOutcome {
             pages,
             relevant,
             until_most: until.filter(|_| relevant > 0).map(|visits| share(visits, pages)),
@@ -66,11 +66,11 @@ pub struct Case<'a> {
 
 /// How cases are replayed.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
+pub struct CorpusReplayOptions {
     /// Choices that the thesis leaves open.
-    pub rules: Rules,
+    pub rules: CorpusRules,
     /// The learned order.
-    pub learned: Settings,
+    pub learned: LearnedSettings,
     /// Random seeds, from 0.
     pub seeds: u64,
     /// Folds of sites: the learned order ranks a link by weights that were fitted without its site.
@@ -89,14 +89,18 @@ pub struct Replayed {
     /// Mean over seeds of the area under the curve.
     pub area: Option<f64>,
     /// By random seed.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<ReplayOutcome>,
 }
 
 /// Replays each policy on each case. Weights of the learned order come from other sites, and from other cases if
 /// there are several: neither the site nor the topic is known to them.
-pub fn replay(cases: &[Case], policies: &[&'static Policy], options: &Options) -> Vec<Replayed> {
+pub fn replay(
+    cases: &[Case],
+    policies: &[&'static FocusPolicy],
+    options: &CorpusReplayOptions,
+) -> Vec<Replayed> {
     let of_case = |place: usize| -> Vec<Replayed> {
-        let learned = policies.iter().any(|policy| policy.rule == Rule::Learned);
+        let learned = policies.iter().any(|policy| policy.rule == FocusRule::Learned);
         let models = if learned { models(cases, place, options) } else { vec![] };
         policies.iter().map(|policy| replayed(&cases[place], policy, &models, options)).collect()
     };
@@ -104,11 +108,11 @@ pub fn replay(cases: &[Case], policies: &[&'static Policy], options: &Options) -
 }
 
 /// The weights for each fold of sites of a case.
-pub fn models(cases: &[Case], place: usize, options: &Options) -> Vec<LinkModel> {
+pub fn models(cases: &[Case], place: usize, options: &CorpusReplayOptions) -> Vec<LinkModel> {
     let is_other = |other: usize| other != place || cases.len() == 1;
-    let webs: Vec<Labelled> = (0..cases.len())
+    let webs: Vec<LabelledWeb> = (0..cases.len())
         .filter(|&other| is_other(other))
-        .map(|other| Labelled { web: &cases[other].web, labels: &cases[other].labels })
+        .map(|other| LabelledWeb { web: &cases[other].web, labels: &cases[other].labels })
         .collect();
     let sites = &cases[place].web.corpus.sites;
     let without = |held: usize| {
@@ -121,14 +125,19 @@ pub fn models(cases: &[Case], place: usize, options: &Options) -> Vec<LinkModel>
 /// Random seed of the crawls that weights are fitted on.
 const FIT_SEED: u64 = 1 << 32;
 
-fn replayed(case: &Case, policy: &'static Policy, models: &[LinkModel], options: &Options) -> Replayed {
+fn replayed(
+    case: &Case,
+    policy: &'static FocusPolicy,
+    models: &[LinkModel],
+    options: &CorpusReplayOptions,
+) -> Replayed {
     let Case { name, web, labels } = case;
     let seeds = web.corpus.homes();
     let model_of_site: Vec<usize> =
         web.corpus.sites.iter().map(|site| fold(&site.name, options.folds)).collect();
     let outcome = |random_seed: u64| {
         let order = match policy.rule {
-            Rule::Learned => learned::crawl(
+            FocusRule::Learned => learned::crawl(
                 web,
                 &model_of_site,
                 models,
@@ -139,10 +148,10 @@ fn replayed(case: &Case, policy: &'static Policy, models: &[LinkModel], options:
             ),
             rule => crate::crawl::crawl(web, rule, &options.rules, &seeds, random_seed),
         };
-        Outcome::judged(&order, labels)
+        ReplayOutcome::judged(&order, labels)
     };
-    let outcomes: Vec<Outcome> = (0..options.seeds).into_par_iter().map(outcome).collect();
-    let mean = |of: fn(&Outcome) -> Option<f64>| {
+    let outcomes: Vec<ReplayOutcome> = (0..options.seeds).into_par_iter().map(outcome).collect();
+    let mean = |of: fn(&ReplayOutcome) -> Option<f64>| {
         let values: Option<Vec<f64>> = outcomes.iter().map(of).collect();
         values.map(|values| values.iter().sum::<f64>() / values.len().max(1) as f64)
     };

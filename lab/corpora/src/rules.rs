@@ -20,7 +20,7 @@ pub enum Ties {
 
 /// Rules that the thesis leaves open, or sets by experiment.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rules {
+pub struct CorpusRules {
     /// ChangeThreshold (section 4.4).
     pub change_threshold: f64,
     /// Whether a lower score replaces a higher one, as step 11 reads.
@@ -35,9 +35,9 @@ pub struct Rules {
     pub max_links: usize,
 }
 
-impl Default for Rules {
-    fn default() -> Rules {
-        Rules {
+impl Default for CorpusRules {
+    fn default() -> CorpusRules {
+        CorpusRules {
             change_threshold: 0.20,
             lower_overwrites: true,
             parents: Parents::All,

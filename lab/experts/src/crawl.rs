@@ -9,12 +9,12 @@
 //! with examples of one class, has its share of changed visits as probability. That share counts one more visit, which
 //! found half a change.
 
-use crate::Method;
+use crate::PredictionMethod;
 use crate::draws::{Purpose, stream};
-use crate::evaluate::Settings;
+use crate::evaluate::ExperimentSettings;
 use crate::platt::Sigmoid;
-use crate::recording::{Page, Recording, Text, distance};
-use crate::related::{self, RelatedPages, Search};
+use crate::recording::{ExpertPage, FixedPages, PageBag, distance};
+use crate::related::{self, RelatedPages, RelatedSearch};
 use crate::svm::{Gram, Machine};
 use rand::RngExt;
 use rand::seq::SliceRandom;
@@ -31,9 +31,9 @@ const WARM_UP: u32 = 3;
 const COIN_ROUNDS: u32 = 50;
 
 /// What a crawl knows of its pages.
-struct Known {
+struct CrawlKnowledge {
     /// The targets as they were seen: contents and bits change only on days of visits.
-    seen: Recording,
+    seen: FixedPages,
     /// Days of visits of each page, ascending.
     visits: Vec<Vec<u32>>,
     /// The texts that visits of each page met.
@@ -51,7 +51,7 @@ struct MetTexts {
 
 impl MetTexts {
     /// Adds a text unless it was met before.
-    fn add(&mut self, texts: &[Text], place: u32) {
+    fn add(&mut self, texts: &[PageBag], place: u32) {
         if !self.places.contains(&place) {
             self.places.push(place);
             let product = |&other: &u32| texts[place as usize].product(&texts[other as usize]);
@@ -85,7 +85,7 @@ impl MetTexts {
 }
 
 /// The probabilities of a page, learned at the last training.
-enum Learned {
+enum PageProbabilities {
     Share,
     /// Experts with weights, and the days of the examples.
     Machines {
@@ -100,22 +100,22 @@ enum Learned {
 /// # Errors
 /// If there is no page, no day, or no such crawl: methods are the coin, the single machine and experts.
 pub fn freshness(
-    recording: &Recording,
+    recording: &FixedPages,
     targets: &[u32],
-    settings: &Settings,
-    method: Method,
+    settings: &ExperimentSettings,
+    method: PredictionMethod,
     share: f64,
 ) -> Result<Vec<f64>, String> {
-    if !matches!(method, Method::Coin | Method::Single | Method::Experts(..)) {
+    if !matches!(method, PredictionMethod::Coin | PredictionMethod::Single | PredictionMethod::Experts(..)) {
         return Err(format!("no crawl by {method}: use 1D, 2D or experts"));
     }
     if targets.is_empty() || recording.last <= WARM_UP {
         return Err("no page or no day to crawl".into());
     }
     let budget = ((share * targets.len() as f64).round() as usize).clamp(1, targets.len());
-    let truth: Vec<&Page> = targets.iter().map(|&target| &recording.pages[target as usize]).collect();
-    let mut known = Known::before(recording, targets);
-    let mut learned: Vec<Learned> = Vec::new();
+    let truth: Vec<&ExpertPage> = targets.iter().map(|&target| &recording.pages[target as usize]).collect();
+    let mut known = CrawlKnowledge::before(recording, targets);
+    let mut learned: Vec<PageProbabilities> = Vec::new();
     let mut by_day = Vec::new();
     for day in 0..=recording.last {
         let chosen: Vec<u32> = if day < WARM_UP {
@@ -164,15 +164,16 @@ fn choose(probabilities: &[f64], budget: usize, seed: u64, day: u32) -> Vec<u32>
     chosen
 }
 
-impl Known {
+impl CrawlKnowledge {
     /// Nothing seen yet: each page shows its first content.
-    fn before(recording: &Recording, targets: &[u32]) -> Known {
+    fn before(recording: &FixedPages, targets: &[u32]) -> CrawlKnowledge {
         let place = |page: &u32| targets.binary_search(page).ok().map(|place| place as u32);
-        let text = |text: &Text| Text::new(text.words.clone(), text.links.iter().filter_map(place).collect());
+        let text =
+            |text: &PageBag| PageBag::new(text.words.clone(), text.links.iter().filter_map(place).collect());
         let page = |&target: &u32| {
             let page = &recording.pages[target as usize];
             let days = page.changed.len();
-            Page {
+            ExpertPage {
                 texts: page.texts.iter().map(text).collect(),
                 observed: vec![false; days],
                 shown: page.shown.first().map(|&first| vec![first; days]).unwrap_or_default(),
@@ -180,13 +181,13 @@ impl Known {
             }
         };
         let pages = targets.iter().map(page).collect();
-        let seen = Recording { pages, last: recording.last, has_texts: recording.has_texts };
+        let seen = FixedPages { pages, last: recording.last, has_texts: recording.has_texts };
         let met = targets.iter().map(|_| MetTexts::default()).collect();
-        Known { visits: vec![Vec::new(); targets.len()], seen, met }
+        CrawlKnowledge { visits: vec![Vec::new(); targets.len()], seen, met }
     }
 
     /// Visits pages; what they show stays known until the next visit.
-    fn visit(&mut self, day: u32, chosen: &[u32], truth: &[&Page]) {
+    fn visit(&mut self, day: u32, chosen: &[u32], truth: &[&ExpertPage]) {
         for &page in chosen {
             let page = page as usize;
             let seen = &mut self.seen.pages[page];
@@ -244,19 +245,29 @@ impl Known {
         (visits[..visits.len() - 1].to_vec(), found.collect())
     }
 
-    fn train(&self, today: u32, settings: &Settings, method: Method) -> Vec<Learned> {
+    fn train(
+        &self,
+        today: u32,
+        settings: &ExperimentSettings,
+        method: PredictionMethod,
+    ) -> Vec<PageProbabilities> {
         let pages: Vec<u32> = (0..self.visits.len() as u32).collect();
         let days = settings.days.min(today);
         let related: Option<Vec<RelatedPages>> = method.relation().map(|relation| {
-            let search =
-                Search { today, days, count: settings.experts, delays: settings.delays, seed: settings.seed };
+            let search = RelatedSearch {
+                today,
+                days,
+                count: settings.experts,
+                delays: settings.delays,
+                seed: settings.seed,
+            };
             related::find(&self.seen, relation, &pages, search)
         });
         let of_page = |&page: &u32| {
             let (days, classes) = self.examples(page as usize, settings.days as usize);
             let is_one_class = classes.iter().all(|class| *class == classes[0]);
-            if method == Method::Coin || classes.len() < EXAMPLES_MIN || is_one_class {
-                return Learned::Share;
+            if method == PredictionMethod::Coin || classes.len() < EXAMPLES_MIN || is_one_class {
+                return PageProbabilities::Share;
             }
             let related = related.as_ref().map(|related| &related[page as usize]);
             let own = (page, related.map_or(1.0, |related| related.own));
@@ -270,14 +281,17 @@ impl Known {
                 let sigmoid = Sigmoid::fit(&values, &classes);
                 (expert, weight, machine, sigmoid)
             };
-            Learned::Machines { experts: [own].into_iter().chain(others).map(train).collect(), days }
+            PageProbabilities::Machines {
+                experts: [own].into_iter().chain(others).map(train).collect(),
+                days,
+            }
         };
         pages.par_iter().map(of_page).collect()
     }
 
     /// The probability that a visit finds a change.
-    fn probability(&self, page: usize, learned: &Learned, today: u32) -> f64 {
-        let Learned::Machines { experts, days } = learned else {
+    fn probability(&self, page: usize, learned: &PageProbabilities, today: u32) -> f64 {
+        let PageProbabilities::Machines { experts, days } = learned else {
             let (_, classes) = self.examples(page, usize::MAX - 1);
             let found = classes.iter().filter(|&&class| class).count() as f64;
             return (found + 0.5) / (classes.len() as f64 + 1.0);
@@ -300,8 +314,8 @@ mod tests {
     use crate::similarity::Delays;
     use crate::testing::{other_future, threes};
 
-    fn settings() -> Settings {
-        Settings {
+    fn settings() -> ExperimentSettings {
+        ExperimentSettings {
             days: 20,
             first_days: 20,
             every: 1,
@@ -315,7 +329,11 @@ mod tests {
         }
     }
 
-    const METHODS: [Method; 3] = [Method::Coin, Method::Single, Method::Experts(Relation::Correlation, 2)];
+    const METHODS: [PredictionMethod; 3] = [
+        PredictionMethod::Coin,
+        PredictionMethod::Single,
+        PredictionMethod::Experts(Relation::Correlation, 2),
+    ];
 
     #[test]
     fn a_crawl_of_all_pages_is_always_fresh() {
@@ -326,7 +344,7 @@ mod tests {
             let some = freshness(&recording, &[0, 2, 5], &settings(), method, 0.34).unwrap();
             assert!(some.iter().all(|&fresh| (0.3..0.95).contains(&fresh)), "{method}: {some:?}");
         }
-        let error = freshness(&recording, &[0], &settings(), Method::Majority, 0.1).unwrap_err();
+        let error = freshness(&recording, &[0], &settings(), PredictionMethod::Majority, 0.1).unwrap_err();
         assert!(error.contains("no crawl by majority"), "{error}");
     }
 
@@ -350,8 +368,8 @@ mod tests {
     fn kept_products_change_no_digit() {
         let recording = threes(9, 60, 2);
         let targets: Vec<u32> = (0..9).collect();
-        let truth: Vec<&Page> = recording.pages.iter().collect();
-        let mut known = Known::before(&recording, &targets);
+        let truth: Vec<&ExpertPage> = recording.pages.iter().collect();
+        let mut known = CrawlKnowledge::before(&recording, &targets);
         for day in 0..=60 {
             known.visit(day, &targets[day as usize % 4..], &truth);
         }

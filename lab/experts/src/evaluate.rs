@@ -5,18 +5,18 @@ mod target;
 mod tests;
 
 use crate::features::PageFeatures;
-use crate::related::{self, RelatedPages, Search};
+use crate::related::{self, RelatedPages, RelatedSearch};
 use crate::series::{self, Window};
 use crate::similarity::Delays;
-use crate::{Method, Recording, Relation};
+use crate::{FixedPages, PredictionMethod, Relation};
 use rayon::prelude::*;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use target::Target;
+use target::PredictedPage;
 
 /// What is predicted, and from what.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
+pub struct ExperimentSettings {
     /// Number of examples of a window: n of the paper, there 50.
     pub days: u32,
     /// Number of days from which the first prediction is made: at least `days`. Equal values make windows of different
@@ -35,14 +35,14 @@ pub struct Settings {
     /// The seed of coins, samples and random experts.
     pub seed: u64,
     /// The methods.
-    pub methods: Vec<Method>,
+    pub methods: Vec<PredictionMethod>,
     /// Pairs of a page and one that is known to run ahead of it, ascending; empty for recorded data.
     pub planted: Vec<(u32, u32)>,
 }
 
 /// How well the methods did.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct MethodOutcome {
     /// For each method the accuracy of each target.
     pub accuracies: Vec<Vec<f64>>,
     /// Number of windows of each target.
@@ -52,7 +52,7 @@ pub struct Outcome {
     /// Share of the predicted steps that are changes.
     pub changes: f64,
     /// What each relation of the methods found.
-    pub related: Vec<Found>,
+    pub related: Vec<RelationPages>,
     /// Machines that did not reach their tolerance, of all trained for a vote.
     pub unconverged: u64,
     /// Machines trained for a vote of an expert or of the union.
@@ -61,7 +61,7 @@ pub struct Outcome {
 
 /// The related pages that a relation found.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Found {
+pub struct RelationPages {
     /// The relation.
     pub relation: Relation,
     /// Mean number of related pages of a target.
@@ -79,7 +79,7 @@ struct Trainings {
 
 /// Right predictions of a target: for each method, and the numbers of windows of one class and of changes.
 #[derive(Clone, Default)]
-struct Tally {
+struct PredictionTally {
     right: Vec<u32>,
     one_class: u32,
     changes: u32,
@@ -89,7 +89,11 @@ struct Tally {
 ///
 /// # Errors
 /// If there is no target, no day to predict, or a relation needs texts and the recording has none.
-pub fn evaluate(recording: &Recording, targets: &[u32], settings: &Settings) -> Result<Outcome, String> {
+pub fn evaluate(
+    recording: &FixedPages,
+    targets: &[u32],
+    settings: &ExperimentSettings,
+) -> Result<MethodOutcome, String> {
     let todays: Vec<u32> = series::todays(recording.last, settings.first_days, settings.every).collect();
     if targets.is_empty() {
         return Err("no page is left to predict; use a lower --alpha or another --change".into());
@@ -113,7 +117,10 @@ pub fn evaluate(recording: &Recording, targets: &[u32], settings: &Settings) -> 
     let features: Vec<OnceLock<PageFeatures>> = recording.pages.iter().map(|_| OnceLock::new()).collect();
     let trainings = Trainings::default();
     let mut tallies =
-        vec![Tally { right: vec![0; settings.methods.len()], ..Tally::default() }; targets.len()];
+        vec![
+            PredictionTally { right: vec![0; settings.methods.len()], ..PredictionTally::default() };
+            targets.len()
+        ];
     let mut found = vec![(0, 0); relations.len()];
     let mut planted = 0;
     let mut blocks = 0;
@@ -122,7 +129,7 @@ pub fn evaluate(recording: &Recording, targets: &[u32], settings: &Settings) -> 
         number(a) == number(b)
     }) {
         blocks += 1;
-        let search = Search {
+        let search = RelatedSearch {
             today: block[0],
             days: settings.days,
             count: settings.experts,
@@ -143,22 +150,29 @@ pub fn evaluate(recording: &Recording, targets: &[u32], settings: &Settings) -> 
         tallies.par_iter_mut().enumerate().for_each(|(place, tally)| {
             let of_target =
                 relations.iter().zip(&related).map(|(&relation, of)| (relation, &of[place])).collect();
-            let mut target =
-                Target::new(recording, settings, &features, &trainings, targets[place], of_target, block);
+            let mut target = PredictedPage::new(
+                recording,
+                settings,
+                &features,
+                &trainings,
+                targets[place],
+                of_target,
+                block,
+            );
             block.iter().for_each(|&today| target.predict(today, tally));
         });
     }
     let windows = todays.len();
-    let sum = |of: fn(&Tally) -> u32| tallies.iter().map(|tally| u64::from(of(tally))).sum::<u64>();
+    let sum = |of: fn(&PredictionTally) -> u32| tallies.iter().map(|tally| u64::from(of(tally))).sum::<u64>();
     let accuracy = |method: usize| {
         tallies.iter().map(|tally| f64::from(tally.right[method]) / windows as f64).collect::<Vec<f64>>()
     };
-    let found = relations.iter().zip(found).map(|(&relation, (pages, recalled))| Found {
+    let found = relations.iter().zip(found).map(|(&relation, (pages, recalled))| RelationPages {
         relation,
         pages: pages as f64 / (targets.len() * blocks) as f64,
         recall: (planted > 0).then(|| recalled as f64 / planted as f64),
     });
-    Ok(Outcome {
+    Ok(MethodOutcome {
         accuracies: (0..settings.methods.len()).map(accuracy).collect(),
         windows,
         one_class: sum(|tally| tally.one_class),

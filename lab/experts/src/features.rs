@@ -8,7 +8,7 @@
 //! beyond these counts as their end. A word distribution is taken from its mean over the training days and scaled to a
 //! mean square length of 1, so it weighs as much as one feature. A later one has at most their greatest length.
 
-use crate::recording::{Page, Recording, distance};
+use crate::recording::{ExpertPage, FixedPages, distance};
 use crate::series::Window;
 use crate::svm::Gram;
 use std::collections::HashMap;
@@ -30,7 +30,7 @@ struct Band {
 }
 
 impl Band {
-    fn of(page: &Page, width: usize) -> Band {
+    fn new(page: &ExpertPage, width: usize) -> Band {
         let mut known = HashMap::new();
         let mut products = Vec::with_capacity(page.shown.len() * (width + 1));
         for (day, &shown) in page.shown.iter().enumerate() {
@@ -53,7 +53,7 @@ impl Band {
 impl PageFeatures {
     /// The features of a page on all days, for windows of at most `days` examples. Each day's features read no later
     /// day.
-    pub fn of(page: &Page, days: u32) -> PageFeatures {
+    pub fn compute(page: &ExpertPage, days: u32) -> PageFeatures {
         let count = page.observed.len();
         let bits = |back: usize| -> Vec<f64> {
             (0..count).map(|day| f64::from(u8::from(day >= back && page.observed[day - back]))).collect()
@@ -64,7 +64,7 @@ impl PageFeatures {
                 (0..count as u32).map(|day| if day == 0 { 0.0 } else { page.moved(day - 1, day) }).collect();
             let before = [0.0].into_iter().chain(steps[..count - 1].iter().copied()).collect();
             columns.extend([steps, before]);
-            Band::of(page, days as usize)
+            Band::new(page, days as usize)
         });
         PageFeatures { columns, words }
     }
@@ -122,8 +122,8 @@ pub struct PairFeatures {
 
 impl PairFeatures {
     /// Of target A and related page B over the days of `windows`, each from its two days before; 0 on other days.
-    pub fn of(
-        recording: &Recording,
+    pub fn compute(
+        recording: &FixedPages,
         target: u32,
         related: u32,
         days: std::ops::RangeInclusive<u32>,
@@ -137,9 +137,9 @@ impl PairFeatures {
         for day in days {
             let [now_a, now_b] = [a, b].map(|page| page.shown[day as usize]);
             let [old_a, old_b] = [a, b].map(|page| page.shown[day.saturating_sub(1) as usize]);
-            let (now_now, now_old) = (cross.of(now_a, now_b), cross.of(now_a, old_b));
-            let (old_now, old_old) = (cross.of(old_a, now_b), cross.of(old_a, old_b));
-            let (length_a, length_b) = (own_a.of(now_a, now_a).sqrt(), own_b.of(now_b, now_b).sqrt());
+            let (now_now, now_old) = (cross.get(now_a, now_b), cross.get(now_a, old_b));
+            let (old_now, old_old) = (cross.get(old_a, now_b), cross.get(old_a, old_b));
+            let (length_a, length_b) = (own_a.get(now_a, now_a).sqrt(), own_b.get(now_b, now_b).sqrt());
             let (step_a, step_b) = (own_a.distance(old_a, now_a), own_b.distance(old_b, now_b));
             let values = [
                 (now_now, length_a * length_b),
@@ -161,16 +161,16 @@ impl PairFeatures {
 
 /// Products of the contents of two pages, or of one page, each computed once.
 struct Products<'p> {
-    pages: [&'p Page; 2],
+    pages: [&'p ExpertPage; 2],
     known: HashMap<(u32, u32), f64>,
 }
 
 impl<'p> Products<'p> {
-    fn between(pages: [&'p Page; 2]) -> Products<'p> {
+    fn between(pages: [&'p ExpertPage; 2]) -> Products<'p> {
         Products { pages, known: HashMap::new() }
     }
 
-    fn of(&mut self, i: u32, j: u32) -> f64 {
+    fn get(&mut self, i: u32, j: u32) -> f64 {
         let [a, b] = self.pages;
         *self.known.entry((i, j)).or_insert_with(|| a.texts[i as usize].product(&b.texts[j as usize]))
     }
@@ -179,7 +179,7 @@ impl<'p> Products<'p> {
     fn distance(&mut self, i: u32, j: u32) -> f64 {
         match i == j {
             true => 0.0,
-            false => distance(self.of(i, i), self.of(j, j), self.of(i, j)),
+            false => distance(self.get(i, i), self.get(j, j), self.get(i, j)),
         }
     }
 }

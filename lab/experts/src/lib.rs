@@ -22,11 +22,11 @@ pub mod significance;
 pub mod similarity;
 pub mod svm;
 
-pub use crate::evaluate::{Outcome, Settings, evaluate};
-pub use crate::method::Method;
-pub use crate::recording::{PagesLeft, Recording};
+pub use crate::evaluate::{ExperimentSettings, MethodOutcome, evaluate};
+pub use crate::method::PredictionMethod;
+pub use crate::recording::{FixedPages, PagesLeft};
 pub use crate::related::Relation;
-pub use crate::report::{Report, run};
+pub use crate::report::{ExperimentReport, run};
 pub use crate::significance::Significance;
 
 #[cfg(test)]

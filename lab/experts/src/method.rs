@@ -5,7 +5,7 @@ use std::fmt;
 
 /// A way to predict whether a page changes on the next day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Method {
+pub enum PredictionMethod {
     /// 1D: a coin of the page's share of changes in the window.
     Coin,
     /// 2D: one machine on the page's own features.
@@ -25,30 +25,30 @@ pub enum Method {
     Last,
 }
 
-impl Method {
+impl PredictionMethod {
     /// The relation whose pages it uses.
     pub fn relation(self) -> Option<Relation> {
         match self {
-            Method::Experts(relation, _)
-            | Method::Union(relation)
-            | Method::Bagging(relation)
-            | Method::Boosting(relation) => Some(relation),
+            PredictionMethod::Experts(relation, _)
+            | PredictionMethod::Union(relation)
+            | PredictionMethod::Bagging(relation)
+            | PredictionMethod::Boosting(relation) => Some(relation),
             _ => None,
         }
     }
 }
 
-impl fmt::Display for Method {
+impl fmt::Display for PredictionMethod {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Method::Coin => f.write_str("1D coin"),
-            Method::Single => f.write_str("2D single"),
-            Method::Experts(relation, _) => write!(f, "3D experts, {relation}"),
-            Method::Union(relation) => write!(f, "union, {relation}"),
-            Method::Bagging(relation) => write!(f, "bagging, {relation}"),
-            Method::Boosting(relation) => write!(f, "boosting, {relation}"),
-            Method::Majority => f.write_str("majority"),
-            Method::Last => f.write_str("last day"),
+            PredictionMethod::Coin => f.write_str("1D coin"),
+            PredictionMethod::Single => f.write_str("2D single"),
+            PredictionMethod::Experts(relation, _) => write!(f, "3D experts, {relation}"),
+            PredictionMethod::Union(relation) => write!(f, "union, {relation}"),
+            PredictionMethod::Bagging(relation) => write!(f, "bagging, {relation}"),
+            PredictionMethod::Boosting(relation) => write!(f, "boosting, {relation}"),
+            PredictionMethod::Majority => f.write_str("majority"),
+            PredictionMethod::Last => f.write_str("last day"),
         }
     }
 }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 /// The pages that are present in every cycle. A page's index here is its index everywhere.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Recording {
+pub struct FixedPages {
     /// The pages, in the order of the data set.
-    pub pages: Vec<Page>,
+    pub pages: Vec<ExpertPage>,
     /// The last day; the first is 0.
     pub last: u32,
     /// Whether the pages have texts. Without, a page is known by its change bits alone.
@@ -18,7 +18,7 @@ pub struct Recording {
 
 /// A page of a recording.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Page {
+pub struct ExpertPage {
     /// Its index in the data set.
     pub place: u32,
     /// Its URL or name.
@@ -28,14 +28,14 @@ pub struct Page {
     /// The same as a method sees it: with some bits flipped, if the experiment flips bits.
     pub observed: Vec<bool>,
     /// Its different contents.
-    pub texts: Vec<Text>,
+    pub texts: Vec<PageBag>,
     /// For each day the index of its content; empty without texts.
     pub shown: Vec<u32>,
 }
 
 /// A content of a page.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Text {
+pub struct PageBag {
     /// Words and their counts, ascending by word.
     pub words: Arc<[(u32, u32)]>,
     /// Number of words, with repetitions.
@@ -59,15 +59,15 @@ pub struct PagesLeft {
     pub significant: usize,
 }
 
-impl Text {
+impl PageBag {
     /// A content with these words, ascending, and links.
-    pub fn new(words: Arc<[(u32, u32)]>, links: Box<[u32]>) -> Text {
+    pub fn new(words: Arc<[(u32, u32)]>, links: Box<[u32]>) -> PageBag {
         let total = words.iter().map(|&(_, count)| f64::from(count)).sum();
-        Text { words, total, links }
+        PageBag { words, total, links }
     }
 
     /// The inner product of two word distributions; 0 if a text is empty.
-    pub fn product(&self, other: &Text) -> f64 {
+    pub fn product(&self, other: &PageBag) -> f64 {
         if self.total == 0.0 || other.total == 0.0 {
             return 0.0;
         }
@@ -94,13 +94,16 @@ fn products(mut a: &[(u32, u32)], mut b: &[(u32, u32)]) -> f64 {
     sum
 }
 
-impl Recording {
+impl FixedPages {
     /// The fixed pages of a data set, with texts if it has read them. If it has, pages that lack a text on some day are
     /// left out. The second result counts what is left.
     ///
     /// # Errors
     /// If the significance of a change needs texts and the data set has none.
-    pub fn of(data: &Dataset, significance: Significance) -> Result<(Recording, PagesLeft), String> {
+    pub fn from_dataset(
+        data: &Dataset,
+        significance: Significance,
+    ) -> Result<(FixedPages, PagesLeft), String> {
         let has_texts = data.contents.is_some();
         if significance.needs_words() && !has_texts {
             return Err(format!(
@@ -117,7 +120,7 @@ impl Recording {
         };
         let kept: Vec<u32> = fixed.iter().copied().filter(has_text).collect();
         let data = data.part(&kept, 0..last + 1);
-        let mut pages: Vec<Page> = data
+        let mut pages: Vec<ExpertPage> = data
             .pages
             .iter()
             .zip(0..)
@@ -129,7 +132,7 @@ impl Recording {
                 page.changed[day as usize] = match has_texts {
                     true => {
                         let [before, after] = [day - 1, day].map(|day| &page.text(day).words);
-                        significance.of(before, after)
+                        significance.is_met(before, after)
                     }
                     false => true,
                 };
@@ -144,7 +147,7 @@ impl Recording {
             changing: data.truth.changes().iter().filter(|&&count| count > 0).count(),
             significant: pages.iter().filter(|page| page.changed.contains(&true)).count(),
         };
-        Ok((Recording { pages, last, has_texts }, left))
+        Ok((FixedPages { pages, last, has_texts }, left))
     }
 
     /// Pairs of pages of the data set as pairs of this recording, ascending; those that are not in it are left out.
@@ -166,18 +169,23 @@ impl Recording {
 }
 
 /// A page with its contents, and no significant change yet.
-fn shown(data: &Dataset, place: u32, in_set: u32, name: &str) -> Page {
+fn shown(data: &Dataset, place: u32, in_set: u32, name: &str) -> ExpertPage {
     let days = data.truth.cycles() as usize + 1;
     let bits = vec![false; days];
-    let mut page =
-        Page { place: in_set, name: name.into(), changed: bits.clone(), observed: bits, ..Page::default() };
+    let mut page = ExpertPage {
+        place: in_set,
+        name: name.into(),
+        changed: bits.clone(),
+        observed: bits,
+        ..ExpertPage::default()
+    };
     let Some(contents) = &data.contents else { return page };
-    let mut known: Vec<*const recrawl_simulation::contents::Document> = Vec::new();
+    let mut known: Vec<*const recrawl_simulation::contents::ReplayDocument> = Vec::new();
     for day in 0..days as u32 {
         let document = contents.shown(place as usize, day).expect("pages without a text were left out");
         let index = known.iter().position(|&seen| std::ptr::eq(seen, document)).unwrap_or_else(|| {
             known.push(document);
-            page.texts.push(Text::new(document.words.clone(), document.links.clone()));
+            page.texts.push(PageBag::new(document.words.clone(), document.links.clone()));
             known.len() - 1
         });
         page.shown.push(index as u32);
@@ -185,12 +193,12 @@ fn shown(data: &Dataset, place: u32, in_set: u32, name: &str) -> Page {
     page
 }
 
-impl Page {
+impl ExpertPage {
     /// The text it shows on a day.
     ///
     /// # Panics
     /// If the page has no texts, or no such day.
-    pub fn text(&self, day: u32) -> &Text {
+    pub fn text(&self, day: u32) -> &PageBag {
         &self.texts[self.shown[day as usize] as usize]
     }
 

@@ -4,7 +4,7 @@ mod terms;
 #[cfg(test)]
 mod tests;
 
-use crate::Recording;
+use crate::FixedPages;
 use crate::draws::{Purpose, stream};
 use crate::similarity::{Delays, cross_correlation, warping, warping_to};
 use rand::seq::index;
@@ -44,7 +44,7 @@ pub const MAX_TERMS: usize = 256;
 
 /// What related pages are searched with. It ends today: no later day is read.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Search {
+pub struct RelatedSearch {
     /// The last day that is known.
     pub today: u32,
     /// Number of days up to today whose series are compared.
@@ -91,7 +91,12 @@ impl fmt::Display for Relation {
 
 /// The related pages of each target. Candidates are the pages that changed in the days searched: another shows nothing
 /// that a majority does not. A page without any relation to a candidate gets fewer than `count`, or none.
-pub fn find(recording: &Recording, relation: Relation, targets: &[u32], search: Search) -> Vec<RelatedPages> {
+pub fn find(
+    recording: &FixedPages,
+    relation: Relation,
+    targets: &[u32],
+    search: RelatedSearch,
+) -> Vec<RelatedPages> {
     let days = search.today + 1 - search.days..=search.today;
     let changed = |page: &u32| days.clone().any(|day| recording.pages[*page as usize].observed[day as usize]);
     let candidates: Vec<u32> = (0..recording.pages.len() as u32).filter(changed).collect();
@@ -141,7 +146,7 @@ fn best(mut weighted: Weighted, count: usize) -> Weighted {
 }
 
 /// The links between pages in both directions, each once, ascending.
-fn edges(recording: &Recording, today: u32) -> Vec<(u32, u32)> {
+fn edges(recording: &FixedPages, today: u32) -> Vec<(u32, u32)> {
     let mut edges = Vec::new();
     for (page, from) in recording.pages.iter().zip(0..) {
         edges.extend(page.text(today).links.iter().flat_map(|&to| [(from, to), (to, from)]));
@@ -160,7 +165,7 @@ fn linked(edges: &[(u32, u32)], target: u32, candidates: &[u32]) -> Weighted {
         .collect()
 }
 
-fn content(recording: &Recording, target: u32, others: impl Iterator<Item = u32>, today: u32) -> Weighted {
+fn content(recording: &FixedPages, target: u32, others: impl Iterator<Item = u32>, today: u32) -> Weighted {
     let text = |page: u32| recording.pages[page as usize].text(today);
     let length = |page: u32| text(page).product(text(page)).sqrt();
     let own = length(target);
@@ -169,7 +174,7 @@ fn content(recording: &Recording, target: u32, others: impl Iterator<Item = u32>
     others.map(cosine).filter(|&(_, weight)| weight > 0.0).collect()
 }
 
-fn random(target: u32, candidates: &[u32], search: Search) -> Weighted {
+fn random(target: u32, candidates: &[u32], search: RelatedSearch) -> Weighted {
     let others: Vec<u32> = candidates.iter().copied().filter(|&page| page != target).collect();
     let mut source = stream(search.seed, Purpose::Experts, u64::from(target), search.today);
     let drawn = index::sample(&mut source, others.len(), search.count.min(others.len()));

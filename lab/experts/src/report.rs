@@ -5,11 +5,11 @@ mod text;
 pub use text::render;
 
 use crate::crawl;
-use crate::evaluate::{Found, Outcome, Settings, evaluate};
+use crate::evaluate::{ExperimentSettings, MethodOutcome, RelationPages, evaluate};
 use crate::series::{self, Alpha};
 use crate::significance::Significance;
 use crate::similarity::Delays;
-use crate::{Method, PagesLeft, Recording, Relation};
+use crate::{FixedPages, PagesLeft, PredictionMethod, Relation};
 use recrawl_formula::math::student;
 use recrawl_simulation::Dataset;
 use serde::Serialize;
@@ -40,7 +40,7 @@ pub enum Combination {
 
 /// What an experiment does.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Options {
+pub struct ExperimentOptions {
     /// Which changes count.
     pub significance: Significance,
     /// Which pages are predicted.
@@ -76,7 +76,7 @@ pub struct Options {
 
 /// The results of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Report {
+pub struct ExperimentReport {
     /// The data set.
     pub data: String,
     /// Which changes count.
@@ -114,7 +114,7 @@ pub struct Report {
     /// Share of the windows whose examples are of one class.
     pub one_class: f64,
     /// Mean number of related pages that each relation finds.
-    pub related: Vec<Related>,
+    pub related: Vec<RelationShare>,
     /// The URLs or names of the predicted pages.
     pub targets: Vec<String>,
     /// The methods.
@@ -131,7 +131,7 @@ pub struct Report {
 
 /// How many pages a relation finds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Related {
+pub struct RelationShare {
     /// Its name.
     pub relation: String,
     /// Mean over pages and searches.
@@ -164,9 +164,9 @@ pub struct Point {
     pub accuracies: Vec<(String, f64)>,
 }
 
-impl Related {
-    fn of(found: &Found) -> Related {
-        Related { relation: found.relation.to_string(), pages: found.pages, recall: found.recall }
+impl RelationShare {
+    fn from_found(found: &RelationPages) -> RelationShare {
+        RelationShare { relation: found.relation.to_string(), pages: found.pages, recall: found.recall }
     }
 }
 
@@ -197,8 +197,8 @@ pub fn paired_p(a: &[f64], b: &[f64]) -> Option<f64> {
 ///
 /// # Errors
 /// If the data lack what it needs, or nothing is left to predict.
-pub fn run(data: &Dataset, options: &Options) -> Result<Report, String> {
-    let (mut recording, pages) = Recording::of(data, options.significance)?;
+pub fn run(data: &Dataset, options: &ExperimentOptions) -> Result<ExperimentReport, String> {
+    let (mut recording, pages) = FixedPages::from_dataset(data, options.significance)?;
     let (kept, alpha) = series::kept(&recording, options.alpha);
     let targets = series::thinned(&kept, options.pages, options.seed);
     // After the pages were chosen: with and without flips, the same ones are predicted.
@@ -218,7 +218,7 @@ pub fn run(data: &Dataset, options: &Options) -> Result<Report, String> {
         Delays::Printed => (1, options.days - 1),
         Delays::Quarter => (0, options.days / 4),
     };
-    Ok(Report {
+    Ok(ExperimentReport {
         data: data.name.clone(),
         change: options.significance.to_string(),
         texts: recording.has_texts,
@@ -237,7 +237,7 @@ pub fn run(data: &Dataset, options: &Options) -> Result<Report, String> {
         windows: outcome.windows,
         changes: outcome.changes,
         one_class: outcome.one_class as f64 / (outcome.windows * targets.len()) as f64,
-        related: outcome.related.iter().map(Related::of).collect(),
+        related: outcome.related.iter().map(RelationShare::from_found).collect(),
         targets: targets.iter().map(|&page| recording.pages[page as usize].name.to_string()).collect(),
         methods: methods(&settings.methods, &outcome),
         machines: (outcome.machines, outcome.unconverged),
@@ -247,17 +247,18 @@ pub fn run(data: &Dataset, options: &Options) -> Result<Report, String> {
     })
 }
 
-fn methods(methods: &[Method], outcome: &Outcome) -> Vec<MethodReport> {
-    let place = |is: fn(&Method) -> bool| methods.iter().position(is);
-    let experts =
-        place(|method| matches!(method, Method::Experts(relation, _) if *relation != Relation::Random));
-    let majority = place(|method| *method == Method::Majority);
+fn methods(methods: &[PredictionMethod], outcome: &MethodOutcome) -> Vec<MethodReport> {
+    let place = |is: fn(&PredictionMethod) -> bool| methods.iter().position(is);
+    let experts = place(
+        |method| matches!(method, PredictionMethod::Experts(relation, _) if *relation != Relation::Random),
+    );
+    let majority = place(|method| *method == PredictionMethod::Majority);
     let against = |place: usize, other: Option<usize>| {
         other
             .filter(|&other| other != place)
             .and_then(|other| paired_p(&outcome.accuracies[place], &outcome.accuracies[other]))
     };
-    let report = |(place, method): (usize, &Method)| MethodReport {
+    let report = |(place, method): (usize, &PredictionMethod)| MethodReport {
         name: method.to_string(),
         accuracy: mean(&outcome.accuracies[place]),
         p_against_experts: against(place, experts),
@@ -271,7 +272,7 @@ fn mean(accuracies: &[f64]) -> f64 {
     accuracies.iter().sum::<f64>() / accuracies.len() as f64
 }
 
-impl Options {
+impl ExperimentOptions {
     /// The relation that the union and the samples use.
     fn chief(&self) -> Option<Relation> {
         let is_chief = |relation: &&Relation| **relation == Relation::Correlation;
@@ -279,35 +280,37 @@ impl Options {
     }
 
     /// All methods, controls last.
-    fn methods(&self) -> Vec<Method> {
+    fn methods(&self) -> Vec<PredictionMethod> {
         let mut methods = Vec::new();
         if self.settings.contains(&Setting::OneD) {
-            methods.push(Method::Coin);
+            methods.push(PredictionMethod::Coin);
         }
         if self.settings.contains(&Setting::TwoD) {
-            methods.push(Method::Single);
+            methods.push(PredictionMethod::Single);
         }
         if let Some(chief) = self.chief().filter(|_| self.settings.contains(&Setting::ThreeD)) {
             for combination in &self.combinations {
                 match combination {
                     Combination::Experts => {
-                        methods.push(Method::Experts(chief, self.experts));
+                        methods.push(PredictionMethod::Experts(chief, self.experts));
                         let others = self.relations.iter().filter(|relation| **relation != chief);
-                        methods.extend(others.map(|&relation| Method::Experts(relation, self.experts)));
+                        methods.extend(
+                            others.map(|&relation| PredictionMethod::Experts(relation, self.experts)),
+                        );
                     }
-                    Combination::Union => methods.push(Method::Union(chief)),
-                    Combination::Bagging => methods.push(Method::Bagging(chief)),
-                    Combination::Boosting => methods.push(Method::Boosting(chief)),
+                    Combination::Union => methods.push(PredictionMethod::Union(chief)),
+                    Combination::Bagging => methods.push(PredictionMethod::Bagging(chief)),
+                    Combination::Boosting => methods.push(PredictionMethod::Boosting(chief)),
                 }
             }
-            methods.push(Method::Experts(Relation::Random, self.experts));
+            methods.push(PredictionMethod::Experts(Relation::Random, self.experts));
         }
-        methods.extend([Method::Majority, Method::Last]);
+        methods.extend([PredictionMethod::Majority, PredictionMethod::Last]);
         methods
     }
 
-    fn settings(&self) -> Settings {
-        Settings {
+    fn settings(&self) -> ExperimentSettings {
+        ExperimentSettings {
             days: self.days,
             first_days: self.days,
             every: self.every,
@@ -323,21 +326,21 @@ impl Options {
     }
 
     /// The methods of the chosen settings that a figure compares.
-    fn compared(&self) -> Vec<Method> {
-        let experts = self.chief().map(|relation| Method::Experts(relation, self.experts));
-        let of_setting = [Some(Method::Coin), Some(Method::Single), experts];
+    fn compared(&self) -> Vec<PredictionMethod> {
+        let experts = self.chief().map(|relation| PredictionMethod::Experts(relation, self.experts));
+        let of_setting = [Some(PredictionMethod::Coin), Some(PredictionMethod::Single), experts];
         let all = [Setting::OneD, Setting::TwoD, Setting::ThreeD].into_iter().zip(of_setting);
         all.filter(|(setting, _)| self.settings.contains(setting)).filter_map(|(_, method)| method).collect()
     }
 
     /// Figure 6: fewer training days, with the same days predicted.
-    fn by_days(&self, recording: &Recording, targets: &[u32]) -> Result<Vec<Point>, String> {
+    fn by_days(&self, recording: &FixedPages, targets: &[u32]) -> Result<Vec<Point>, String> {
         let mut methods = self.compared();
-        methods.push(Method::Majority);
+        methods.push(PredictionMethod::Majority);
         let longest = self.days;
         let point = |&days: &u32| {
             let settings =
-                Settings { days, first_days: longest, methods: methods.clone(), ..self.settings() };
+                ExperimentSettings { days, first_days: longest, methods: methods.clone(), ..self.settings() };
             let outcome = evaluate(recording, targets, &settings)?;
             Ok(Point { at: days, accuracies: named(&methods, &outcome) })
         };
@@ -345,7 +348,7 @@ impl Options {
     }
 
     /// Figure 8: crawls that learn from their own visits.
-    fn freshness(&self, recording: &Recording, targets: &[u32]) -> Result<Vec<Point>, String> {
+    fn freshness(&self, recording: &FixedPages, targets: &[u32]) -> Result<Vec<Point>, String> {
         let mut points: Vec<Point> = Vec::new();
         for method in self.compared() {
             let by_ten = crawl::freshness(recording, targets, &self.settings(), method, CRAWLED)?;
@@ -360,19 +363,23 @@ impl Options {
     }
 
     /// Figure 7: other numbers of experts.
-    fn by_experts(&self, recording: &Recording, targets: &[u32]) -> Result<Vec<Point>, String> {
+    fn by_experts(&self, recording: &FixedPages, targets: &[u32]) -> Result<Vec<Point>, String> {
         let is_3d = self.settings.contains(&Setting::ThreeD);
         let Some(relation) = self.chief().filter(|_| is_3d) else { return Ok(Vec::new()) };
-        let methods: Vec<Method> = COUNTS.iter().map(|&count| Method::Experts(relation, count)).collect();
-        let settings =
-            Settings { experts: COUNTS[COUNTS.len() - 1], methods: methods.clone(), ..self.settings() };
+        let methods: Vec<PredictionMethod> =
+            COUNTS.iter().map(|&count| PredictionMethod::Experts(relation, count)).collect();
+        let settings = ExperimentSettings {
+            experts: COUNTS[COUNTS.len() - 1],
+            methods: methods.clone(),
+            ..self.settings()
+        };
         let outcome = evaluate(recording, targets, &settings)?;
         let points = named(&methods, &outcome).into_iter().zip(COUNTS);
         Ok(points.map(|(accuracy, count)| Point { at: count as u32, accuracies: vec![accuracy] }).collect())
     }
 }
 
-fn named(methods: &[Method], outcome: &Outcome) -> Vec<(String, f64)> {
+fn named(methods: &[PredictionMethod], outcome: &MethodOutcome) -> Vec<(String, f64)> {
     methods.iter().zip(&outcome.accuracies).map(|(method, of)| (method.to_string(), mean(of))).collect()
 }
 

@@ -1,6 +1,6 @@
 //! Which pages and which days an experiment predicts.
 
-use crate::Recording;
+use crate::FixedPages;
 use crate::draws::{Purpose, stream};
 use rand::seq::SliceRandom;
 use std::ops::RangeInclusive;
@@ -36,7 +36,7 @@ pub fn irregularity(changed: &[bool]) -> f64 {
 }
 
 /// The kept pages, ascending, and the share that keeps them.
-pub fn kept(recording: &Recording, alpha: Alpha) -> (Vec<u32>, f64) {
+pub fn kept(recording: &FixedPages, alpha: Alpha) -> (Vec<u32>, f64) {
     let shares: Vec<f64> = recording.pages.iter().map(|page| irregularity(&page.changed)).collect();
     let least = match alpha {
         Alpha::Share(share) => share,

@@ -20,7 +20,7 @@ const LEVEL: f64 = 0.05;
 
 impl Significance {
     /// Whether the change from one bag of words to another counts. Bags are `(word, count)`, ascending by word.
-    pub fn of(self, before: &[(u32, u32)], after: &[(u32, u32)]) -> bool {
+    pub fn is_met(self, before: &[(u32, u32)], after: &[(u32, u32)]) -> bool {
         match self {
             Significance::Any => true,
             Significance::Words(least) => moved(before, after) >= u64::from(least),
@@ -98,12 +98,12 @@ mod tests {
         let before = [(1, 30), (4, 2)];
         let after = |count: u32| [(1, 30 - count), (4, 2), (9, 10)];
         assert!(
-            !Significance::Words(20).of(&before, &after(9))
-                && Significance::Words(20).of(&before, &after(10))
+            !Significance::Words(20).is_met(&before, &after(9))
+                && Significance::Words(20).is_met(&before, &after(10))
         );
         // Ten words for ten others among 32: another distribution.
-        assert!(Significance::ChiSquared.of(&before, &after(10)));
-        assert!(!Significance::ChiSquared.of(&before, &[(1, 29), (4, 3)]));
+        assert!(Significance::ChiSquared.is_met(&before, &after(10)));
+        assert!(!Significance::ChiSquared.is_met(&before, &[(1, 29), (4, 3)]));
     }
 
     proptest! {

@@ -12,10 +12,10 @@
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use recrawl_formula::terminal::Set;
+use recrawl_formula::terminal::TerminalSet;
 use recrawl_formula::{Basis, Expr, Function, Program, Protection, function, parse, simplify};
 use recrawl_generator::{Recipe, generate};
-use recrawl_simulation::{CycleFigures, Replayer, Rules, Scratch, WantedFigures, open};
+use recrawl_simulation::{CycleFigures, ReplayScratch, Replayer, Rules, WantedFigures, open};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -24,9 +24,9 @@ const CONSTANTS: [f64; 9] = [0.001, 0.01, 0.1, 0.5, 1.0, std::f64::consts::E, 10
 const DEPTH: usize = 10;
 
 /// The arguments: `name=value`, each with a default.
-struct Arguments(HashMap<String, String>);
+struct NamedArguments(HashMap<String, String>);
 
-impl Arguments {
+impl NamedArguments {
     fn text<'a>(&'a self, name: &str, default: &'a str) -> &'a str {
         self.0.get(name).map_or(default, String::as_str)
     }
@@ -38,7 +38,7 @@ impl Arguments {
 
 fn main() {
     let pairs = std::env::args().skip(1);
-    let arguments = Arguments(
+    let arguments = NamedArguments(
         pairs.filter_map(|a| a.split_once('=').map(|(k, v)| (k.to_owned(), v.to_owned()))).collect(),
     );
     let seed = arguments.number("seed", 1) as u64;
@@ -71,7 +71,7 @@ fn main() {
         println!("{text}: {fitness:.4}");
         return report(&replayer, begin, start);
     }
-    let Some(set) = Set::named(arguments.text("terminals", "basic")) else {
+    let Some(set) = TerminalSet::named(arguments.text("terminals", "basic")) else {
         return eprintln!("terminals=basic, terminals=all or terminals=extended");
     };
     let vocabulary = Vocabulary::new(set);
@@ -145,7 +145,7 @@ fn evaluate(
 ) -> Vec<(usize, f64)> {
     let next = AtomicUsize::new(0);
     let worker = || {
-        let (mut scratch, mut results) = (Scratch::default(), Vec::new());
+        let (mut scratch, mut results) = (ReplayScratch::default(), Vec::new());
         while let Some(&i) = which.get(next.fetch_add(1, Ordering::Relaxed)) {
             let program = Program::compile(&formulas[i], Protection::default(), Basis::default());
             let figures = replayer.run(&program, wants, &mut scratch);
@@ -169,7 +169,7 @@ struct Vocabulary {
 }
 
 impl Vocabulary {
-    fn new(set: Set) -> Vocabulary {
+    fn new(set: TerminalSet) -> Vocabulary {
         let terminals = set.terminals().iter().copied().map(Expr::Terminal);
         Vocabulary { leaves: terminals.chain(CONSTANTS.into_iter().map(Expr::Constant)).collect() }
     }

@@ -11,11 +11,11 @@
 
 use recrawl_formula::{Basis, Formula, Program};
 use recrawl_generator::{Recipe, generate};
-use recrawl_simulation::compare::{Role, Verdict};
+use recrawl_simulation::compare::{ReplayRole, Verdict};
 use recrawl_simulation::metric::{CHANGE_RATE, FRESHNESS};
-use recrawl_simulation::policy::PolicyKind;
+use recrawl_simulation::policy::ReplayPolicyKind;
 use recrawl_simulation::{
-    Budget, Comparison, Dataset, Metric, Observed, Policy, Rules, Trace, metric, replay,
+    Budget, Comparison, Dataset, Observed, ReplayMetric, ReplayPolicy, Rules, Trace, metric, replay,
 };
 use recrawl_types::Reads;
 use std::collections::HashMap;
@@ -33,7 +33,7 @@ struct Known {
     recall: f64,
 }
 
-impl Policy for Known {
+impl ReplayPolicy for Known {
     fn name(&self) -> &str {
         "known"
     }
@@ -50,8 +50,8 @@ impl Policy for Known {
     }
 }
 
-fn policy<'a>(name: &str, data: &'a Dataset, precision: f64, recall: f64) -> Box<dyn Policy + 'a> {
-    match PolicyKind::named(name) {
+fn policy<'a>(name: &str, data: &'a Dataset, precision: f64, recall: f64) -> Box<dyn ReplayPolicy + 'a> {
+    match ReplayPolicyKind::named(name) {
         Some(kind) => kind.build(data, Basis::Visits),
         None => {
             let formula = Formula::from_expression("u_fresh_signal").expect("an expression");
@@ -107,7 +107,7 @@ fn main() {
 }
 
 fn row(
-    of: &Metric,
+    of: &ReplayMetric,
     budget: f64,
     precision: f64,
     recall: f64,
@@ -119,7 +119,7 @@ fn row(
         .iter()
         .zip(0..)
         .map(|(traces, seed)| {
-            let role = |i| if i == 0 { Role::Baseline } else { Role::Candidate };
+            let role = |i| if i == 0 { ReplayRole::Baseline } else { ReplayRole::Candidate };
             let replays: Vec<_> = traces.iter().enumerate().map(|(i, trace)| (trace, role(i))).collect();
             Comparison::new(&replays, seed).cells.iter().map(|cells| cells[place].verdict).collect()
         })

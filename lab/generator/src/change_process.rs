@@ -22,8 +22,9 @@ impl ChangeProcess<'_> {
     /// Draws the site's properties; `start` is the day of cycle 0.
     pub fn of_site<'a>(recipe: &'a Recipe, start: i64, draws: &mut Draws) -> ChangeProcess<'a> {
         let (level, kind) = (draws.normal(), draws.uniform());
-        let is_quiet = draws.is(Chance::of(recipe.quiet));
-        let shift = if draws.is(Chance::of(recipe.shifted)) { 1 + (draws.uniform() * 6.0) as i64 } else { 0 };
+        let is_quiet = draws.is(Chance::new(recipe.quiet));
+        let shift =
+            if draws.is(Chance::new(recipe.shifted)) { 1 + (draws.uniform() * 6.0) as i64 } else { 0 };
         let mut week = [1.0; 7];
         if is_quiet {
             let busy_rate = 7.0 / (5.0 + 2.0 * recipe.quiet_rate);
@@ -51,10 +52,10 @@ impl ChangeProcess<'_> {
         let chances = [rest, busy].map(|burst| self.week.map(|day| Chance::at_rate(rate * day * burst)));
         // Bursts end such that they have their mean length, and begin such that they take their
         // share of time.
-        let end = Chance::of(1.0 / recipe.burst_length);
-        let begin = Chance::of(recipe.burst / (1.0 - recipe.burst) / recipe.burst_length);
-        let returns = Chance::of(recipe.returns);
-        let mut in_spell = has_spells && draws.is(Chance::of(recipe.burst));
+        let end = Chance::new(1.0 / recipe.burst_length);
+        let begin = Chance::new(recipe.burst / (1.0 - recipe.burst) / recipe.burst_length);
+        let returns = Chance::new(recipe.returns);
+        let mut in_spell = has_spells && draws.is(Chance::new(recipe.burst));
         let (mut before, mut version, mut known) = (0, 0, 0);
         let mut together = together.iter().peekable();
         for cycle in 1..=recipe.cycles {
@@ -76,7 +77,7 @@ impl ChangeProcess<'_> {
     fn rate(&self, draws: &mut Draws) -> f64 {
         let recipe = self.recipe;
         let own = draws.uniform();
-        let kind = if draws.is(Chance::of(recipe.site_share)) { self.kind } else { own };
+        let kind = if draws.is(Chance::new(recipe.site_share)) { self.kind } else { own };
         let level = recipe.site_share.sqrt() * self.level + (1.0 - recipe.site_share).sqrt() * draws.normal();
         if kind < recipe.still {
             0.0

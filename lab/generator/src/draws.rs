@@ -53,13 +53,13 @@ pub struct Chance(u64);
 
 impl Chance {
     /// The nearest representable probability.
-    pub fn of(probability: f64) -> Chance {
+    pub fn new(probability: f64) -> Chance {
         Chance((probability.clamp(0.0, 1.0) * (1u64 << 32) as f64).round() as u64)
     }
 
     /// The probability of at least one event at this mean rate: 1 − e^(−rate).
     pub fn at_rate(rate: f64) -> Chance {
-        Chance::of(1.0 - exp(-rate))
+        Chance::new(1.0 - exp(-rate))
     }
 }
 
@@ -86,10 +86,10 @@ mod tests {
         let mut draws = Draws::new(2, 1);
         let mut share = |chance| (0..10_000).filter(|_| draws.is(chance)).count() as f64 / 10_000.0;
         assert_eq!(
-            (share(Chance::of(0.0)), share(Chance::of(1.0)), share(Chance::at_rate(0.0))),
+            (share(Chance::new(0.0)), share(Chance::new(1.0)), share(Chance::at_rate(0.0))),
             (0.0, 1.0, 0.0)
         );
-        assert!((share(Chance::of(0.3)) - 0.3).abs() < 0.02);
+        assert!((share(Chance::new(0.3)) - 0.3).abs() < 0.02);
         assert!((share(Chance::at_rate(1.0)) - 0.632).abs() < 0.02);
     }
 

@@ -23,8 +23,8 @@ impl Folders {
         (recipe.folder_bursts > 0.0).then(|| Folders {
             draws: Draws::new(recipe.seed, FIRST_STREAM + number),
             bursts: Vec::new(),
-            begins: Chance::of(recipe.folder_bursts),
-            changes: Chance::of(recipe.folder_share),
+            begins: Chance::new(recipe.folder_bursts),
+            changes: Chance::new(recipe.folder_share),
             cycles: recipe.cycles,
             pages: recipe.folder_pages,
         })

@@ -17,7 +17,7 @@ mod signaller;
 mod sites;
 mod texts;
 
-pub use crate::recipe::{PRESETS, Preset, Recipe, RecipeError};
+pub use crate::recipe::{PRESETS, Recipe, RecipeError, RecipePreset};
 pub use crate::related_web::{RelatedRecipe, RelatedWeb, read_experts, related_web};
 
 use crate::change_process::ChangeProcess;
@@ -25,7 +25,7 @@ use crate::draws::Draws;
 use crate::folders::Folders;
 use crate::signaller::Signaller;
 use recrawl_simulation::format::calendar;
-use recrawl_simulation::{Dataset, histories::Histories};
+use recrawl_simulation::{Dataset, histories::PageHistories};
 
 /// Generates a history. The same recipe gives the same history on every machine.
 ///
@@ -34,7 +34,7 @@ use recrawl_simulation::{Dataset, histories::Histories};
 pub fn generate(recipe: &Recipe) -> Result<Dataset, RecipeError> {
     let start = recipe.check()?;
     let sizes = sites::sizes(recipe);
-    let mut histories = Histories::default();
+    let mut histories = PageHistories::default();
     let (mut together, mut changes, mut signals) = (Vec::new(), Vec::new(), Vec::new());
     for (number, &size) in (0u64..).zip(&sizes) {
         let name = format!("s{number:06}.example");

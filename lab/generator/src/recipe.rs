@@ -63,7 +63,7 @@ pub struct Recipe {
 }
 
 /// A named recipe.
-pub struct Preset {
+pub struct RecipePreset {
     /// Name on the command line.
     pub name: &'static str,
     /// A short description.
@@ -73,13 +73,13 @@ pub struct Preset {
 }
 
 /// All presets; the first is the default.
-pub const PRESETS: &[Preset] = &[
-    Preset {
+pub const PRESETS: &[RecipePreset] = &[
+    RecipePreset {
         name: "default",
         help: "10,000 pages on 200 sites, 100 days, returning contents",
         recipe: Recipe::default,
     },
-    Preset {
+    RecipePreset {
         name: "brdc12",
         help: "the shape of BRDC'12, the data of the GP4C papers: 417,048 pages, 57 days",
         recipe: Recipe::brdc12,

@@ -11,9 +11,9 @@
 use crate::draws::{Chance, Draws};
 use crate::recipe::RecipeError;
 use crate::texts::write_texts;
-use recrawl_simulation::format::Lines;
+use recrawl_simulation::format::LineReader;
 use recrawl_simulation::format::{calendar, create_with};
-use recrawl_simulation::{Dataset, DatasetError, histories::Histories};
+use recrawl_simulation::{Dataset, DatasetError, histories::PageHistories};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -126,7 +126,7 @@ pub fn read_experts(folder: &Path) -> Result<Option<Vec<PlantedExpert>>, Dataset
     if !path.is_file() {
         return Ok(None);
     }
-    let mut lines = Lines::open(&path)?;
+    let mut lines = LineReader::open(&path)?;
     let mut experts = Vec::new();
     let mut is_first = true;
     while let Some(line) = lines.next_line()? {
@@ -144,14 +144,14 @@ pub fn read_experts(folder: &Path) -> Result<Option<Vec<PlantedExpert>>, Dataset
 
 /// A page's place in the web.
 #[derive(Clone, Copy)]
-struct Role {
+struct PageRole {
     topic: u32,
     /// Days that it shows news late; none for noise.
     delay: Option<u32>,
 }
 
-impl Role {
-    fn of(recipe: &RelatedRecipe, page: u32, topics: u32) -> Role {
+impl PageRole {
+    fn assign(recipe: &RelatedRecipe, page: u32, topics: u32) -> PageRole {
         let (topic, place) = (page / recipe.topic_pages(), page % recipe.topic_pages());
         let [leaders, followers, _] = recipe.roles;
         let delay = match place {
@@ -162,7 +162,7 @@ impl Role {
             }
             _ => None,
         };
-        Role { topic: topic.min(topics - 1), delay }
+        PageRole { topic: topic.min(topics - 1), delay }
     }
 }
 
@@ -170,7 +170,7 @@ impl Role {
 fn news(cycles: u32, draws: &mut Draws) -> Vec<Option<[u32; TOPIC_WORDS]>> {
     let mut had_news = false;
     let mut day = |_| {
-        had_news = draws.is(Chance::of(NEWS[usize::from(!had_news)]));
+        had_news = draws.is(Chance::new(NEWS[usize::from(!had_news)]));
         had_news.then(|| std::array::from_fn(|_| count(draws)))
     };
     (0..=cycles).map(&mut day).collect()
@@ -199,12 +199,12 @@ pub fn related_web(
         );
         return Err(RecipeError::too_large(text));
     }
-    let mut histories = Histories::default();
+    let mut histories = PageHistories::default();
     let news: Vec<_> =
         (0..topics).map(|topic| news(cycles, &mut Draws::new(seed, 1 + u64::from(topic)))).collect();
     let (mut texts, mut experts) = (Vec::new(), Vec::new());
     for page in 0..pages {
-        let role = Role::of(recipe, page, topics);
+        let role = PageRole::assign(recipe, page, topics);
         // Streams of topics come first.
         let mut draws = Draws::new(seed, 1 + u64::from(topics) + u64::from(page));
         let versions = versions(recipe, role, page, pages, &news[role.topic as usize], &mut draws);
@@ -232,7 +232,7 @@ fn url(page: u32) -> String {
 /// The versions of a page.
 fn versions(
     recipe: &RelatedRecipe,
-    role: Role,
+    role: PageRole,
     page: u32,
     pages: u32,
     news: &[Option<[u32; TOPIC_WORDS]>],
@@ -244,12 +244,13 @@ fn versions(
     let mut versions = vec![(0, text(&fixed, recipe.shared_by, role, page, &topic, &own))];
     for cycle in 1..news.len() as u32 {
         let told = role.delay.and_then(|delay| news[cycle.checked_sub(delay)? as usize]);
-        let (shows, alone) = (draws.is(Chance::of(recipe.shows)), draws.is(Chance::of(recipe.changes_alone)));
+        let (shows, alone) =
+            (draws.is(Chance::new(recipe.shows)), draws.is(Chance::new(recipe.changes_alone)));
         match (role.delay, told) {
             (Some(_), Some(counts)) if shows => topic = counts,
             (Some(_), _) if alone && told.is_none() => own = std::array::from_fn(|_| count(draws)),
             // As often as the others, in the words of its topic.
-            (None, _) if draws.is(Chance::of(0.5)) => topic = std::array::from_fn(|_| count(draws)),
+            (None, _) if draws.is(Chance::new(0.5)) => topic = std::array::from_fn(|_| count(draws)),
             _ => continue,
         }
         versions.push((cycle, text(&fixed, recipe.shared_by, role, page, &topic, &own)));
@@ -258,11 +259,11 @@ fn versions(
 }
 
 /// The part that never changes: words of a subject, and links.
-fn fixed_part(recipe: &RelatedRecipe, role: Role, page: u32, pages: u32, draws: &mut Draws) -> String {
+fn fixed_part(recipe: &RelatedRecipe, role: PageRole, page: u32, pages: u32, draws: &mut Draws) -> String {
     let topic_pages = recipe.topic_pages();
     let topics = (pages / topic_pages).max(1);
     let pick = |draws: &mut Draws, count: u32| ((draws.uniform() * f64::from(count)) as u32).min(count - 1);
-    let subject = if draws.is(Chance::of(IS_ON_TOPIC[0])) { role.topic } else { pick(draws, topics) };
+    let subject = if draws.is(Chance::new(IS_ON_TOPIC[0])) { role.topic } else { pick(draws, topics) };
     let mut fixed = String::new();
     // Writing to a string cannot fail.
     for place in 0..SUBJECT_WORDS {
@@ -271,7 +272,7 @@ fn fixed_part(recipe: &RelatedRecipe, role: Role, page: u32, pages: u32, draws: 
             .for_each(|_| fixed.push_str(&format!("subject{} ", letters(subject * SUBJECT_WORDS + place))));
     }
     for _ in 0..LINKS {
-        let on_topic = draws.is(Chance::of(IS_ON_TOPIC[1]));
+        let on_topic = draws.is(Chance::new(IS_ON_TOPIC[1]));
         let to =
             if on_topic { role.topic * topic_pages + pick(draws, topic_pages) } else { pick(draws, pages) };
         if to != page {
@@ -281,7 +282,7 @@ fn fixed_part(recipe: &RelatedRecipe, role: Role, page: u32, pages: u32, draws: 
     fixed
 }
 
-fn text(fixed: &str, shared_by: u32, role: Role, page: u32, topic: &[u32], own: &[u32]) -> String {
+fn text(fixed: &str, shared_by: u32, role: PageRole, page: u32, topic: &[u32], own: &[u32]) -> String {
     let mut text = fixed.to_string();
     let shared = role.topic / shared_by * TOPIC_WORDS as u32;
     let words = topic.iter().zip(shared..).map(|(&count, word)| (count, format!("topic{} ", letters(word))));

@@ -21,7 +21,7 @@ impl Signaller {
         let Recipe { signal_precision: precision, signal_recall: recall, seed, cycles, .. } = *recipe;
         (recall > 0.0).then(|| Signaller {
             draws: Draws::new(seed, FIRST_STREAM + number),
-            told: Chance::of(recall),
+            told: Chance::new(recall),
             false_per_change: recall * (1.0 - precision) / precision,
             cycles,
         })

@@ -1,6 +1,6 @@
 use super::*;
 use recrawl_formula::Basis;
-use recrawl_simulation::policy::PolicyKind;
+use recrawl_simulation::policy::ReplayPolicyKind;
 use recrawl_simulation::{Rules, Truth, replay};
 
 /// Many small sites, so that no single one decides a figure.
@@ -150,7 +150,12 @@ fn signals_have_the_precision_and_recall_asked_for() {
         for cycle in 1..=data.truth.cycles() {
             let changed = data.truth.changed_in(cycle);
             changes += changed.len();
-            right += data.signals.of(cycle).iter().filter(|page| changed.binary_search(page).is_ok()).count();
+            right += data
+                .signals
+                .in_cycle(cycle)
+                .iter()
+                .filter(|page| changed.binary_search(page).is_ok())
+                .count();
         }
         let recall = right as f64 / changes as f64;
         let precision = right as f64 / data.signals.count() as f64;
@@ -203,7 +208,7 @@ fn siblings_tell_of_bursts_of_folders() {
     };
     let found = |folder_bursts, name: &str| {
         let data = generate(&recipe(folder_bursts)).unwrap();
-        let mut policy = PolicyKind::named(name).unwrap().build(&data, Basis::Visits);
+        let mut policy = ReplayPolicyKind::named(name).unwrap().build(&data, Basis::Visits);
         let trace = replay::run(&data, &Rules::default(), &mut *policy).unwrap();
         trace.cycles.iter().map(|cycle| cycle.changed).sum::<u64>() as f64
     };
@@ -278,7 +283,7 @@ fn every_cycle_is_the_history_itself() {
     assert_eq!(Dataset { name: data.name.clone(), ..data.every(1) }, data);
     // Policies see fewer visits, and not the history between them.
     let weeks = data.every(7);
-    let mut age = PolicyKind::named("age").unwrap().build(&weeks, Basis::Visits);
+    let mut age = ReplayPolicyKind::named("age").unwrap().build(&weeks, Basis::Visits);
     let trace = replay::run(&weeks, &Rules::default(), &mut *age).unwrap();
     assert_eq!(trace.cycles.len(), 3, "cycles 3 to 5");
 }

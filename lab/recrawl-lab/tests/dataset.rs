@@ -2,7 +2,7 @@
 
 use crate::ended::{fails, succeeds};
 use crate::program;
-use recrawl_simulation::{Summary, open};
+use recrawl_simulation::{DatasetSummary, open};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ fn dataset(folder: &Path, words: &str) -> Output {
 }
 
 fn info(folder: &Path, name: &str) -> Value {
-    serde_json::to_value(Summary::of(&open(&folder.join(name), None).unwrap())).unwrap()
+    serde_json::to_value(DatasetSummary::compute(&open(&folder.join(name), None).unwrap())).unwrap()
 }
 
 #[test]

@@ -10,7 +10,7 @@
 use recrawl_formula::Basis;
 use recrawl_rivals::policy::{ClusterOptions, FirstOfCluster, with_clusters, with_rivals};
 use recrawl_simulation::policy::PolicyVisit;
-use recrawl_simulation::{Budget, Observed, Policy, Rules, replay};
+use recrawl_simulation::{Budget, Observed, ReplayPolicy, Rules, replay};
 use recrawl_types::Reads;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ impl Counts {
     }
 
     /// As a share of all visits, and the share that found a change.
-    fn of(&self, all: &Counts) -> String {
+    fn shares(&self, all: &Counts) -> String {
         let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
         format!("{:.3} {:.4}", share(self.visits, all.visits), share(self.changed, self.visits))
     }
@@ -37,7 +37,7 @@ impl Counts {
 
 /// Counts the visits of a policy after the warm-up.
 struct Counted<'a> {
-    policy: Box<dyn Policy + 'a>,
+    policy: Box<dyn ReplayPolicy + 'a>,
     is_sample: bool,
     /// Last visit of each page.
     last: Vec<Option<u32>>,
@@ -49,7 +49,7 @@ struct Counted<'a> {
     late: Counts,
 }
 
-impl Policy for Counted<'_> {
+impl ReplayPolicy for Counted<'_> {
     fn name(&self) -> &str {
         self.policy.name()
     }
@@ -140,7 +140,7 @@ fn main() {
         };
         let trace = replay::run(&data, &rules, &mut counted).expect("cycles after the warm-up");
         let [samples, chosen, soon, late] =
-            [&counted.samples, &counted.chosen, &counted.soon, &counted.late].map(|c| c.of(&counted.all));
+            [&counted.samples, &counted.chosen, &counted.soon, &counted.late].map(|c| c.shares(&counted.all));
         let visited = trace.visited as f64 / trace.pages as f64;
         println!("{name:14} {samples:>13} {chosen:>13} {soon:>13} {late:>13}  {visited:.3}");
     }

@@ -1,7 +1,7 @@
 //! Links between pages as a graph: in-links, PageRank, pages near others.
 
 use recrawl_simulation::{Contents, Observed};
-use recrawl_types::Status;
+use recrawl_types::PageStatus;
 use std::collections::VecDeque;
 
 /// The links of known pages to known pages, in compressed sparse rows: all targets of page 0, then those of page 1.
@@ -42,7 +42,7 @@ impl LinkGraph {
     /// the policy [reads contents](recrawl_simulation::policy::Policy::reads_contents).
     pub fn seen(observed: &Observed) -> LinkGraph {
         let columns = observed.columns();
-        let is_known = |page: usize| columns.visited[page] && columns.known[page].status != Status::Gone;
+        let is_known = |page: usize| columns.visited[page] && columns.known[page].status != PageStatus::Gone;
         let known = (0..columns.len()).map(is_known).collect();
         LinkGraph::new(known, |page| observed.seen(page).last.map_or(&[], |document| &document.links))
     }

@@ -19,10 +19,10 @@ mod thompson;
 
 pub use clusters::{ClusterOptions, FirstOfCluster};
 
-use recrawl_simulation::policy::{Policy, PolicyKind};
+use recrawl_simulation::policy::{ReplayPolicy, ReplayPolicyKind};
 
 /// The rivals, in display order: of papers and crawlers, those that Tan and Mitra compare with and theirs, a bound.
-pub const ALL: &[PolicyKind] = &[
+pub const ALL: &[ReplayPolicyKind] = &[
     lambda_crawl::KIND,
     binary_lambda_crawl::KIND,
     binary_lambda_crawl::WITH_FLOOR,
@@ -44,12 +44,12 @@ pub const ALL: &[PolicyKind] = &[
 ];
 
 /// The policies of a crawl, and the rivals.
-pub fn with_rivals() -> Vec<PolicyKind> {
+pub fn with_rivals() -> Vec<ReplayPolicyKind> {
     recrawl_simulation::policy::ALL.iter().chain(ALL).copied().collect()
 }
 
 /// The policy of this name with these clusters; none if it has no clusters.
-pub fn with_clusters(name: &str, options: &ClusterOptions) -> Option<Box<dyn Policy>> {
+pub fn with_clusters(name: &str, options: &ClusterOptions) -> Option<Box<dyn ReplayPolicy>> {
     clusters::with_options(name, options)
 }
 

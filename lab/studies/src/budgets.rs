@@ -7,12 +7,12 @@ use clap::Args;
 use rayon::prelude::*;
 use recrawl_crawl::report::watch::Watcher;
 use recrawl_estimation::Interval;
-use recrawl_forecast::what_if::{BUDGETS, Replays, freshness, savings};
+use recrawl_forecast::what_if::{BUDGETS, BudgetReplays, freshness, savings};
 use recrawl_forecast::{Completions, Histories, SampleRequest};
 use recrawl_formula::Formula;
 use recrawl_mockweb::ProceduralConfig;
 use recrawl_mockweb::procedural::Habits;
-use recrawl_simulation::policy::formula::FormulaPolicy;
+use recrawl_simulation::policy::formula::ReplayFormula;
 use recrawl_simulation::{Beginning, Budget, Dataset, RecordedPage, Rules, Signals, Truth, replay};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ const TRIED: [f64; 4] = [0.5, 1.0, 2.0, 4.0];
 
 /// The crawls.
 #[derive(Args)]
-pub struct Size {
+pub struct BudgetSize {
     /// Data sets
     #[arg(long = "data", value_name = "FOLDER")]
     data: Vec<PathBuf>,
@@ -47,7 +47,7 @@ pub struct Size {
 }
 
 /// A forecast beside the truth.
-struct Row {
+struct BudgetRow {
     budget: f64,
     forecast: f64,
     interval: [f64; 2],
@@ -56,15 +56,15 @@ struct Row {
 }
 
 /// What one crawl showed.
-struct Shown {
-    rows: Vec<Row>,
+struct ShownCrawl {
+    rows: Vec<BudgetRow>,
     /// The budget of plain revisiting as told with its interval, and the freshness that it really brings less ours.
     saved: Option<(f64, [Option<f64>; 2], f64)>,
     /// The budget that plain revisiting really needs.
     needed: Option<f64>,
 }
 
-pub fn run(size: &Size) -> Result<(), Failure> {
+pub fn run(size: &BudgetSize) -> Result<(), Failure> {
     println!("web seed budget forecast low high raw truth error held");
     let mut all: Vec<(f64, bool, f64)> = Vec::new();
     let mut savings_lines = Vec::new();
@@ -72,7 +72,7 @@ pub fn run(size: &Size) -> Result<(), Failure> {
     for web in recorded.chain([Web::Poisson, Web::Bursts, Web::Week]) {
         let seeds: Vec<u64> = (1..=size.crawls).collect();
         // All crawls of a web first, so that their lines come in the order of seeds.
-        let shown: Vec<(u64, String, Shown)> =
+        let shown: Vec<(u64, String, ShownCrawl)> =
             seeds.par_iter().map(|&seed| one(size, &web, seed)).collect::<Result<_, Failure>>()?;
         for (seed, name, shown) in shown {
             for row in &shown.rows {
@@ -119,7 +119,7 @@ enum Web<'p> {
 }
 
 impl Web<'_> {
-    fn world(&self, size: &Size, seed: u64) -> Result<World, Failure> {
+    fn world(&self, size: &BudgetSize, seed: u64) -> Result<World, Failure> {
         let cycles = SETTLING + AFTER + 2;
         let procedural = |name: &str, mix: &str, week: bool| -> Result<World, Failure> {
             let config = ProceduralConfig {
@@ -143,7 +143,7 @@ impl Web<'_> {
     }
 }
 
-fn one(size: &Size, web: &Web<'_>, seed: u64) -> Result<(u64, String, Shown), Failure> {
+fn one(size: &BudgetSize, web: &Web<'_>, seed: u64) -> Result<(u64, String, ShownCrawl), Failure> {
     let world = web.world(size, seed)?;
     let folder = tempfile::tempdir()?;
     let begun = folder.path().join("begun");
@@ -187,18 +187,18 @@ fn one(size: &Size, web: &Web<'_>, seed: u64) -> Result<(u64, String, Shown), Fa
     let completions = Completions::new(&histories);
     let visits = histories.visits_a_page();
     let formula = Formula::from_expression(&size.formula)?;
-    let replays = Replays::of(&completions, &formula, visits, &BUDGETS);
+    let replays = BudgetReplays::run(&completions, &formula, visits, &BUDGETS);
     let forecasts = replays.forecasts(measured);
     let raw_log = raw_log(&histories);
     let raw_at = |budget: f64| -> Result<f64, Failure> {
         let rules = Rules { warmup: 0, budget: Budget::Share(budget * visits), ..Rules::default() };
-        Ok(freshness(&replay::run(&raw_log, &rules, &mut FormulaPolicy::new(&formula))?))
+        Ok(freshness(&replay::run(&raw_log, &rules, &mut ReplayFormula::new(&formula))?))
     };
     let mut rows = Vec::new();
     for budget in TRIED {
         let forecast = forecasts.iter().find(|forecast| forecast.budget == budget).ok_or("no forecast")?;
         let truth = if budget == 1.0 { ours } else { branch(&size.formula, budget)?.3 };
-        rows.push(Row {
+        rows.push(BudgetRow {
             budget,
             forecast: forecast.share,
             interval: forecast.interval,
@@ -206,7 +206,7 @@ fn one(size: &Size, web: &Web<'_>, seed: u64) -> Result<(u64, String, Shown), Fa
             truth,
         });
     }
-    let plain = Replays::of(&completions, &Formula::from_expression("t")?, visits, &BUDGETS);
+    let plain = BudgetReplays::run(&completions, &Formula::from_expression("t")?, visits, &BUDGETS);
     let told = savings(&replays, &plain);
     // The budget that plain revisiting really needs, by steps.
     let mut needed = None;
@@ -229,7 +229,7 @@ fn one(size: &Size, web: &Web<'_>, seed: u64) -> Result<(u64, String, Shown), Fa
         Some(budget) => Some((budget, told.interval, branch("t", budget)?.3 - ours)),
         None => None,
     };
-    Ok((seed, world.name.clone(), Shown { rows, saved, needed }))
+    Ok((seed, world.name.clone(), ShownCrawl { rows, saved, needed }))
 }
 
 /// The log as it is: a page changes when a visit finds it changed, and not otherwise.

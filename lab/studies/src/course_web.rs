@@ -5,7 +5,7 @@ use crate::world::World;
 use recrawl_corpora::Corpus;
 use recrawl_corpora::corpus::{LinkKind, PARTS};
 use recrawl_extractor::{FoundLink, PageContent};
-use recrawl_scheduler::shuffle::{Purpose, Shuffle};
+use recrawl_scheduler::shuffle::{Shuffle, ShufflePurpose};
 use recrawl_types::{CanonicalUrl, Consent, Cycle, UrlRules};
 use std::fs::File;
 use std::io::BufReader;
@@ -57,7 +57,7 @@ impl CourseWeb {
         seed: u64,
     ) -> Result<CourseWeb, Failure> {
         let rules = UrlRules::keep_all();
-        let drawn = Shuffle::new(seed, Cycle(0), Purpose::Scores);
+        let drawn = Shuffle::new(seed, Cycle(0), ShufflePurpose::Scores);
         let is_drawn = |site: u32| drawn.apply(site.into()) as f64 / (u64::MAX as f64) < part;
         let mut numbers = vec![None; corpus.pages.len()];
         let mut original = Vec::new();
@@ -103,13 +103,13 @@ impl CourseWeb {
         let changes = match changing.map(World::changes) {
             Some(of) => {
                 // Drawn for another purpose than the sites, so that neither draw tells of the other.
-                let drawn = Shuffle::new(seed, Cycle(0), Purpose::Ties);
+                let drawn = Shuffle::new(seed, Cycle(0), ShufflePurpose::Ties);
                 let from = |page: &u32| (drawn.apply((*page).into()) % of.len() as u64) as usize;
                 original.iter().map(|page| of[from(page)].clone()).collect()
             }
             None => vec![Vec::new(); original.len()],
         };
-        let world = World::of("courses".into(), pages, changes, seed);
+        let world = World::new("courses".into(), pages, changes, seed);
         Ok(CourseWeb { world, contents, homes, original })
     }
 }

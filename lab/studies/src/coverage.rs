@@ -1,7 +1,7 @@
 //! Do 95 % intervals hold the truth, and are missed changes counted right?
 
 use crate::Failure;
-use crate::simulated::{Judged, Simulated};
+use crate::simulated::{Simulated, TrueCycle};
 use crate::world::World;
 use clap::{Args, ValueEnum};
 use rayon::prelude::*;
@@ -33,7 +33,7 @@ pub enum Trouble {
 
 /// The crawls.
 #[derive(Args)]
-pub struct Size {
+pub struct CoverageSize {
     /// Crawls, each with a seed of its own
     #[arg(long, default_value_t = 100)]
     crawls: u64,
@@ -55,7 +55,7 @@ pub struct Size {
 }
 
 /// One crawl: pooled estimate and truth.
-struct Outcome {
+struct CoverageOutcome {
     interval: Interval,
     /// Half the width of the interval of the same sample by Wilson's formula.
     wilson: f64,
@@ -66,19 +66,19 @@ struct Outcome {
     missed: [f64; 2],
 }
 
-pub fn run(size: &Size) -> Result<(), Failure> {
+pub fn run(size: &CoverageSize) -> Result<(), Failure> {
     println!("trouble crawls held of_cycle bias width_to_wilson missed_told missed_true missed_ratio");
     for trouble in &size.trouble {
         let crawls = (0..size.crawls).into_par_iter();
-        let outcomes: Vec<Outcome> =
+        let outcomes: Vec<CoverageOutcome> =
             crawls.map(|seed| one(size, *trouble, seed)).collect::<Result<_, Failure>>()?;
         let count = outcomes.len() as f64;
-        let mean = |of: &dyn Fn(&Outcome) -> f64| outcomes.iter().map(of).sum::<f64>() / count;
+        let mean = |of: &dyn Fn(&CoverageOutcome) -> f64| outcomes.iter().map(of).sum::<f64>() / count;
         let held = mean(&|o| {
             let [low, high] = o.interval.ends();
             f64::from(u8::from((low..=high).contains(&o.truth)))
         });
-        let half = |o: &Outcome| o.interval.ends()[1] - o.interval.value;
+        let half = |o: &CoverageOutcome| o.interval.ends()[1] - o.interval.value;
         let [held_cycles, cycles] = [0, 1].map(|at| outcomes.iter().map(|o| o.cycles[at]).sum::<u64>());
         println!(
             "{trouble:?} {count} {held:.4} {:.4} {:+.5} {:.3} {:.4} {:.4} {:.4}",
@@ -93,7 +93,7 @@ pub fn run(size: &Size) -> Result<(), Failure> {
     Ok(())
 }
 
-fn one(size: &Size, trouble: Trouble, seed: u64) -> Result<Outcome, Failure> {
+fn one(size: &CoverageSize, trouble: Trouble, seed: u64) -> Result<CoverageOutcome, Failure> {
     let mix = if matches!(trouble, Trouble::Bursts) { "static=40,bursty=60" } else { "static=30,poisson=70" };
     let config = ProceduralConfig {
         pages: size.pages,
@@ -124,7 +124,7 @@ fn one(size: &Size, trouble: Trouble, seed: u64) -> Result<Outcome, Failure> {
     let (mut pages, mut fresh) = (0.0, 0.0);
     let mut estimates = Vec::new();
     for _ in 0..POOLED {
-        let Judged { report, eligible, fresh: is_fresh } = crawl.cycle()?;
+        let TrueCycle { report, eligible, fresh: is_fresh } = crawl.cycle()?;
         // Crawl and study must mean the same pages, or their shares are not comparable.
         if let Some(population) = &report.population
             && population.revisit_due != eligible
@@ -155,5 +155,5 @@ fn one(size: &Size, trouble: Trouble, seed: u64) -> Result<Outcome, Failure> {
     let told = Completions::new(&histories).missed_a_found().unwrap_or(f64::NAN);
     let _ = watcher.finish();
     let missed = [told, crawl.met.missed as f64 / crawl.met.changed as f64];
-    Ok(Outcome { interval, wilson, truth, cycles, missed })
+    Ok(CoverageOutcome { interval, wilson, truth, cycles, missed })
 }

@@ -10,13 +10,13 @@ use recrawl_corpora::Corpus;
 use recrawl_corpora::evaluate::{best, labelled};
 use recrawl_corpora::web::readings;
 use recrawl_crawl::Crawl;
-use recrawl_crawl::clock::{self, Waiting};
-use recrawl_crawl::cycle::plan::Plan;
+use recrawl_crawl::clock::{self, WaitingWork};
+use recrawl_crawl::cycle::plan::RoundPlan;
 use recrawl_crawl::cycle::{self, RoundEnd};
 use recrawl_crawl::parts::focus::reading::FocusReader;
 use recrawl_crawl::parts::focus::state::FocusState;
 use recrawl_crawl::parts::focus::survey;
-use recrawl_crawl::process::Process;
+use recrawl_crawl::process::ProgramServices;
 use recrawl_crawl::report::RoundReport;
 use recrawl_crawl::settings::Settings;
 use recrawl_focus::classifier::terms::Terms;
@@ -54,7 +54,7 @@ impl Courses {
 
 /// The crawls.
 #[derive(Args)]
-pub struct Size {
+pub struct FocusedSize {
     #[command(flatten)]
     courses: Courses,
     /// Crawls of each topic, each with a seed of its own
@@ -74,7 +74,7 @@ pub struct Size {
     rounds: bool,
 }
 
-pub fn run(size: &Size) -> Result<(), Failure> {
+pub fn run(size: &FocusedSize) -> Result<(), Failure> {
     let corpus = corpus(&size.courses.corpus, size.hide_urls)?;
     println!(
         "topic seed round visits found all known labelled of low estimate high explored finds exhausted left lost"
@@ -122,7 +122,7 @@ pub fn wanted(files: &[PathBuf], corpus: &Corpus) -> Result<Vec<Wanted>, Failure
 }
 
 /// The rounds of one crawl.
-fn one(size: &Size, corpus: &Corpus, wanted: &Wanted, seed: u64) -> Result<Vec<String>, Failure> {
+fn one(size: &FocusedSize, corpus: &Corpus, wanted: &Wanted, seed: u64) -> Result<Vec<String>, Failure> {
     let web = CourseWeb::new(corpus, size.sites, None, seed)?;
     let folder = tempfile::tempdir()?;
     let settings = format!(
@@ -170,7 +170,7 @@ impl<'w> Focused<'w> {
     ) -> Result<Focused<'w>, Failure> {
         let seeds: Vec<_> = web.homes.iter().map(|page| web.world.pages[*page as usize].0.clone()).collect();
         let settings = Settings::check(simulated::config(folder, settings)?)?;
-        let mut crawl = Crawl::open(settings, &seeds, seed, Process::quiet()?)?;
+        let mut crawl = Crawl::open(settings, &seeds, seed, ProgramServices::quiet()?)?;
         crawl.clock = at(Cycle(1));
         let mut words = Words::new();
         let rules = crawl.settings.focus.clone().ok_or("the crawl is not focused")?;
@@ -190,10 +190,10 @@ impl<'w> Focused<'w> {
     /// As of [`cycle::round`].
     pub fn round(&mut self) -> Result<Option<RoundReport>, Failure> {
         let cycle = &self.crawl.settings.config.cycle;
-        let waiting = Waiting {
+        let waiting = WaitingWork {
             fill: cycle.fill && !self.crawl.so_far.has_run_dry(),
             fill_pages: cycle.fill_pages,
-            ..Waiting::default()
+            ..WaitingWork::default()
         };
         match clock::next(&self.crawl.so_far, &waiting) {
             Some(next) => self.run(next),
@@ -205,13 +205,13 @@ impl<'w> Focused<'w> {
     ///
     /// # Errors
     /// As of [`cycle::round`].
-    pub fn run(&mut self, next: clock::NextRound) -> Result<Option<RoundReport>, Failure> {
+    pub fn run(&mut self, next: clock::RoundToRun) -> Result<Option<RoundReport>, Failure> {
         let current = self.crawl.repository.current().cycle();
         let cycle = if next.begins_cycle { current.next() } else { current };
         self.crawl.clock = at(cycle);
         let Focused { crawl, web, seeds, visited, words, met, visits, .. } = self;
         let seeds = if current == Cycle(0) { std::mem::take(seeds) } else { Vec::new() };
-        let mut fetch = |crawl: &Crawl, plan: Plan, _: &Arc<_>| {
+        let mut fetch = |crawl: &Crawl, plan: RoundPlan, _: &Arc<_>| {
             let rules = crawl.settings.focus.as_ref().expect("the crawl is focused");
             let reader =
                 FocusReader::new(rules, FocusState::before(&crawl.tables, plan.facts.round())?.model);
@@ -238,7 +238,7 @@ impl<'w> Focused<'w> {
         let all = count(&is_relevant);
         let generation = self.crawl.repository.current();
         let Crawl { settings, tables, .. } = &self.crawl;
-        let state = FocusState::of(tables)?;
+        let state = FocusState::read(tables)?;
         let survey = survey::of_reader(settings.focus.as_ref(), &generation, Some(tables))?
             .ok_or("the crawl is not focused")?;
         let (mut known, mut left, mut lost) = (0, 0, 0);
@@ -297,14 +297,14 @@ fn answer(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_corpora::corpus::{self, LinkKind, Page, Site};
+    use recrawl_corpora::corpus::{self, CorpusPage, CorpusSite, LinkKind};
 
     /// Sites of a home page, a syllabus, and forty lectures in a row.
     fn courses(sites: u32) -> Corpus {
         let mut corpus = Corpus::default();
         for site in 0..sites {
             let home = corpus.pages.len() as u32;
-            corpus.sites.push(Site { name: format!("s{site}"), home, ..Site::default() });
+            corpus.sites.push(CorpusSite { name: format!("s{site}"), home, ..CorpusSite::default() });
             for page in 0..42 {
                 let url = format!("http://s{site:03}.test/{page}");
                 let (title, text) = match page {
@@ -315,8 +315,8 @@ mod tests {
                     _ => ("Lecture", "On many things that are of no use here."),
                 };
                 let (title, text) = (title.into(), text.into());
-                corpus.pages.push(Page { url, site, title, text, ..Page::default() });
-                let link = |to: u32, anchor: &str| corpus::Link {
+                corpus.pages.push(CorpusPage { url, site, title, text, ..CorpusPage::default() });
+                let link = |to: u32, anchor: &str| corpus::CorpusLink {
                     to: home + to,
                     kind: LinkKind::Body,
                     anchor: anchor.into(),
@@ -353,7 +353,7 @@ mod tests {
             while let Some((.., record)) = records.next_record().unwrap() {
                 waiting += u64::from(record.visited.is_none());
             }
-            let state = FocusState::of(&crawl.crawl.tables).unwrap();
+            let state = FocusState::read(&crawl.crawl.tables).unwrap();
             assert_eq!(state.pending.iter().map(|stratum| stratum.urls).sum::<u64>(), waiting);
         }
         let found = (0..12).filter(|site| crawl.visited[site * 42 + 1].is_some()).count();

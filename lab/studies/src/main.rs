@@ -21,7 +21,7 @@ pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Many seeded crawls without sockets.
 #[derive(Parser)]
-struct Arguments {
+struct StudyArguments {
     #[command(subcommand)]
     study: Study,
 }
@@ -29,21 +29,21 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Study {
     /// How often intervals hold the truth, and how well missed changes are counted
-    Coverage(coverage::Size),
+    Coverage(coverage::CoverageSize),
     /// Is the one-step gain of a candidate what a twin crawl meets?
-    OneStep(one_step::Size),
+    OneStep(one_step::OneStepSize),
     /// Do forecasts for other budgets and savings hold?
-    Budgets(budgets::Size),
+    Budgets(budgets::BudgetSize),
     /// How soon focused crawls find relevant pages, and whether their recall is estimated well
-    Focused(focused::Size),
+    Focused(focused::FocusedSize),
     /// One budget for finding relevant pages and keeping them fresh: the share "auto" beside fixed ones
-    OneBudget(one_budget::Size),
+    OneBudget(one_budget::OneBudgetSize),
     /// What the loop does in years of crawling
-    Years(Box<years::Size>),
+    Years(Box<years::YearsSize>),
 }
 
 fn main() -> ExitCode {
-    let outcome = match Arguments::parse().study {
+    let outcome = match StudyArguments::parse().study {
         Study::Coverage(size) => coverage::run(&size),
         Study::OneStep(size) => one_step::run(&size),
         Study::Budgets(size) => budgets::run(&size),

@@ -7,13 +7,13 @@ use crate::world::World;
 use clap::Args;
 use rayon::prelude::*;
 use recrawl_corpora::Corpus;
-use recrawl_crawl::clock::NextRound;
+use recrawl_crawl::clock::RoundToRun;
 use recrawl_types::Cycle;
 use std::path::PathBuf;
 
 /// The crawls.
 #[derive(Args)]
-pub struct Size {
+pub struct OneBudgetSize {
     #[command(flatten)]
     courses: Courses,
     /// The data set whose changes the pages show
@@ -48,7 +48,7 @@ struct Worth {
     found: usize,
 }
 
-pub fn run(size: &Size) -> Result<(), Failure> {
+pub fn run(size: &OneBudgetSize) -> Result<(), Failure> {
     let corpus = corpus(&size.courses.corpus, false)?;
     println!("topic share crawls relevant_fresh weighted last_tenth found");
     for wanted in wanted(&size.courses.terms, &corpus)? {
@@ -72,7 +72,13 @@ pub fn run(size: &Size) -> Result<(), Failure> {
     Ok(())
 }
 
-fn one(size: &Size, corpus: &Corpus, wanted: &Wanted, share: &str, seed: u64) -> Result<Worth, Failure> {
+fn one(
+    size: &OneBudgetSize,
+    corpus: &Corpus,
+    wanted: &Wanted,
+    share: &str,
+    seed: u64,
+) -> Result<Worth, Failure> {
     let changing = World::recorded(&size.changes, size.cycles + 2, seed)?;
     let web = CourseWeb::new(corpus, 1.0, Some(&changing), seed)?;
     let folder = tempfile::tempdir()?;
@@ -89,7 +95,7 @@ fn one(size: &Size, corpus: &Corpus, wanted: &Wanted, share: &str, seed: u64) ->
     let mut worth = Worth { relevant: 0.0, weighted: 0.0, last: 0.0, found: 0 };
     let tenth = size.cycles.div_ceil(10);
     for cycle in 1..=size.cycles {
-        crawl.run(NextRound::OF_NEXT_CYCLE)?;
+        crawl.run(RoundToRun::OF_NEXT_CYCLE)?;
         let (mut fresh, mut found, mut weighted) = (0, 0, 0.0);
         for (page, seen) in (0..).zip(&crawl.visited) {
             let Some(seen) = *seen else { continue };

@@ -5,7 +5,7 @@ use crate::simulated::{Simulated, copy, offer};
 use crate::world::World;
 use clap::Args;
 use rayon::prelude::*;
-use recrawl_crawl::parts::improve::steps::{LoopState, Step};
+use recrawl_crawl::parts::improve::steps::{ImproveStep, LoopState};
 use recrawl_formula::Formula;
 use recrawl_mockweb::ProceduralConfig;
 use recrawl_mockweb::procedural::Habits;
@@ -17,7 +17,7 @@ const BETWEEN: u32 = 3;
 
 /// The pairs.
 #[derive(Args)]
-pub struct Size {
+pub struct OneStepSize {
     /// Crawls, each with a seed of its own
     #[arg(long, default_value_t = 10)]
     crawls: u64,
@@ -47,7 +47,7 @@ struct Pair {
     truth: f64,
 }
 
-pub fn run(size: &Size) -> Result<(), Failure> {
+pub fn run(size: &OneStepSize) -> Result<(), Failure> {
     if size.in_force.len() != size.candidates.len() {
         return Err("each formula in force needs a candidate".into());
     }
@@ -72,7 +72,7 @@ pub fn run(size: &Size) -> Result<(), Failure> {
     Ok(())
 }
 
-fn of_crawl(size: &Size, in_force: &str, candidate: &str, seed: u64) -> Result<Vec<Pair>, Failure> {
+fn of_crawl(size: &OneStepSize, in_force: &str, candidate: &str, seed: u64) -> Result<Vec<Pair>, Failure> {
     let config = ProceduralConfig {
         pages: size.pages,
         hosts: size.hosts,
@@ -111,10 +111,13 @@ fn of_crawl(size: &Size, in_force: &str, candidate: &str, seed: u64) -> Result<V
         };
         let (with_candidate, _) = found_of(&twin, candidate, in_force)?;
         let (without, state) = found_of(&shadow, in_force, candidate)?;
-        let Step::Shadow(attempt) = state.step else { return Err("the candidate was not taken up".into()) };
+        let ImproveStep::Shadow(attempt) = state.step else {
+            return Err("the candidate was not taken up".into());
+        };
         let estimate = attempt.one_step().ok_or("no page differs")?;
-        let rate =
-            |found: recrawl_crawl::parts::improve::found::Found| found.changed as f64 / found.visits as f64;
+        let rate = |found: recrawl_crawl::parts::improve::found::ComparedVisits| {
+            found.changed as f64 / found.visits as f64
+        };
         pairs.push(Pair {
             estimate: estimate.value,
             ends: estimate.ends,

@@ -3,13 +3,13 @@
 
 use crate::Failure;
 use crate::world::World;
-use recrawl_crawl::clock::NextRound;
+use recrawl_crawl::clock::RoundToRun;
 use recrawl_crawl::config::Config;
 use recrawl_crawl::cycle::Fetched;
-use recrawl_crawl::cycle::plan::Plan;
+use recrawl_crawl::cycle::plan::RoundPlan;
 use recrawl_crawl::cycle::{self, RoundEnd};
-use recrawl_crawl::parts::improve::candidate::{BackTest, Candidate};
-use recrawl_crawl::process::Process;
+use recrawl_crawl::parts::improve::candidate::{BackTestFigures, FormulaCandidate};
+use recrawl_crawl::process::ProgramServices;
 use recrawl_crawl::report::RoundReport;
 use recrawl_crawl::settings::Settings;
 use recrawl_crawl::{self as crawl, Crawl};
@@ -52,7 +52,7 @@ pub struct Met {
 }
 
 /// A cycle with what was true when it began.
-pub struct Judged {
+pub struct TrueCycle {
     /// The program's report.
     pub report: RoundReport,
     /// Pages of the population, and how many of them were fresh before the visits.
@@ -122,10 +122,10 @@ impl<'w> Simulated<'w> {
     }
 
     /// Runs a cycle, and counts before it which pages are fresh.
-    pub fn cycle(&mut self) -> Result<Judged, Failure> {
+    pub fn cycle(&mut self) -> Result<TrueCycle, Failure> {
         let (eligible, fresh) = self.truth()?;
         let report = self.round(&[])?;
-        Ok(Judged { report, eligible, fresh })
+        Ok(TrueCycle { report, eligible, fresh })
     }
 
     /// Pages that compete by score in the next cycle, and how many of them are as they were at their last visit.
@@ -152,8 +152,8 @@ impl<'w> Simulated<'w> {
         self.crawl.clock = at(cycle);
         let (world, met) = (self.world, &mut self.met);
         let mut answer = |entry: &ScheduleEntry, index| answer(world, entry, index, cycle, met);
-        let mut fetch = |_: &Crawl, plan: Plan, _: &Arc<_>| fetch(plan, &mut answer);
-        match cycle::round_fetched_by(&mut self.crawl, NextRound::OF_NEXT_CYCLE, seeds, &mut fetch)? {
+        let mut fetch = |_: &Crawl, plan: RoundPlan, _: &Arc<_>| fetch(plan, &mut answer);
+        match cycle::round_fetched_by(&mut self.crawl, RoundToRun::OF_NEXT_CYCLE, seeds, &mut fetch)? {
             RoundEnd::Committed(report) => Ok(*report),
             RoundEnd::NothingDue | RoundEnd::Interrupted => Err("a cycle had nothing to do".into()),
         }
@@ -165,10 +165,10 @@ impl<'w> Simulated<'w> {
 /// # Errors
 /// When the schedule cannot be read, or the log not written.
 pub fn fetch(
-    plan: Plan,
+    plan: RoundPlan,
     answer: &mut dyn FnMut(&ScheduleEntry, u64) -> Visit,
 ) -> Result<Fetched, crawl::Failure> {
-    let Plan { schedule, mut log, .. } = plan;
+    let RoundPlan { schedule, mut log, .. } = plan;
     for host in schedule.hosts() {
         let mut index = host.start;
         while index < host.start + host.count {
@@ -202,7 +202,7 @@ fn open(
     config.cycle.fill = false;
     // All pages are visited in the first cycle.
     config.cycle.discovery_min = world.pages.len() as u64;
-    Ok(Crawl::open(Settings::check(config)?, seeds, seed, Process::quiet()?)?)
+    Ok(Crawl::open(Settings::check(config)?, seeds, seed, ProgramServices::quiet()?)?)
 }
 
 /// These settings of a crawl that has no sockets and keeps no bodies.
@@ -285,7 +285,7 @@ pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
 /// # Errors
 /// When it cannot be written.
 pub fn offer(folder: &Path, formula: &Formula, gain: [f64; 2]) -> Result<(), Failure> {
-    let back_test = BackTest {
+    let back_test = BackTestFigures {
         fitness: "change_rate".into(),
         in_force: (String::new(), 0.0),
         candidate: 0.0,
@@ -296,7 +296,7 @@ pub fn offer(folder: &Path, formula: &Formula, gain: [f64; 2]) -> Result<(), Fai
         sample: [0; 3],
         freshness: None,
     };
-    Ok(Candidate::new(formula, 0, back_test)?.write(folder)?)
+    Ok(FormulaCandidate::new(formula, 0, back_test)?.write(folder)?)
 }
 
 #[cfg(test)]
@@ -312,8 +312,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let settings = "[cycle]\npages = \"20%\"\naudit_share = 0.2\n[improve]\nmode = \"watch\"\n";
         let mut crawl = Simulated::open(&world, folder.path(), settings, 1).unwrap();
-        let judged: Vec<Judged> = (0..12).map(|_| crawl.cycle().unwrap()).collect();
-        for Judged { report, eligible, fresh } in &judged {
+        let judged: Vec<TrueCycle> = (0..12).map(|_| crawl.cycle().unwrap()).collect();
+        for TrueCycle { report, eligible, fresh } in &judged {
             let population = report.population.as_ref().unwrap();
             assert_eq!(population.revisit_due, *eligible);
             assert!(fresh <= eligible);
@@ -386,7 +386,7 @@ mod tests {
                 if offered {
                     offer(folders[1].path(), &Formula::from_expression("t").unwrap(), [0.01, 0.02]).unwrap();
                 }
-                match cycle::round(&mut real, NextRound::OF_NEXT_CYCLE, seeds).unwrap() {
+                match cycle::round(&mut real, RoundToRun::OF_NEXT_CYCLE, seeds).unwrap() {
                     RoundEnd::Committed(report) => *report,
                     RoundEnd::NothingDue | RoundEnd::Interrupted => panic!("nothing was due"),
                 }

@@ -4,7 +4,7 @@ use crate::Failure;
 use recrawl_mockweb::ProceduralConfig;
 use recrawl_mockweb::procedural::Procedural;
 use recrawl_mockweb::web::Web;
-use recrawl_scheduler::shuffle::{Purpose, Shuffle};
+use recrawl_scheduler::shuffle::{Shuffle, ShufflePurpose};
 use recrawl_types::{CanonicalUrl, Cycle, UrlRules};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -55,7 +55,7 @@ impl World {
         let pages = (0..web.pages()).map(page).collect::<Result<Vec<_>, _>>()?;
         let of = |page| web.changes(page, 0, cycles).into_iter().map(|(cycle, _)| cycle).collect();
         let changes = (0..web.pages()).map(of).collect();
-        Ok(World::of("procedural".into(), pages, changes, seed))
+        Ok(World::new("procedural".into(), pages, changes, seed))
     }
 
     /// The pages of a data set that were there throughout. Its history is repeated until there are enough cycles.
@@ -84,11 +84,11 @@ impl World {
             changes.push(again.take_while(|at| *at <= cycles).collect());
             Ok(())
         })?;
-        Ok(World::of(data.name, pages, changes, seed))
+        Ok(World::new(data.name, pages, changes, seed))
     }
 
     /// Pages with their hosts, and of each the cycles of its changes.
-    pub fn of(name: String, pages: Vec<(CanonicalUrl, u32)>, changes: Vec<Vec<u32>>, seed: u64) -> World {
+    pub fn new(name: String, pages: Vec<(CanonicalUrl, u32)>, changes: Vec<Vec<u32>>, seed: u64) -> World {
         let numbers = (0..).zip(&pages).map(|(number, (url, _))| (url.clone(), number)).collect();
         World { name, pages, changes, numbers, seed, outages: 0.0 }
     }
@@ -111,7 +111,7 @@ impl World {
     /// Is the host of the page down in a cycle?
     pub fn is_down(&self, page: u32, cycle: Cycle) -> bool {
         let host = self.pages[page as usize].1;
-        let shuffle = Shuffle::new(self.seed, Cycle(cycle.0 / OUTAGE), Purpose::Scores);
+        let shuffle = Shuffle::new(self.seed, Cycle(cycle.0 / OUTAGE), ShufflePurpose::Scores);
         self.outages > 0.0 && shuffle.apply(host.into()) as f64 / (u64::MAX as f64) < self.outages
     }
 }

@@ -5,14 +5,14 @@ use crate::simulated::{Simulated, offer};
 use crate::world::World;
 use clap::Args;
 use rayon::prelude::*;
-use recrawl_crawl::parts::improve::candidate::{BackTest, Candidate, FreshnessTest};
-use recrawl_crawl::parts::improve::steps::{Event, LoopState, Operator};
+use recrawl_crawl::parts::improve::candidate::{BackTestFigures, FormulaCandidate, FreshnessTest};
+use recrawl_crawl::parts::improve::steps::{CandidateEvent, DecisionAuthor, LoopState};
 use recrawl_crawl::settings::formula_file;
 use recrawl_forecast::back_test::{Aim, back_test, best, ends};
 use recrawl_forecast::{Completions, Histories, SampleRequest};
 use recrawl_formula::Formula;
 use recrawl_mockweb::ProceduralConfig;
-use recrawl_mockweb::procedural::{Drift, Habits};
+use recrawl_mockweb::procedural::{Habits, RateDrift};
 use recrawl_types::LoopEventKind;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
@@ -32,7 +32,7 @@ const KEPT: u32 = 60;
 
 /// The years.
 #[derive(Args)]
-pub struct Size {
+pub struct YearsSize {
     /// A data set instead of a procedural web
     #[arg(long, value_name = "FOLDER")]
     data: Option<PathBuf>,
@@ -59,7 +59,7 @@ pub struct Size {
     liveliness: f64,
     /// From CYCLE on, a SHARE of hosts changes FACTOR times as often: CYCLE:FACTOR@SHARE
     #[arg(long, value_parser = Drift::from_str)]
-    drift: Vec<Drift>,
+    drift: Vec<RateDrift>,
     /// Cycle at which quiet and lively hosts trade places
     #[arg(long)]
     swap: Vec<u32>,
@@ -106,7 +106,7 @@ pub struct Size {
 
 /// A year.
 struct Year {
-    events: Vec<Event>,
+    events: Vec<CandidateEvent>,
     /// Share of fresh pages before the visits of each cycle.
     fresh: Vec<f64>,
     /// Promoted formulas, each with the one before.
@@ -116,7 +116,7 @@ struct Year {
     hindsight: BTreeMap<String, (f64, f64)>,
 }
 
-pub fn run(size: &Size) -> Result<(), Failure> {
+pub fn run(size: &YearsSize) -> Result<(), Failure> {
     println!("seed promoted rolled_back rejected proposed refused alarms in_force fresh_by_{WINDOW}_cycles");
     let seeds: Vec<u64> = (size.seed..size.seed + size.crawls).collect();
     let years: Vec<(u64, Year)> =
@@ -164,7 +164,7 @@ pub fn run(size: &Size) -> Result<(), Failure> {
     Ok(())
 }
 
-fn world(size: &Size, seed: u64) -> Result<World, Failure> {
+fn world(size: &YearsSize, seed: u64) -> Result<World, Failure> {
     let cycles = size.cycles.max(PLAIN) + 2;
     if let Some(folder) = &size.data {
         return World::recorded(folder, cycles, seed);
@@ -186,7 +186,7 @@ fn world(size: &Size, seed: u64) -> Result<World, Failure> {
     World::procedural(config, cycles)
 }
 
-fn settings(size: &Size, formula: &str, mode: &str) -> String {
+fn settings(size: &YearsSize, formula: &str, mode: &str) -> String {
     format!(
         "[cycle]\npages = \"{}%\"\npages_min = 1\ndiscovery_share = 0\naudit_share = {}\n\
          [schedule]\nformula = \"{formula}\"\n[improve]\nmode = \"{mode}\"\n{}\n",
@@ -196,7 +196,7 @@ fn settings(size: &Size, formula: &str, mode: &str) -> String {
     )
 }
 
-fn year(size: &Size, seed: u64) -> Result<Year, Failure> {
+fn year(size: &YearsSize, seed: u64) -> Result<Year, Failure> {
     let world = world(size, seed)?;
     let folder = tempfile::tempdir()?;
     let data = folder.path().join("crawl");
@@ -237,11 +237,11 @@ fn year(size: &Size, seed: u64) -> Result<Year, Failure> {
         let state = crawl.crawl.improve.read()?;
         if offered.as_ref().is_some_and(|(at, _)| size.forced && *at == cycle.0) {
             let in_force = formula_file::in_force(&crawl.crawl.settings)?;
-            let by = Operator { who: "a study".into(), at: 0, cycle: cycle.next() };
+            let by = DecisionAuthor { who: "a study".into(), at: 0, cycle: cycle.next() };
             let promoted = crawl.crawl.improve.change(|state| state.promote(&in_force, &by))?;
             promoted.map_err(|why| why.to_string())?;
         }
-        let new: VecDeque<&Event> =
+        let new: VecDeque<&CandidateEvent> =
             state.events.iter().rev().take_while(|event| event.cycle == cycle).collect();
         for event in new.into_iter().rev() {
             if event.what == LoopEventKind::Promoted {
@@ -280,7 +280,7 @@ fn year(size: &Size, seed: u64) -> Result<Year, Failure> {
 }
 
 /// ChangeRate and freshness of a crawl without the loop.
-fn plain(size: &Size, world: &World, formula: &str, seed: u64) -> Result<(f64, f64), Failure> {
+fn plain(size: &YearsSize, world: &World, formula: &str, seed: u64) -> Result<(f64, f64), Failure> {
     let folder = tempfile::tempdir()?;
     let mut crawl = Simulated::open(world, folder.path(), &settings(size, formula, "off"), seed)?;
     let (mut fresh, mut pages) = (0, 0);
@@ -316,7 +316,7 @@ fn choose(crawl: &Simulated<'_>, data: &Path, pool: &[Formula], state: &LoopStat
     let completions = Completions::new(&to_test);
     let tested = back_test(&completions, &[formulas[0].clone(), candidate.clone()], visits, AIM);
     let alpha = state.alpha();
-    let back_test = BackTest {
+    let back_test = BackTestFigures {
         fitness: AIM.name().into(),
         in_force: (formulas[0].name.clone(), tested[0].reached),
         candidate: tested[1].reached,
@@ -331,11 +331,11 @@ fn choose(crawl: &Simulated<'_>, data: &Path, pool: &[Formula], state: &LoopStat
             gain: ends(&tested[1].gains[1], alpha),
         }),
     };
-    Ok(Candidate::new(candidate, histories.last.0, back_test)?.write(data)?)
+    Ok(FormulaCandidate::new(candidate, histories.last.0, back_test)?.write(data)?)
 }
 
 /// Runs the program's own learner over the folder. Too little to learn from is no failure of the study.
-fn learn(size: &Size, program: &Path, data: &Path, settings: &str, tries: u32) -> Result<(), Failure> {
+fn learn(size: &YearsSize, program: &Path, data: &Path, settings: &str, tries: u32) -> Result<(), Failure> {
     let config = data.with_extension("toml");
     std::fs::write(&config, format!("{settings}[crawler]\ncontact = \"https://studies.example/\"\n"))?;
     let mut command = Command::new(program);

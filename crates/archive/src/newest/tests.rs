@@ -1,13 +1,13 @@
 //! The newest version of each page is there, whatever went, however often files were cut, and wherever it was stopped.
 
 use crate::ArchiveReader;
-use crate::answer::Answer;
+use crate::answer::ArchivedAnswer;
 use crate::cap::{keep_within, taken};
 use crate::newest::CutFiles;
 use crate::records::Records;
 use crate::thin::Thinning;
 use crate::thin::tests::{Crawled, START, Version, crawled};
-use recrawl_repository::storage::{Fault, FaultyStorage, MemoryStorage, Storage, Survivors};
+use recrawl_repository::storage::{FaultyStorage, MemoryStorage, Storage, StorageFault, Survivors};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
@@ -30,12 +30,12 @@ fn cut(storage: &dyn Storage, newest: &[&Version], max: u64, after: u32) -> io::
 fn check(storage: &Arc<MemoryStorage>, newest: &[&Version], what: &str) {
     let archive = ArchiveReader::open(storage.clone()).unwrap();
     for version in newest {
-        let answer = Answer::read(&archive, version.at, 1 << 20);
+        let answer = ArchivedAnswer::read(&archive, version.at, 1 << 20);
         let answer = answer.unwrap_or_else(|e| panic!("{what}: {:?}: {e}", version.at));
         assert_eq!(answer.body, version.body.as_bytes(), "{what}");
         let (url, mut next) = (answer.field("WARC-Target-URI").map(str::to_owned), answer.before());
         while let Some(at) = next {
-            match Answer::read(&archive, at, 1 << 20) {
+            match ArchivedAnswer::read(&archive, at, 1 << 20) {
                 Ok(before) => {
                     assert_eq!(before.field("WARC-Target-URI").map(str::to_owned), url);
                     next = before.before();
@@ -79,7 +79,7 @@ fn files_are_cut_again_and_again_and_each_newest_version_stays() {
             let is_same = |name: &&String| thinned.contains(*name);
             again += before.iter().filter(is_same).filter(|_| done.dropped.records > 0).count();
             for name in &thinned {
-                let mut records = Records::of(&*storage, name, 0).unwrap().checked();
+                let mut records = Records::open_at(&*storage, name, 0).unwrap().checked();
                 while let Some(found) = records.next_record().unwrap() {
                     assert_eq!((found.problem, found.is_torn), (None, false));
                     assert_ne!(found.kind(), Some("revisit"), "{name}");
@@ -122,7 +122,7 @@ fn a_stop_or_an_error_at_any_point_leaves_each_newest_version() {
     let done = MemoryStorage::with_files(image.clone());
     cut(&done, &newest, 0, 0).unwrap();
     let mut kills = 0;
-    let mut run = |fault: Fault, survivors: Survivors| {
+    let mut run = |fault: StorageFault, survivors: Survivors| {
         let folder = FaultyStorage::with_files(image.clone());
         folder.set_fault(fault);
         let cut_once = cut(&folder, &newest, 0, 0).is_ok();
@@ -134,16 +134,16 @@ fn a_stop_or_an_error_at_any_point_leaves_each_newest_version() {
         (cut_once, left.image())
     };
     for point in 1.. {
-        let (is_done, _) = run(Fault::Fail(point), Survivors::All);
+        let (is_done, _) = run(StorageFault::Fail(point), Survivors::All);
         if is_done {
             break;
         }
         for survivors in [Survivors::Synced, Survivors::Some(point)] {
-            assert_eq!(run(Fault::Stop(point), survivors).1, done.image(), "{point}");
+            assert_eq!(run(StorageFault::Stop(point), survivors).1, done.image(), "{point}");
         }
     }
     for read in 1..200 {
-        assert_eq!(run(Fault::FailRead(read), Survivors::All).1, done.image(), "read {read}");
+        assert_eq!(run(StorageFault::FailRead(read), Survivors::All).1, done.image(), "read {read}");
     }
     println!("{kills} kills");
     assert!(kills > 250, "{kills}");

@@ -3,9 +3,9 @@
 
 use super::*;
 use crate::answer::holds;
-use crate::{Archive, Compressor, Head, Provenance, Record};
+use crate::{Archive, Compressor, Record, RecordHead, WarcProvenance};
 use recrawl_repository::VisitLog;
-use recrawl_repository::storage::{Fault, FaultyStorage, MemoryStorage, Survivors};
+use recrawl_repository::storage::{FaultyStorage, MemoryStorage, StorageFault, Survivors};
 use recrawl_types::{
     ArchivePosition, CanonicalUrl, Change, Content, LogRecord, Outcome, Round, UrlRules, Visit,
 };
@@ -38,7 +38,7 @@ fn body(index: u64) -> Vec<u8> {
 fn member(index: u64, at: u64) -> Vec<u8> {
     let address = url(index).as_text();
     let request = format!("GET /{index} HTTP/1.1\r\nhost: a.example\r\n\r\n");
-    let head = Head { request: Some(request.as_bytes()), ..Head::new(&address, at, 200) };
+    let head = RecordHead { request: Some(request.as_bytes()), ..RecordHead::new(&address, at, 200) };
     let record = Record::Response { truncated: None, body: &body(index), before: None };
     record.compress(&mut Compressor::new(), &head, std::iter::empty())
 }
@@ -69,7 +69,7 @@ fn run(storage: &Arc<dyn Storage>, mark: &mut Mark, at: u64, run: &mut Run) -> i
     run.cut += recovered.cut;
     *mark = Some(ArchiveMark { end: recovery.end, is_open: true });
     let mut archive =
-        Archive::open(storage.clone(), LIMIT, Provenance::default(), recovery.end, recovery.is_new_file)?;
+        Archive::open(storage.clone(), LIMIT, WarcProvenance::default(), recovery.end, recovery.is_new_file)?;
     let mut unsynced = Vec::new();
     for index in (0..VISITS).filter(|index| !recovered.done.contains(*index)) {
         let position = archive.append(&member(index, at))?;
@@ -107,10 +107,10 @@ fn positions(storage: &dyn Storage) -> BTreeMap<u64, ArchivePosition> {
 fn overwritten(storage: &dyn Storage, what: &str) -> u64 {
     let mut overwritten = 0;
     for name in storage.list().unwrap().iter().filter(|name| name.ends_with(".warc.gz")) {
-        let mut records = Records::of(storage, name, 0).unwrap().checked();
+        let mut records = Records::open_at(storage, name, 0).unwrap().checked();
         while let Some(found) = records.next_record().unwrap_or_else(|e| panic!("{what}: {e}")) {
             assert_eq!((found.is_torn, found.problem), (false, None), "{what}: {name} at {}", found.offset);
-            overwritten += u64::from(Reason::of(&found) == Some(Reason::Torn));
+            overwritten += u64::from(Reason::find(&found) == Some(Reason::Torn));
         }
     }
     overwritten
@@ -151,15 +151,20 @@ fn no_position_of_the_log_leads_elsewhere_after_a_power_cut_at_any_point() {
             let shared: Arc<dyn Storage> = storage.clone();
             let (mut mark, mut before) = (None, Run::default());
             if earlier > 0 {
-                let mut archive =
-                    Archive::open(shared.clone(), LIMIT, Provenance::default(), ArchiveEnd::default(), true)
-                        .unwrap();
+                let mut archive = Archive::open(
+                    shared.clone(),
+                    LIMIT,
+                    WarcProvenance::default(),
+                    ArchiveEnd::default(),
+                    true,
+                )
+                .unwrap();
                 archive.append(&member(99, 500)).unwrap();
                 archive.sync().unwrap();
                 mark = Some(ArchiveMark { end: archive.end(), is_open: earlier > 1 });
             }
             if earlier > 1 {
-                storage.set_fault(Fault::Stop(17));
+                storage.set_fault(StorageFault::Stop(17));
                 run(&shared, &mut mark, 700, &mut before).unwrap_err();
                 let left = storage.after_power_cut(Survivors::All);
                 return (Arc::new(FaultyStorage::with_files(left.image())), mark, before);
@@ -168,7 +173,7 @@ fn no_position_of_the_log_leads_elsewhere_after_a_power_cut_at_any_point() {
         };
         for point in 1.. {
             let (storage, mut mark, mut before) = prepared();
-            storage.set_fault(Fault::Stop(point));
+            storage.set_fault(StorageFault::Stop(point));
             if run(&(storage.clone() as Arc<dyn Storage>), &mut mark, 1_000, &mut before).is_ok() {
                 break;
             }
@@ -199,9 +204,9 @@ fn an_error_at_any_point_leads_no_position_elsewhere() {
     for point in 1.. {
         let storage = Arc::new(FaultyStorage::new());
         let (mut mark, mut before) = (None, Run::default());
-        storage.set_fault(Fault::Fail(point));
+        storage.set_fault(StorageFault::Fail(point));
         let done = run(&(storage.clone() as Arc<dyn Storage>), &mut mark, 1_000, &mut before);
-        storage.set_fault(Fault::None);
+        storage.set_fault(StorageFault::None);
         let points = storage.points();
         for survivors in [Survivors::Synced, Survivors::All] {
             let what = format!("error at point {point}, {survivors:?}");
@@ -217,7 +222,8 @@ fn an_error_at_any_point_leads_no_position_elsewhere() {
 fn archive_of(bodies: u64) -> (Arc<MemoryStorage>, Archive, Vec<ArchivePosition>) {
     let storage = Arc::new(MemoryStorage::new());
     let mut archive =
-        Archive::open(storage.clone(), 1 << 20, Provenance::default(), ArchiveEnd::default(), true).unwrap();
+        Archive::open(storage.clone(), 1 << 20, WarcProvenance::default(), ArchiveEnd::default(), true)
+            .unwrap();
     let positions = (0..bodies).map(|index| archive.append(&member(index, 1)).unwrap()).collect();
     (storage, archive, positions)
 }
@@ -229,7 +235,7 @@ fn first(storage: &MemoryStorage) -> String {
 
 /// Length of the record that begins at this byte of the first file.
 fn response_length(storage: &MemoryStorage, offset: u64) -> u64 {
-    Records::of(storage, &first(storage), offset).unwrap().next_record().unwrap().unwrap().length
+    Records::open_at(storage, &first(storage), offset).unwrap().next_record().unwrap().unwrap().length
 }
 
 fn cut_to(storage: &MemoryStorage, name: &str, length: u64) {
@@ -245,14 +251,15 @@ fn a_file_that_ends_where_it_was_closed_is_gone_on_with_only_if_nothing_was_appe
     let recovery = recover(&*storage, Some(closed), || Ok(0), NOW).unwrap();
     assert_eq!(recovery, Recovery { sound: closed.end, end: closed.end, is_new_file: false });
     let mut archive =
-        Archive::open(storage.clone(), 1 << 20, Provenance::default(), recovery.end, false).unwrap();
+        Archive::open(storage.clone(), 1 << 20, WarcProvenance::default(), recovery.end, false).unwrap();
     let lost = archive.append(&member(7, 1)).unwrap();
     cut_to(&storage, &first(&storage), closed.end.length);
     let open = ArchiveMark { is_open: true, ..closed };
     let recovery = recover(&*storage, Some(open), || Ok(0), NOW).unwrap();
     assert!(recovery.is_new_file && !recovery.sound.is_behind(lost));
     let mut archive =
-        Archive::open(storage, 1 << 20, Provenance::default(), recovery.end, recovery.is_new_file).unwrap();
+        Archive::open(storage, 1 << 20, WarcProvenance::default(), recovery.end, recovery.is_new_file)
+            .unwrap();
     let other = archive.append(&member(8, 1)).unwrap();
     assert_eq!((lost.file, other.file), (1, 2), "no other record may come to lie there");
 }
@@ -331,7 +338,7 @@ fn a_recovery_that_is_disturbed_at_any_point_and_repeated_finds_the_same_sound_p
     let (torn, whole, name, at) = torn_twice();
     let cut = whole[&name].len();
     let (mut points, mut done) = (0, 0);
-    for fault in [Fault::Stop, Fault::Fail] {
+    for fault in [StorageFault::Stop, StorageFault::Fail] {
         for point in 1.. {
             let what = format!("{:?}", fault(point));
             let storage = FaultyStorage::with_files(torn.clone());
@@ -361,7 +368,7 @@ fn a_recovery_that_is_disturbed_at_any_point_and_repeated_finds_the_same_sound_p
 #[test]
 fn a_read_that_fails_or_ends_early_changes_no_file() {
     let (torn, whole, ..) = torn_twice();
-    for fault in [Fault::FailRead, Fault::ShortRead] {
+    for fault in [StorageFault::FailRead, StorageFault::ShortRead] {
         for read in 1.. {
             let storage = FaultyStorage::with_files(torn.clone());
             storage.set_fault(fault(read));
@@ -369,7 +376,7 @@ fn a_read_that_fails_or_ends_early_changes_no_file() {
                 assert!(read > 2, "{:?}", fault(read));
                 break;
             }
-            storage.set_fault(Fault::None);
+            storage.set_fault(StorageFault::None);
             let left = storage.after_power_cut(Survivors::All);
             recover(&left, OPEN, || Ok(0), NOW).unwrap();
             assert_eq!(left.image(), whole, "{:?}", fault(read));
@@ -384,7 +391,7 @@ fn without_a_mark_or_without_space_nothing_is_overwritten_and_the_crawl_starts()
     assert_eq!(recover(&unmarked, None, || Ok(0), NOW).unwrap().sound.length, at);
     assert_eq!(unmarked.image(), torn);
     let full = FaultyStorage::with_files(torn.clone());
-    full.set_fault(Fault::Full(torn[&name].len() as u64 + 100));
+    full.set_fault(StorageFault::Full(torn[&name].len() as u64 + 100));
     assert_eq!(recover(&full, OPEN, || Ok(0), NOW).unwrap().sound.length, at);
     let left = full.after_power_cut(Survivors::All).image();
     let cut = whole[&name].len();
@@ -423,7 +430,8 @@ fn numbers_of_files_that_were_taken_away_are_not_given_again() {
     storage.remove(&first(&storage)).unwrap();
     let recovery = recover(&*storage, closed, || Ok(0), NOW).unwrap();
     let mut archive =
-        Archive::open(storage, 1 << 20, Provenance::default(), recovery.end, recovery.is_new_file).unwrap();
+        Archive::open(storage, 1 << 20, WarcProvenance::default(), recovery.end, recovery.is_new_file)
+            .unwrap();
     assert_eq!(archive.append(&member(1, 1)).unwrap().file, 2);
     // Nor if the tables are lost too: pages' records name the files.
     let recovery = recover(&MemoryStorage::new(), None, || Ok(7), NOW).unwrap();

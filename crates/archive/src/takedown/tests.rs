@@ -5,9 +5,9 @@ use super::*;
 use crate::files;
 use crate::overwrite::{BLOCK, notice};
 use crate::spelling::record_id;
-use crate::{Compressor, Head, Record};
+use crate::{Compressor, Record, RecordHead};
 use flate2::read::MultiGzDecoder;
-use recrawl_repository::storage::{Fault, FaultyStorage, MemoryStorage, Survivors};
+use recrawl_repository::storage::{FaultyStorage, MemoryStorage, StorageFault, Survivors};
 use std::collections::BTreeMap;
 use std::io::Read;
 
@@ -22,7 +22,7 @@ fn file_name(number: u32) -> String {
 }
 
 fn member(url: &str, body: &[u8]) -> Vec<u8> {
-    let head = Head::new(url, 1_700_000_000_000, 200);
+    let head = RecordHead::new(url, 1_700_000_000_000, 200);
     let record = Record::Response { truncated: None, body, before: None };
     record.compress(&mut Compressor::new(), &head, [].into_iter())
 }
@@ -31,9 +31,10 @@ fn member(url: &str, body: &[u8]) -> Vec<u8> {
 fn request(url: &str) -> Vec<u8> {
     let path = url.rsplit('/').next().unwrap();
     let request = format!("GET /{path} HTTP/1.1\r\nhost: {url}\r\n\r\n");
-    let head = Head { request: Some(request.as_bytes()), ..Head::new(url, 1_700_000_000_000, 304) };
+    let head =
+        RecordHead { request: Some(request.as_bytes()), ..RecordHead::new(url, 1_700_000_000_000, 304) };
     let both = Record::NotModified { of: None }.compress(&mut Compressor::new(), &head, [].into_iter());
-    let head = Head { request: None, ..head };
+    let head = RecordHead { request: None, ..head };
     let first = Record::NotModified { of: None }.compress(&mut Compressor::new(), &head, [].into_iter());
     both[first.len()..].to_vec()
 }
@@ -98,7 +99,7 @@ fn is_taken_down(files: &[Vec<(String, Vec<u8>)>], after: &BTreeMap<String, Vec<
 fn a_notice_fits_every_length_that_a_record_has() {
     let id = record_id("x", NOW);
     let smallest = (1..1000).find(|length| notice(*length, Reason::TakenDown, &id, NOW).is_some()).unwrap();
-    let head = Head::new("http://a/", 1, 304);
+    let head = RecordHead::new("http://a/", 1, 304);
     let record = Record::NotModified { of: None }.compress(&mut Compressor::new(), &head, [].into_iter());
     assert!(
         smallest <= record.len().min(request("http://a/").len()),
@@ -201,14 +202,14 @@ fn a_stop_or_an_error_at_any_point_leaves_each_file_whole_and_a_second_run_ends_
     assert!(points > 10, "{points} points");
     for point in 1..=points {
         for (fault, survivors) in [
-            (Fault::Fail(point), Survivors::All),
-            (Fault::Stop(point), Survivors::Synced),
-            (Fault::Stop(point), Survivors::Some(point)),
+            (StorageFault::Fail(point), Survivors::All),
+            (StorageFault::Stop(point), Survivors::Synced),
+            (StorageFault::Stop(point), Survivors::Some(point)),
         ] {
             let folder = FaultyStorage::with_files(before.clone());
             folder.set_fault(fault);
             assert!(take_down(&folder, &is_meant, NOW, false).is_err());
-            if matches!(fault, Fault::Fail(_)) {
+            if matches!(fault, StorageFault::Fail(_)) {
                 let names = folder.list().unwrap();
                 assert!(names.iter().all(|name| number_in(name).is_some()), "{names:?} after {fault:?}");
             }

@@ -1,12 +1,12 @@
 //! A model says what stays, every page's chain leads through it, and a stop at any moment loses nothing of it.
 
 use super::*;
-use crate::answer::Answer;
+use crate::answer::ArchivedAnswer;
 use crate::months::{Month, months as all_months};
 use crate::recovery::recover;
-use crate::warcinfo::Provenance;
-use crate::{ArchiveReader, Capture, Compressor, Head, Record};
-use recrawl_repository::storage::{Fault, FaultyStorage, MemoryStorage, Survivors};
+use crate::warcinfo::WarcProvenance;
+use crate::{ArchiveReader, Compressor, EarlierCapture, Record, RecordHead};
+use recrawl_repository::storage::{FaultyStorage, MemoryStorage, StorageFault, Survivors};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ pub(crate) fn crawled(seed: u64, days: u64) -> Crawled {
             number += 1;
             let name = crate::files::file_name(number, START + day * DAY, "ab");
             let mut info = storage.create(&name).unwrap();
-            info.write(&Provenance::default().member(&name, START + day * DAY)).unwrap();
+            info.write(&WarcProvenance::default().member(&name, START + day * DAY)).unwrap();
         }
         let name = WarcFiles::in_storage(&*storage).unwrap().name(number).unwrap().to_owned();
         let mut file = storage.append(&name).unwrap();
@@ -61,7 +61,7 @@ pub(crate) fn crawled(seed: u64, days: u64) -> Crawled {
             // Page 0 never changes, page 5 always does.
             let is_new = known.is_empty() || page == 5 || page > 0 && dice(&mut state, 3) == 0;
             let request = (page % 2 == 0).then_some(&b"GET / HTTP/1.1\r\n\r\n"[..]);
-            let head = Head { request, ..Head::new(&url, at, 200) };
+            let head = RecordHead { request, ..RecordHead::new(&url, at, 200) };
             let mut add = |record: Record<'_>| {
                 let offset = storage.open(&name).unwrap().length().unwrap();
                 file.write(&record.compress(&mut compressor, &head, std::iter::empty())).unwrap();
@@ -70,7 +70,7 @@ pub(crate) fn crawled(seed: u64, days: u64) -> Crawled {
             match known.last_mut() {
                 Some(last) if !is_new => {
                     last.revisits.push(number);
-                    let of = Capture { at: last.time };
+                    let of = EarlierCapture { at: last.time };
                     add(match dice(&mut state, 2) {
                         0 => Record::Same { body: last.body.as_bytes(), of },
                         _ => Record::NotModified { of: Some(of) },
@@ -120,7 +120,7 @@ fn check(storage: Arc<dyn Storage>, crawled: &Crawled, until: u64) {
     let mut begun: Vec<u64> = Vec::new();
     for name in crawled.files.keys() {
         let storage = MemoryStorage::with_files(crawled.files.clone());
-        let found = Records::of(&storage, name, 0).unwrap().next_record().unwrap().unwrap();
+        let found = Records::open_at(&storage, name, 0).unwrap().next_record().unwrap().unwrap();
         begun.push(seconds_of(found.field("WARC-Date").unwrap()) * 1000);
     }
     let is_due = |file: u32| begun.get(file as usize).is_some_and(|next| *next <= until);
@@ -141,7 +141,7 @@ fn check(storage: Arc<dyn Storage>, crawled: &Crawled, until: u64) {
             (0..versions.len()).filter(|at| stays(*at)).map(|at| &versions[at]).collect();
         let (mut found, mut next) = (Vec::new(), versions.last().map(|last| last.at));
         while let Some(at) = next {
-            let answer = Answer::read(&archive, at, 1 << 20).unwrap();
+            let answer = ArchivedAnswer::read(&archive, at, 1 << 20).unwrap();
             assert_eq!(answer.field("WARC-Target-URI"), Some(url.as_str()));
             found.push((at, String::from_utf8(answer.body.clone()).unwrap()));
             next = answer.before();
@@ -211,9 +211,9 @@ fn a_stop_or_an_error_at_any_point_loses_nothing_that_stays_and_a_second_run_end
     let mut kills = 0;
     for point in 1..=points {
         for (fault, survivors) in [
-            (Fault::Fail(point), Survivors::All),
-            (Fault::Stop(point), Survivors::Synced),
-            (Fault::Stop(point), Survivors::Some(point)),
+            (StorageFault::Fail(point), Survivors::All),
+            (StorageFault::Stop(point), Survivors::Synced),
+            (StorageFault::Stop(point), Survivors::Some(point)),
         ] {
             kills += 1;
             let folder = FaultyStorage::with_files(crawled.files.clone());
@@ -225,7 +225,7 @@ fn a_stop_or_an_error_at_any_point_loses_nothing_that_stays_and_a_second_run_end
             for versions in crawled.pages.values() {
                 for (at, version) in versions.iter().enumerate() {
                     if versions.get(at + 1).is_none_or(|next| month(next.time) != month(version.time)) {
-                        let answer = Answer::read(&archive, version.at, 1 << 20).unwrap();
+                        let answer = ArchivedAnswer::read(&archive, version.at, 1 << 20).unwrap();
                         assert_eq!(answer.body, version.body.as_bytes(), "{fault:?}");
                     }
                 }
@@ -263,7 +263,7 @@ fn a_file_that_cannot_be_read_keeps_what_it_refers_to_and_the_rest_is_thinned() 
     let (mut reads, mut left, mut errors) = (0, 0, 0);
     for read in 1.. {
         let folder = FaultyStorage::with_files(crawled.files.clone());
-        folder.set_fault(Fault::FailRead(read));
+        folder.set_fault(StorageFault::FailRead(read));
         match thin(&folder, &crawled, until, false) {
             Ok(dropped) if dropped == all && read > 200 => break,
             Ok(dropped) => {
@@ -274,10 +274,13 @@ fn a_file_that_cannot_be_read_keeps_what_it_refers_to_and_the_rest_is_thinned() 
             Err(_) => errors += 1,
         }
         reads += 1;
-        folder.set_fault(Fault::None);
+        folder.set_fault(StorageFault::None);
         let archive = ArchiveReader::open(Arc::new(folder.after_power_cut(Survivors::All))).unwrap();
         for version in crawled.pages.values().filter_map(|versions| versions.last()) {
-            assert_eq!(Answer::read(&archive, version.at, 1 << 20).unwrap().body, version.body.as_bytes());
+            assert_eq!(
+                ArchivedAnswer::read(&archive, version.at, 1 << 20).unwrap().body,
+                version.body.as_bytes()
+            );
         }
     }
     assert!(reads >= 200 && left > 10 && errors < reads / 2, "{left} and {errors} of {reads}");
@@ -293,7 +296,7 @@ fn a_file_that_cannot_be_read_keeps_what_it_refers_to_and_the_rest_is_thinned() 
         let mut bodies = BTreeSet::new();
         let mut revisits = BTreeSet::new();
         for (_, name) in ArchiveReader::open(storage.clone()).unwrap().files.iter() {
-            let mut records = Records::of(&*storage, name, 0).unwrap();
+            let mut records = Records::open_at(&*storage, name, 0).unwrap();
             while let Ok(Some(found)) = records.next_record() {
                 let of =
                     |url, date| (found.field(url).map(str::to_owned), found.field(date).map(str::to_owned));
@@ -324,7 +327,7 @@ fn a_takedown_finds_all_that_stayed() {
     let taken = crate::takedown::take_down(&*storage, &|of| of == url(5), START, false).unwrap();
     assert!(taken.records > 2 && taken.unreadable.is_empty(), "{taken:?}");
     let archive = ArchiveReader::open(storage.clone()).unwrap();
-    assert_eq!(Answer::read(&archive, last.at, 9).unwrap().field("WARC-Type"), Some("metadata"));
+    assert_eq!(ArchivedAnswer::read(&archive, last.at, 9).unwrap().field("WARC-Type"), Some("metadata"));
     for (_, name) in archive.files.iter() {
         let mut records = archive.records(name).unwrap();
         while let Some(found) = records.next_record().unwrap() {

@@ -1,7 +1,7 @@
 //! Each byte of an archive matters: a flipped bit is reported, or a page's position leads nowhere.
 
 use super::*;
-use crate::{Archive, ArchiveEnd, Capture, Compressor, Head, Provenance, Record};
+use crate::{Archive, ArchiveEnd, Compressor, EarlierCapture, Record, RecordHead, WarcProvenance};
 use recrawl_repository::Repository;
 use recrawl_repository::storage::MemoryStorage;
 use recrawl_types::{ArchivePosition, Content, Cycle, History, UrlRules, Visited};
@@ -18,18 +18,19 @@ fn url(page: u32) -> CanonicalUrl {
 fn archived(pages: u32) -> (Arc<MemoryStorage>, Vec<ArchivePosition>) {
     let storage = Arc::new(MemoryStorage::new());
     let mut archive =
-        Archive::open(storage.clone(), 1 << 20, Provenance::default(), ArchiveEnd::default(), true).unwrap();
+        Archive::open(storage.clone(), 1 << 20, WarcProvenance::default(), ArchiveEnd::default(), true)
+            .unwrap();
     let mut compressor = Compressor::new();
     let mut positions = Vec::new();
     for page in 0..pages {
         let address = url(page).as_text();
         let request = Some(&b"GET / HTTP/1.1\r\n\r\n"[..]).filter(|_| page % 2 == 1);
-        let head = Head { request, ..Head::new(&address, 1_700_000_000_000, 200) };
+        let head = RecordHead { request, ..RecordHead::new(&address, 1_700_000_000_000, 200) };
         let body = format!("<p>page {page}</p>").repeat(20);
         let record = Record::Response { truncated: None, body: body.as_bytes(), before: None };
         let headers = [("Content-Type", &b"text/html"[..])].into_iter();
         positions.push(archive.append(&record.compress(&mut compressor, &head, headers)).unwrap());
-        let same = Record::Same { body: body.as_bytes(), of: Capture { at: 0 } };
+        let same = Record::Same { body: body.as_bytes(), of: EarlierCapture { at: 0 } };
         archive.append(&same.compress(&mut compressor, &head, std::iter::empty())).unwrap();
     }
     // As earlier releases named it.

@@ -4,8 +4,8 @@
 use crate::{DISTANCES, Prints, Spread, percent};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use recrawl_change::detector::{Chosen, Comparison};
-use recrawl_change::{NoiseFloor, Tally};
+use recrawl_change::detector::{ChosenDetector, ContentComparison};
+use recrawl_change::{NoiseFloor, NoiseTally};
 use recrawl_types::Share;
 
 /// Lengths of pages in words: a short note, an article, a page of 10 kB.
@@ -79,7 +79,7 @@ impl Page {
 
     fn response(&mut self, noise: Noise, rng: &mut impl Rng) -> Prints {
         let noise = noise.write(rng, &mut self.visits);
-        Prints::of(&(self.sentences.join(" ") + &noise))
+        Prints::from_text(&(self.sentences.join(" ") + &noise))
     }
 
     /// Replaces a sentence or, every other time, adds one.
@@ -196,14 +196,14 @@ fn learning() {
 }
 
 fn site(noise: Noise, length: usize, detector: &str, max_distance: u32, features: usize) -> (f64, f64) {
-    let detector: Chosen = detector.parse().expect("a detector of the list");
+    let detector: ChosenDetector = detector.parse().expect("a detector of the list");
     let mut rng = ChaCha8Rng::seed_from_u64(7);
     let mut pages: Vec<Page> = (0..30).map(|_| Page::new(&mut rng, length)).collect();
     let mut seen: Vec<Prints> = pages.iter_mut().map(|p| p.response(noise, &mut rng)).collect();
     let mut floor = NoiseFloor::default();
     let (mut still, mut reported, mut changed, mut missed) = (0, 0, 0, 0);
     for cycle in 1..=40 {
-        let mut tally = Tally::default();
+        let mut tally = NoiseTally::default();
         for (page, seen) in pages.iter_mut().zip(&mut seen) {
             let changes = rng.random_ratio(1, 10);
             if changes {
@@ -211,7 +211,7 @@ fn site(noise: Noise, length: usize, detector: &str, max_distance: u32, features
             }
             let now = page.response(noise, &mut rng);
             let (digest_equal, distance) = (now.equal(seen), now.distances(seen)[features]);
-            let comparison = Comparison { digest_equal, distance, max_distance, floor: floor.floor() };
+            let comparison = ContentComparison { digest_equal, distance, max_distance, floor: floor.floor() };
             let says = detector.changed(&comparison);
             let share = if cycle <= 2 { Share::Warmup } else { Share::Score };
             tally.observe(share, 1, digest_equal, distance);

@@ -25,7 +25,7 @@ pub struct Prints {
 
 impl Prints {
     /// The fingerprints of a visible text.
-    pub fn of(text: &str) -> Prints {
+    pub fn from_text(text: &str) -> Prints {
         Prints { words: fingerprint(text, Features::Words), shingles: fingerprint(text, Features::Shingles) }
     }
 

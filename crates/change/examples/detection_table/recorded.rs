@@ -3,7 +3,7 @@
 use crate::{DISTANCES, Prints, Spread, percent};
 use flate2::read::GzDecoder;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, html};
-use recrawl_extractor::{Extracted, Fields, extract};
+use recrawl_extractor::{BodyFields, Extracted, extract};
 use recrawl_types::UrlRules;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -85,7 +85,7 @@ pub fn load(folder: &Path) -> io::Result<Set> {
             set.letters[1] += found;
             set.cut += u64::from(found * 10 < whole * 9);
         }
-        page.versions.push(Prints::of(&text));
+        page.versions.push(Prints::from_text(&text));
     }
     Ok(set)
 }
@@ -96,8 +96,8 @@ fn rendered(markdown: &str) -> String {
     html::push_html(&mut page, Parser::new_ext(markdown, Options::all()));
     let rules = UrlRules::default();
     let url = rules.canonicalize("https://example.com/").expect("a sound URL");
-    let fields = Fields { content_type: Some("text/html; charset=utf-8"), ..Fields::default() };
-    match extract(page.as_bytes(), &fields, &url, &rules, &recrawl_extractor::Options::default()) {
+    let fields = BodyFields { content_type: Some("text/html; charset=utf-8"), ..BodyFields::default() };
+    match extract(page.as_bytes(), &fields, &url, &rules, &recrawl_extractor::ExtractOptions::default()) {
         Extracted::Page(page) => page.text,
         Extracted::Listing(..) | Extracted::Opaque(_) => unreachable!("HTML is a page"),
     }

@@ -4,9 +4,9 @@
 
 use crate::recorded::{Page, Set};
 use crate::{Prints, percent};
-use recrawl_change::detector::{Chosen, Comparison};
+use recrawl_change::detector::{ChosenDetector, ContentComparison};
 use recrawl_change::noise::remember;
-use recrawl_change::{Compared, LastComparisons, NoiseFloor, Tally};
+use recrawl_change::{Compared, LastComparisons, NoiseFloor, NoiseTally};
 use recrawl_types::{Content, Cycle, History, Share, Visited};
 use std::collections::HashMap;
 
@@ -85,21 +85,21 @@ fn replay(set: &Set, sites: Option<u64>, policy: Policy, features: usize, by_pag
     let mut ever = vec![false; names.len()];
     let mut row = Row { met: 0, swallowed: 0, sites: names.len(), noisy: 0 };
     for cycle in 1..=set.last {
-        let mut tallies = vec![Tally::default(); names.len()];
+        let mut tallies = vec![NoiseTally::default(); names.len()];
         let (share, chosen) = choose(&states, cycle, policy);
         for i in chosen {
             let state = &mut states[i];
             let now = state.page.at(cycle);
             let equal = now.equal(state.seen);
             let distance = now.distances(state.seen)[features];
-            let is_quiet = by_page && LastComparisons::of(&state.visited).are_quiet();
-            let comparison = Comparison {
+            let is_quiet = by_page && LastComparisons::from_visited(&state.visited).are_quiet();
+            let comparison = ContentComparison {
                 digest_equal: equal,
                 distance,
                 max_distance: 0,
                 floor: floors[state.site].floor().filter(|_| !is_quiet),
             };
-            let changed = Chosen::DEFAULT.changed(&comparison);
+            let changed = ChosenDetector::DEFAULT.changed(&comparison);
             row.met += u64::from(!equal);
             row.swallowed += u64::from(!equal && !changed);
             let Visited { history, content } = &mut state.visited;

@@ -1,6 +1,6 @@
 //! Exact on clean sites, by distance on noisy ones.
 
-use super::{Comparison, Detector};
+use super::{ContentComparison, Detector};
 
 /// On a site without noise every difference counts, however small. On a site with a noise floor,
 /// only a difference above the floor counts.
@@ -15,7 +15,7 @@ impl Detector for Adaptive {
         "any difference; on a site with a noise floor, SimHashes further apart than floor and max_distance"
     }
 
-    fn changed(&self, c: &Comparison) -> bool {
+    fn changed(&self, c: &ContentComparison) -> bool {
         match c.floor {
             _ if c.digest_equal => false,
             None => true,

@@ -1,11 +1,11 @@
 //! Any difference is a change.
 
-use super::{Comparison, Detector};
+use super::{ContentComparison, Detector};
 
 /// Compares digests and ignores distances and floors: the operator wants every difference.
-pub(super) struct Digest;
+pub(super) struct DigestDetector;
 
-impl Detector for Digest {
+impl Detector for DigestDetector {
     fn name(&self) -> &'static str {
         "digest"
     }
@@ -14,7 +14,7 @@ impl Detector for Digest {
         "any difference of the visible text, white space aside; learns no noise"
     }
 
-    fn changed(&self, c: &Comparison) -> bool {
+    fn changed(&self, c: &ContentComparison) -> bool {
         !c.digest_equal
     }
 }

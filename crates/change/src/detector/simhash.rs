@@ -1,6 +1,6 @@
 //! A distance between the SimHashes is a change.
 
-use super::{Comparison, Detector};
+use super::{ContentComparison, Detector};
 
 /// The classic near-duplicate test (Manku et al. 2007), with the site's noise floor if that is
 /// higher.
@@ -15,7 +15,7 @@ impl Detector for SimHash {
         "SimHashes further apart than max_distance, or than the site's noise floor if that is higher"
     }
 
-    fn changed(&self, c: &Comparison) -> bool {
+    fn changed(&self, c: &ContentComparison) -> bool {
         !c.digest_equal && c.distance > c.max_distance.max(c.floor.unwrap_or(0))
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-fn chosen(name: &str) -> Chosen {
+fn chosen(name: &str) -> ChosenDetector {
     name.parse().unwrap()
 }
 
@@ -19,7 +19,7 @@ fn the_list_is_complete_and_its_names_are_found() {
         assert_eq!(chosen(detector.name()).name(), detector.name());
         assert!(detector.about().len() > 20);
     }
-    let error = "levenshtein".parse::<Chosen>().unwrap_err();
+    let error = "levenshtein".parse::<ChosenDetector>().unwrap_err();
     assert_eq!(
         error.to_string(),
         "unknown change detector \"levenshtein\"; choose one of adaptive, digest, simhash"
@@ -28,8 +28,12 @@ fn the_list_is_complete_and_its_names_are_found() {
 
 #[test]
 fn each_detector_on_either_side_of_its_border() {
-    let differs =
-        |distance, max_distance, floor| Comparison { digest_equal: false, distance, max_distance, floor };
+    let differs = |distance, max_distance, floor| ContentComparison {
+        digest_equal: false,
+        distance,
+        max_distance,
+        floor,
+    };
     for (name, comparison, changed) in [
         ("digest", differs(0, 9, Some(9)), true),
         ("simhash", differs(3, 3, None), false),
@@ -54,10 +58,10 @@ proptest! {
         distance in 0u32..64, more in 0u32..64, max_distance in 0u32..65, floor in proptest::option::of(0u32..65)
     ) {
         for detector in ALL {
-            let equal = Comparison { digest_equal: true, distance: 0, max_distance, floor };
+            let equal = ContentComparison { digest_equal: true, distance: 0, max_distance, floor };
             prop_assert!(!detector.changed(&equal));
-            let near = Comparison { digest_equal: false, distance, max_distance, floor };
-            let far = Comparison { distance: (distance + more).min(64), ..near };
+            let near = ContentComparison { digest_equal: false, distance, max_distance, floor };
+            let far = ContentComparison { distance: (distance + more).min(64), ..near };
             prop_assert!(!detector.changed(&near) || detector.changed(&far), "{}", detector.name());
         }
     }

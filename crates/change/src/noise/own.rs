@@ -25,7 +25,7 @@ pub struct LastComparisons {
 
 impl LastComparisons {
     /// Those of a page that was visited before.
-    pub fn of(Visited { history, content }: &Visited) -> LastComparisons {
+    pub fn from_visited(Visited { history, content }: &Visited) -> LastComparisons {
         // The change of n visits ago has the weight 2^-n.
         let changed = ((history.geometric_visits * 128.0) as u8).reverse_bits();
         LastComparisons {
@@ -68,7 +68,7 @@ mod tests {
             content.within_noise = remember(content.within_noise, found);
             history.record(Cycle(cycle), found == Compared::Changed);
         }
-        LastComparisons::of(&Visited { history, content })
+        LastComparisons::from_visited(&Visited { history, content })
     }
 
     #[test]

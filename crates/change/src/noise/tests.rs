@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 /// Folds one cycle of comparisons after an interval of one cycle; `None` is an equal one.
 fn cycle(floor: &mut NoiseFloor, comparisons: impl IntoIterator<Item = Option<u32>>) {
-    let mut tally = Tally::default();
+    let mut tally = NoiseTally::default();
     for comparison in comparisons {
         tally.observe(Share::Warmup, 1, comparison.is_none(), comparison.unwrap_or(0));
     }
@@ -110,7 +110,7 @@ fn differences_after_a_long_time_and_on_chosen_pages_say_little() {
     let learn = |share, cycles| {
         let mut floor = NoiseFloor::default();
         for _ in 0..4 {
-            let mut tally = Tally::default();
+            let mut tally = NoiseTally::default();
             (0..4).for_each(|_| tally.observe(share, cycles, false, 2));
             floor.fold(&tally);
         }
@@ -126,8 +126,8 @@ fn comparison() -> impl Strategy<Value = (bool, u32, bool, u32)> {
     (any::<bool>(), 0u32..400, prop::bool::weighted(0.1), 0u32..65)
 }
 
-fn tally(comparisons: &[(bool, u32, bool, u32)]) -> Tally {
-    let mut tally = Tally::default();
+fn tally(comparisons: &[(bool, u32, bool, u32)]) -> NoiseTally {
+    let mut tally = NoiseTally::default();
     for &(chosen, cycles, equal, distance) in comparisons {
         let share = if chosen { Share::Score } else { Share::Warmup };
         tally.observe(share, cycles, equal, distance);

@@ -11,7 +11,7 @@ const LEFT_OUT: [&str; 4] = ["events", "session", "begin", "step_aside"];
 
 /// The module, from an OpenAPI document.
 pub fn module(document: &Value) -> String {
-    let mut client = Client { document, named: BTreeSet::new() };
+    let mut client = PythonClient { document, named: BTreeSet::new() };
     let paths = document["paths"].as_object().expect("paths");
     let mut methods = String::new();
     for (path, operations) in paths.iter().filter(|(path, _)| path.starts_with("/api/v1/")) {
@@ -25,7 +25,7 @@ pub fn module(document: &Value) -> String {
     HEAD.replace("# TYPES\n", &types).replace("    # METHODS\n", methods.trim_start_matches('\n'))
 }
 
-struct Client<'d> {
+struct PythonClient<'d> {
     document: &'d Value,
     /// Schemas that were named so far.
     named: BTreeSet<String>,
@@ -45,7 +45,7 @@ impl Argument {
     }
 }
 
-impl<'d> Client<'d> {
+impl<'d> PythonClient<'d> {
     fn schema(&self, name: &str) -> &'d Value {
         &self.document["components"]["schemas"][name]
     }

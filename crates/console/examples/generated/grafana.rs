@@ -1,6 +1,6 @@
 //! The panels as a Grafana dashboard.
 
-use crate::panel::{Limit, PANELS, Panel, Picture};
+use crate::panel::{DashboardPanel, PANELS, PanelLimit, Picture};
 use crate::threshold::with_thresholds;
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ fn source() -> Value {
     json!({"type": "prometheus", "uid": "${source}"})
 }
 
-fn drawn(panel: &Panel, id: u32, place: Value) -> Value {
+fn drawn(panel: &DashboardPanel, id: u32, place: Value) -> Value {
     let targets: Vec<Value> = ('A'..)
         .zip(panel.curves)
         .map(|(letter, (query, name))| {
@@ -70,12 +70,14 @@ fn drawn(panel: &Panel, id: u32, place: Value) -> Value {
 }
 
 /// Unit and colours. Curves keep their own colours and get a line where another range begins.
-fn defaults(panel: &Panel) -> Value {
+fn defaults(panel: &DashboardPanel) -> Value {
     let mut defaults = json!({"unit": panel.unit.name()});
     if !panel.limits.is_empty() {
         let green = json!({"color": "green", "value": null});
-        let others =
-            panel.limits.iter().map(|Limit { from, colour }| json!({"color": colour.name(), "value": from}));
+        let others = panel
+            .limits
+            .iter()
+            .map(|PanelLimit { from, colour }| json!({"color": colour.name(), "value": from}));
         let steps: Vec<Value> = std::iter::once(green).chain(others).collect();
         defaults["thresholds"] = json!({"mode": "absolute", "steps": steps});
         defaults["custom"] = json!({"thresholdsStyle": {"mode": "line"}});

@@ -9,7 +9,7 @@ mod panel;
 mod tests;
 mod threshold;
 
-use recrawl_console::view::health::{RULES, Rule};
+use recrawl_console::view::health::{HealthRule, RULES};
 use std::fmt::Write;
 use std::path::Path;
 use std::{fs, io};
@@ -45,7 +45,7 @@ fn files(root: &Path) -> io::Result<Vec<(&'static str, String)>> {
 /// The list of rules in docs/console.md.
 fn health_rules() -> String {
     let mut list = String::new();
-    for Rule { name, level, when, .. } in RULES {
+    for HealthRule { name, level, when, .. } in RULES {
         writeln!(list, "- {level}, {name}: {when}").expect("text takes all");
     }
     list

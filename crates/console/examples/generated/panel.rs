@@ -4,24 +4,24 @@ use crate::threshold::FILES_SHARE;
 use recrawl_console::view::health::{FAILED_SHARE, SPENT_SHARE};
 
 /// A panel.
-pub struct Panel {
+pub struct DashboardPanel {
     /// Title.
     pub title: &'static str,
     /// Description.
     pub about: &'static str,
     /// Unit of the values.
-    pub unit: Unit,
+    pub unit: PanelUnit,
     /// Kind of picture.
     pub picture: Picture,
     /// Where other colours begin, as the alerts have it; below them, and without any, green.
-    pub limits: &'static [Limit],
+    pub limits: &'static [PanelLimit],
     /// Curves: PromQL with names of thresholds, in which `{}` stands for the instance selector and
     /// `INSTANCE` for the same beside other labels; and the name of the curve.
     pub curves: &'static [(&'static str, &'static str)],
 }
 
 /// A coloured range of values.
-pub struct Limit {
+pub struct PanelLimit {
     /// Where it begins, in the unit of the panel.
     pub from: f64,
     /// Colour of the values from there on.
@@ -49,7 +49,7 @@ impl Colour {
 
 /// Unit of values.
 #[derive(Clone, Copy)]
-pub enum Unit {
+pub enum PanelUnit {
     /// Numbers.
     Number,
     /// A share from 0 to 1.
@@ -66,17 +66,17 @@ pub enum Unit {
     Ago,
 }
 
-impl Unit {
+impl PanelUnit {
     /// Grafana's name of the unit.
     pub fn name(self) -> &'static str {
         match self {
-            Unit::Number => "short",
-            Unit::Share => "percentunit",
-            Unit::Seconds => "s",
-            Unit::Bytes => "bytes",
-            Unit::BytesPerSecond => "Bps",
-            Unit::PerSecond => "cps",
-            Unit::Ago => "dateTimeFromNow",
+            PanelUnit::Number => "short",
+            PanelUnit::Share => "percentunit",
+            PanelUnit::Seconds => "s",
+            PanelUnit::Bytes => "bytes",
+            PanelUnit::BytesPerSecond => "Bps",
+            PanelUnit::PerSecond => "cps",
+            PanelUnit::Ago => "dateTimeFromNow",
         }
     }
 }
@@ -91,11 +91,11 @@ pub enum Picture {
 }
 
 /// All panels, in rows of four figures or two charts.
-pub const PANELS: &[Panel] = &[
+pub const PANELS: &[DashboardPanel] = &[
     figure(
         "Health",
         "Health of the crawl: 0 green, 1 amber, 2 red. The reason is in /api/v1/status and on the dashboard.",
-        Unit::Number,
+        PanelUnit::Number,
         &[(
             "recrawl_health{level=\"amber\",INSTANCE} + 2 * ignoring(level) recrawl_health{level=\"red\",INSTANCE}",
             "health",
@@ -105,25 +105,25 @@ pub const PANELS: &[Panel] = &[
     figure(
         "State",
         "State of the crawl, and the program's version.",
-        Unit::Number,
+        PanelUnit::Number,
         &[("recrawl_state{} == 1", "{{state}}"), ("recrawl_build_info{}", "version {{version}}")],
     ),
     figure(
         "Pages",
         "Known, visited and gone pages.",
-        Unit::Number,
+        PanelUnit::Number,
         &[
             ("recrawl_pages{}", "known"),
             ("recrawl_pages_visited{}", "visited"),
             ("recrawl_pages_gone{}", "gone"),
         ],
     ),
-    figure("Hosts", "Known hosts.", Unit::Number, &[("recrawl_hosts{}", "hosts")]),
+    figure("Hosts", "Known hosts.", PanelUnit::Number, &[("recrawl_hosts{}", "hosts")]),
     curves(
         "ChangeRate",
         "Share of the revisits selected by score that found a change, and the expected share. If it falls for \
          days, check the formula.",
-        Unit::Share,
+        PanelUnit::Share,
         &[
             ("recrawl_last_cycle_change_ratio{}", "last cycle"),
             ("recrawl_last_cycle_promised_change_ratio{}", "expected"),
@@ -134,13 +134,13 @@ pub const PANELS: &[Panel] = &[
         "Bursts",
         "Groups of siblings of which more pages changed than expected, when the last cycle was planned; 0 if the \
          formula reads no siblings.",
-        Unit::Number,
+        PanelUnit::Number,
         &[("recrawl_last_cycle_bursts{}", "groups")],
     ),
     curves(
         "Freshness",
         "Share of pages whose copy is current, estimated from the audit sample, with its interval.",
-        Unit::Share,
+        PanelUnit::Share,
         &[
             ("recrawl_freshness_ratio{}", "estimate"),
             ("recrawl_freshness_low_ratio{}", "low"),
@@ -151,7 +151,7 @@ pub const PANELS: &[Panel] = &[
         "Measured freshness",
         "Share of pages unchanged since their last visit, before the visits of a cycle, with its interval: mean of 28 \
          measured cycles (improve.mode).",
-        Unit::Share,
+        PanelUnit::Share,
         &[
             ("recrawl_improve_freshness_ratio{}", "estimate"),
             ("recrawl_improve_freshness_low_ratio{}", "low"),
@@ -161,14 +161,14 @@ pub const PANELS: &[Panel] = &[
     curves(
         "Audit",
         "Audited pages that the measured freshness rests on.",
-        Unit::Number,
+        PanelUnit::Number,
         &[("recrawl_improve_audited_pages{}", "audited pages")],
     ),
     curves(
         "Drift",
         "Changes that visits by score find beside what is expected: sums of a CUSUM, with an alarm above 5, and the \
          cycles since the last alarm.",
-        Unit::Number,
+        PanelUnit::Number,
         &[
             ("recrawl_improve_drift_sum{}", "{{direction}} the norm"),
             ("recrawl_improve_alarm_age_cycles{}", "cycles since an alarm"),
@@ -177,7 +177,7 @@ pub const PANELS: &[Panel] = &[
     curves(
         "Population",
         "Largest stability index of the pages that compete by score, against 28 cycles before. 0.25 is much, if the pages are many.",
-        Unit::Number,
+        PanelUnit::Number,
         &[
             ("recrawl_improve_population_psi{}", "largest index"),
             ("recrawl_improve_population_moved{}", "has moved"),
@@ -186,19 +186,19 @@ pub const PANELS: &[Panel] = &[
     curves(
         "Loop",
         "Step of the loop that learns and tries formulas, and whether an operator holds it.",
-        Unit::Number,
+        PanelUnit::Number,
         &[("recrawl_improve_step{}", "{{step}}"), ("recrawl_improve_held{}", "held")],
     ),
     curves(
         "Loop events",
         "Promotions, roll-backs, and candidates that were refused or rejected, per day.",
-        Unit::Number,
+        PanelUnit::Number,
         &[("increase(recrawl_improve_events_total{}[1d])", "{{event}}")],
     ),
     curves(
         "Learning",
         "Cycles since learning was begun, its period, and failures in a row.",
-        Unit::Number,
+        PanelUnit::Number,
         &[
             ("recrawl_improve_cycles_since_learning{}", "cycles since learning"),
             ("recrawl_improve_learning_period_cycles{}", "period"),
@@ -208,7 +208,7 @@ pub const PANELS: &[Panel] = &[
     curves(
         "Learner",
         "Processor time of learning per second, 1 being one core, and whether a learner runs.",
-        Unit::Number,
+        PanelUnit::Number,
         &[
             ("rate(recrawl_learner_cpu_seconds_total{}[$__rate_interval])", "cores"),
             ("recrawl_learner_running{}", "running"),
@@ -218,7 +218,7 @@ pub const PANELS: &[Panel] = &[
         "Rendering",
         "Pages rendered in a browser and given up, per second; their time, 1 being one tab; their requests; browsers started. \
          Only with a rule that asks for it.",
-        Unit::Number,
+        PanelUnit::Number,
         &[
             ("rate(recrawl_rendered_pages_total{}[$__rate_interval])", "{{outcome}}"),
             ("rate(recrawl_render_seconds_total{}[$__rate_interval])", "tabs"),
@@ -229,32 +229,32 @@ pub const PANELS: &[Panel] = &[
     curves(
         "Requisites",
         "Requisites of pages per second, by outcome. Only with a rule that asks for them.",
-        Unit::PerSecond,
+        PanelUnit::PerSecond,
         &[("rate(recrawl_requisites_total{}[$__rate_interval])", "{{outcome}}")],
     ),
     curves(
         "Requisite bytes",
         "Bytes of the bodies of requisites per second. Only with a rule that asks for them.",
-        Unit::BytesPerSecond,
+        PanelUnit::BytesPerSecond,
         &[("rate(recrawl_requisite_bytes_total{}[$__rate_interval])", "bytes")],
     ),
     curves(
         "Nothing fetched",
         "Hosts of seeds of which no page can be fetched, and cycles in a row that fetched no page.",
-        Unit::Number,
+        PanelUnit::Number,
         &[("recrawl_seed_hosts_failing{}", "hosts of seeds"), ("recrawl_idle_cycles{}", "cycles")],
     ),
     curves(
         "Promises",
         "Promises to visit pages in time that are kept for fewer pages than promised, and those that a limit keeps from \
          being kept.",
-        Unit::Number,
+        PanelUnit::Number,
         &[("recrawl_promises_broken{}", "broken"), ("recrawl_promises_limited{}", "limited")],
     ),
     curves(
         "Changes delivered",
         "Messages of changes that the targets of [[notify]] took, a second, those that are pending, and rounds not read yet.",
-        Unit::Number,
+        PanelUnit::Number,
         &[
             ("rate(recrawl_notify_delivered_total{}[$__rate_interval])", "{{target}}, taken"),
             ("recrawl_notify_waiting{}", "{{target}}, pending"),
@@ -267,7 +267,7 @@ pub const PANELS: &[Panel] = &[
     curves(
         "Documents delivered",
         "Documents that the targets of [[deliver]] hold, those that are not confirmed, and those that they refused.",
-        Unit::Number,
+        PanelUnit::Number,
         &[
             ("recrawl_deliver_documents{}", "{{target}}, delivered"),
             ("recrawl_deliver_waiting{}", "{{target}}, not confirmed"),
@@ -278,32 +278,32 @@ pub const PANELS: &[Panel] = &[
     curves(
         "Time since a delivery",
         "Time since the targets of [[deliver]] were last brought up to date.",
-        Unit::Seconds,
+        PanelUnit::Seconds,
         &[("time() - recrawl_deliver_success_time_seconds{}", "{{target}}")],
     ),
     curves(
         "Vault",
         "Time that the oldest change has waited for the vault.",
-        Unit::Seconds,
+        PanelUnit::Seconds,
         &[("recrawl_vault_age_seconds{}", "waiting"), ("recrawl_vault_late_seconds{}", "late")],
     ),
     curves(
         "Failed tries to ship",
         "Tries to ship to the vault that failed, a second.",
-        Unit::Number,
+        PanelUnit::Number,
         &[("rate(recrawl_vault_failures_total{}[$__rate_interval])", "failed")],
     ),
     curves(
         "Not in the vault",
         "Visits and bodies that the vault has not.",
-        Unit::Bytes,
+        PanelUnit::Bytes,
         &[("recrawl_vault_unshipped_bytes{}", "not shipped")],
     ),
     curves(
         "Harvest and recall",
         "Of a focused crawl: the relevant share of the pages first judged in the last cycle, and the estimated share of all \
          relevant pages that was found, each with its 90 % interval.",
-        Unit::Share,
+        PanelUnit::Share,
         &[
             ("recrawl_focus_harvest_ratio{}", "harvest"),
             ("recrawl_focus_harvest_low_ratio{}", "harvest, low"),
@@ -316,7 +316,7 @@ pub const PANELS: &[Panel] = &[
     curves(
         "Relevant pages",
         "Of a focused crawl: relevant pages known, pages of the last cycle that were drawn uniformly, and exhausted sites.",
-        Unit::Number,
+        PanelUnit::Number,
         &[
             ("recrawl_focus_relevant_pages{}", "relevant"),
             ("recrawl_focus_explored_pages{}", "explored"),
@@ -326,13 +326,13 @@ pub const PANELS: &[Panel] = &[
     curves(
         "Pages by outcome",
         "Scheduled pages by outcome.",
-        Unit::PerSecond,
+        PanelUnit::PerSecond,
         &[("rate(recrawl_pages_done_total{}[$__rate_interval])", "{{outcome}}")],
     ),
     curves(
         "Running cycle",
         "Progress of its schedule.",
-        Unit::Number,
+        PanelUnit::Number,
         &[
             ("recrawl_cycle_pages_scheduled{}", "scheduled"),
             ("recrawl_cycle_pages_done{}", "done"),
@@ -344,7 +344,7 @@ pub const PANELS: &[Panel] = &[
     curves(
         "Time",
         "Cycle duration, time left, and time since the last progress.",
-        Unit::Seconds,
+        PanelUnit::Seconds,
         &[
             ("recrawl_last_cycle_duration_seconds{}", "last cycle"),
             ("recrawl_cycle_seconds_left{}", "left"),
@@ -355,19 +355,19 @@ pub const PANELS: &[Panel] = &[
     curves(
         "Answers",
         "Requests for pages by answer. A failed one got none, or an invalid one.",
-        Unit::PerSecond,
+        PanelUnit::PerSecond,
         &[("rate(recrawl_answers_total{}[$__rate_interval])", "{{status}}")],
     ),
     curves(
         "Pings",
         "Pinged pages by result, while pings are on.",
-        Unit::PerSecond,
+        PanelUnit::PerSecond,
         &[("rate(recrawl_pings_total{}[$__rate_interval])", "{{result}}")],
     ),
     curves(
         "Response time",
         "From the request to the end of the body: half of the answers, and 95 %, were not slower.",
-        Unit::Seconds,
+        PanelUnit::Seconds,
         &[
             ("histogram_quantile(0.5, sum by (le, instance) (rate(recrawl_answer_duration_seconds_bucket{}[$__rate_interval])))", "median"),
             ("histogram_quantile(0.95, sum by (le, instance) (rate(recrawl_answer_duration_seconds_bucket{}[$__rate_interval])))", "95 %"),
@@ -376,7 +376,7 @@ pub const PANELS: &[Panel] = &[
     curves(
         "Failures and back-off",
         "Share of the requested pages that failed, and of the open hosts in back-off. Above a fifth there is an alert.",
-        Unit::Share,
+        PanelUnit::Share,
         &[
             (
                 "sum by (instance) (rate(recrawl_pages_done_total{outcome=\"failed\",INSTANCE}[$__rate_interval])) / \
@@ -390,14 +390,14 @@ pub const PANELS: &[Panel] = &[
     curves(
         "Budget",
         "Share of budget.bytes_per_cycle that is spent.",
-        Unit::Share,
+        PanelUnit::Share,
         &[("recrawl_cycle_budget_used_ratio{}", "spent")],
     )
     .limited(&[amber(SPENT_SHARE)]),
     curves(
         "Visits",
         "Visits, 304 responses, requests of detours beyond one a visit, and links found, per second.",
-        Unit::PerSecond,
+        PanelUnit::PerSecond,
         &[
             ("rate(recrawl_visits_total{}[$__rate_interval])", "visits"),
             ("rate(recrawl_not_modified_total{}[$__rate_interval])", "not modified"),
@@ -408,13 +408,13 @@ pub const PANELS: &[Panel] = &[
     curves(
         "Bytes fetched",
         "Body bytes per second.",
-        Unit::BytesPerSecond,
+        PanelUnit::BytesPerSecond,
         &[("rate(recrawl_body_bytes_total{}[$__rate_interval])", "bodies")],
     ),
     curves(
         "Disk and memory",
         "The crawl stops when free space falls below the reserve.",
-        Unit::Bytes,
+        PanelUnit::Bytes,
         &[
             ("recrawl_disk_used_bytes{}", "data directory"),
             ("recrawl_disk_free_bytes{}", "free"),
@@ -426,27 +426,27 @@ pub const PANELS: &[Panel] = &[
     curves(
         "Processor",
         "Processor time per second: 1 is one core.",
-        Unit::Number,
+        PanelUnit::Number,
         &[("rate(process_cpu_seconds_total{}[$__rate_interval])", "cores")],
     ),
     curves(
         "Open files",
         "Share of the allowed file descriptors that are open.",
-        Unit::Share,
+        PanelUnit::Share,
         &[("process_open_fds{} / process_max_fds{}", "open")],
     )
     .limited(&[amber(FILES_SHARE)]),
     figure(
         "Early requests",
         "Requests sent before the delay of their host had passed. Above 0 is a bug.",
-        Unit::Number,
+        PanelUnit::Number,
         &[("increase(recrawl_early_requests_total{}[$__range])", "early requests")],
     )
     .limited(&[red(0.5)]),
     figure(
         "Cycles",
         "Running cycle, last committed cycle, generation.",
-        Unit::Number,
+        PanelUnit::Number,
         &[
             ("recrawl_cycle{}", "running"),
             ("recrawl_last_cycle{}", "last"),
@@ -456,7 +456,7 @@ pub const PANELS: &[Panel] = &[
     figure(
         "Times",
         "Start of process and cycle, last commit, next cycle.",
-        Unit::Ago,
+        PanelUnit::Ago,
         &[
             ("process_start_time_seconds{} * 1000", "process start"),
             ("recrawl_cycle_start_time_seconds{} * 1000", "cycle start"),
@@ -467,19 +467,19 @@ pub const PANELS: &[Panel] = &[
     figure(
         "Operators",
         "Paused hosts and blocked patterns.",
-        Unit::Number,
+        PanelUnit::Number,
         &[("recrawl_hosts_paused{}", "paused hosts"), ("recrawl_patterns_blocked{}", "blocked patterns")],
     ),
     curves(
         "Cycles by result",
         "Committed and failed cycles per hour.",
-        Unit::Number,
+        PanelUnit::Number,
         &[("increase(recrawl_cycles_total{}[1h])", "{{result}}")],
     ),
     curves(
         "Console",
         "Responses by status, rejected requests, event streams, and log lines dropped.",
-        Unit::PerSecond,
+        PanelUnit::PerSecond,
         &[
             ("rate(recrawl_console_answers_total{}[$__rate_interval])", "{{class}}"),
             ("rate(recrawl_console_refused_changes_total{}[$__rate_interval])", "rejected changes"),
@@ -492,25 +492,25 @@ pub const PANELS: &[Panel] = &[
 
 type Curves = &'static [(&'static str, &'static str)];
 
-const fn figure(title: &'static str, about: &'static str, unit: Unit, curves: Curves) -> Panel {
-    Panel { title, about, unit, picture: Picture::Figure, limits: &[], curves }
+const fn figure(title: &'static str, about: &'static str, unit: PanelUnit, curves: Curves) -> DashboardPanel {
+    DashboardPanel { title, about, unit, picture: Picture::Figure, limits: &[], curves }
 }
 
-const fn curves(title: &'static str, about: &'static str, unit: Unit, curves: Curves) -> Panel {
-    Panel { title, about, unit, picture: Picture::Curves, limits: &[], curves }
+const fn curves(title: &'static str, about: &'static str, unit: PanelUnit, curves: Curves) -> DashboardPanel {
+    DashboardPanel { title, about, unit, picture: Picture::Curves, limits: &[], curves }
 }
 
-impl Panel {
+impl DashboardPanel {
     /// The same panel, with other colours from these values on.
-    const fn limited(self, limits: &'static [Limit]) -> Panel {
-        Panel { limits, ..self }
+    const fn limited(self, limits: &'static [PanelLimit]) -> DashboardPanel {
+        DashboardPanel { limits, ..self }
     }
 }
 
-const fn amber(from: f64) -> Limit {
-    Limit { from, colour: Colour::Amber }
+const fn amber(from: f64) -> PanelLimit {
+    PanelLimit { from, colour: Colour::Amber }
 }
 
-const fn red(from: f64) -> Limit {
-    Limit { from, colour: Colour::Red }
+const fn red(from: f64) -> PanelLimit {
+    PanelLimit { from, colour: Colour::Red }
 }

@@ -36,8 +36,8 @@ fn panels_and_alerts_speak_of_metrics_that_there_are_and_panels_show_them_all() 
 
 #[test]
 fn coloured_shares_begin_where_an_alert_of_the_same_metric_begins() {
-    let shares: Vec<&panel::Panel> =
-        PANELS.iter().filter(|p| matches!(p.unit, panel::Unit::Share) && !p.limits.is_empty()).collect();
+    let shares: Vec<&panel::DashboardPanel> =
+        PANELS.iter().filter(|p| matches!(p.unit, panel::PanelUnit::Share) && !p.limits.is_empty()).collect();
     assert!(shares.len() > 2);
     for panel in shares {
         for (query, curve) in panel.curves {

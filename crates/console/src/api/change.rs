@@ -2,7 +2,7 @@
 //! applied before, or applies later.
 
 use super::formula::FormulaSent;
-use super::read::{Named, Operator, Sent, name_of_something};
+use super::read::{JsonBody, Named, Operator, name_of_something};
 use crate::console::Console;
 use crate::problem::Problem;
 use crate::view::{Accepted, Change, Effect};
@@ -17,9 +17,9 @@ use utoipa::ToSchema;
 pub const MAX_SEEDS: usize = 10_000;
 
 /// Response to a change: 202 if it applies only later.
-pub type Answer = Result<(StatusCode, Json<Accepted>), Problem>;
+pub type ChangeResponse = Result<(StatusCode, Json<Accepted>), Problem>;
 
-pub async fn answer(console: &Arc<Console>, Operator(who): Operator, change: Change) -> Answer {
+pub async fn answer(console: &Arc<Console>, Operator(who): Operator, change: Change) -> ChangeResponse {
     let accepted = console.change(who, change).await?;
     let status = match accepted.did {
         Effect::Done | Effect::Already => StatusCode::OK,
@@ -31,14 +31,14 @@ pub async fn answer(console: &Arc<Console>, Operator(who): Operator, change: Cha
 /// Pause the crawl: no new requests.
 #[utoipa::path(put, path = "/api/v1/pause", tag = "change", security(("token" = [])),
     responses((status = 200, description = "Paused", body = Accepted)))]
-pub async fn pause(State(console): State<Arc<Console>>, operator: Operator) -> Answer {
+pub async fn pause(State(console): State<Arc<Console>>, operator: Operator) -> ChangeResponse {
     answer(&console, operator, Change::Pause { host: None }).await
 }
 
 /// Resume the crawl. Hosts paused separately stay paused.
 #[utoipa::path(delete, path = "/api/v1/pause", tag = "change", security(("token" = [])),
     responses((status = 200, description = "Resumed", body = Accepted)))]
-pub async fn resume(State(console): State<Arc<Console>>, operator: Operator) -> Answer {
+pub async fn resume(State(console): State<Arc<Console>>, operator: Operator) -> ChangeResponse {
     answer(&console, operator, Change::Resume { host: None }).await
 }
 
@@ -51,7 +51,7 @@ pub async fn pause_host(
     State(console): State<Arc<Console>>,
     operator: Operator,
     Named(host): Named,
-) -> Answer {
+) -> ChangeResponse {
     answer(&console, operator, Change::Pause { host: Some(host) }).await
 }
 
@@ -64,7 +64,7 @@ pub async fn resume_host(
     State(console): State<Arc<Console>>,
     operator: Operator,
     Named(host): Named,
-) -> Answer {
+) -> ChangeResponse {
     answer(&console, operator, Change::Resume { host: Some(host) }).await
 }
 
@@ -85,8 +85,8 @@ pub struct SeedsSent {
 pub async fn seeds(
     State(console): State<Arc<Console>>,
     operator: Operator,
-    Sent(seeds): Sent<SeedsSent>,
-) -> Answer {
+    JsonBody(seeds): JsonBody<SeedsSent>,
+) -> ChangeResponse {
     let SeedsSent { urls } = seeds;
     if urls.is_empty() || urls.len() > MAX_SEEDS {
         let text = format!("{} URLs", urls.len());
@@ -100,7 +100,11 @@ pub async fn seeds(
 #[utoipa::path(put, path = "/api/v1/blocks/{pattern}", tag = "change", security(("token" = [])),
     params(("pattern" = inline(Named), Path, description = "`example.com`, `*.example.com`, `https://example.com/page` or `https://example.com/a/*`, percent-encoded")),
     responses((status = 200, description = "Blocked", body = Accepted)))]
-pub async fn block(State(console): State<Arc<Console>>, operator: Operator, Named(pattern): Named) -> Answer {
+pub async fn block(
+    State(console): State<Arc<Console>>,
+    operator: Operator,
+    Named(pattern): Named,
+) -> ChangeResponse {
     answer(&console, operator, Change::Block { pattern }).await
 }
 
@@ -112,7 +116,7 @@ pub async fn unblock(
     State(console): State<Arc<Console>>,
     operator: Operator,
     Named(pattern): Named,
-) -> Answer {
+) -> ChangeResponse {
     answer(&console, operator, Change::Unblock { pattern }).await
 }
 
@@ -133,8 +137,8 @@ pub struct PageSent {
 pub async fn recrawl(
     State(console): State<Arc<Console>>,
     operator: Operator,
-    Sent(page): Sent<PageSent>,
-) -> Answer {
+    JsonBody(page): JsonBody<PageSent>,
+) -> ChangeResponse {
     let url = name_of_something("url", page.url)?;
     answer(&console, operator, Change::Recrawl { url }).await
 }
@@ -147,8 +151,8 @@ pub async fn recrawl(
 pub async fn use_formula(
     State(console): State<Arc<Console>>,
     operator: Operator,
-    Sent(formula): Sent<FormulaSent>,
-) -> Answer {
+    JsonBody(formula): JsonBody<FormulaSent>,
+) -> ChangeResponse {
     answer(&console, operator, Change::UseFormula { text: formula.text()? }).await
 }
 
@@ -157,20 +161,20 @@ pub async fn use_formula(
     responses(
         (status = 200, description = "Nothing to roll back", body = Accepted),
         (status = 202, description = "In force from the next cycle on", body = Accepted)))]
-pub async fn roll_back(State(console): State<Arc<Console>>, operator: Operator) -> Answer {
+pub async fn roll_back(State(console): State<Arc<Console>>, operator: Operator) -> ChangeResponse {
     answer(&console, operator, Change::RollBackFormula).await
 }
 
 /// Read the configuration again: in force after the round in progress.
 #[utoipa::path(post, path = "/api/v1/reload", tag = "change", security(("token" = [])),
     responses((status = 202, description = "After the round in progress", body = Accepted)))]
-pub async fn reload(State(console): State<Arc<Console>>, operator: Operator) -> Answer {
+pub async fn reload(State(console): State<Arc<Console>>, operator: Operator) -> ChangeResponse {
     answer(&console, operator, Change::Reload).await
 }
 
 /// Leave the data directory to a waiting command, such as `recrawl takedown`, until it ends.
 #[utoipa::path(post, path = "/api/v1/step-aside", tag = "change", security(("token" = [])),
     responses((status = 202, description = "After the requests in flight, or after the running cycle without `cycle.fill`", body = Accepted)))]
-pub async fn step_aside(State(console): State<Arc<Console>>, operator: Operator) -> Answer {
+pub async fn step_aside(State(console): State<Arc<Console>>, operator: Operator) -> ChangeResponse {
     answer(&console, operator, Change::StepAside).await
 }

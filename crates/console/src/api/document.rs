@@ -21,25 +21,25 @@ const DESCRIPTION: &str = "Monitors and controls a running crawl. Reading needs 
 
 /// The document as JSON.
 #[derive(Clone)]
-pub struct Document(Bytes);
+pub struct ApiDocument(Bytes);
 
-impl Document {
+impl ApiDocument {
     /// The bytes.
     pub fn json(&self) -> &[u8] {
         &self.0
     }
 
     /// Completes the document that the routes describe.
-    pub fn of(described: OpenApi) -> Document {
+    pub fn new(described: OpenApi) -> ApiDocument {
         let json = serde_json::to_vec(&complete(described)).expect("the document is plain data");
-        Document(json.into())
+        ApiDocument(json.into())
     }
 }
 
 /// The OpenAPI document.
 #[utoipa::path(get, path = "/openapi.json", tag = "pages",
     responses((status = 200, description = "This document", body = Object)))]
-pub async fn openapi(Extension(Document(json)): Extension<Document>) -> impl IntoResponse {
+pub async fn openapi(Extension(ApiDocument(json)): Extension<ApiDocument>) -> impl IntoResponse {
     ([(CONTENT_TYPE, "application/json")], json)
 }
 

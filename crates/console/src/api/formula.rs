@@ -1,6 +1,6 @@
 //! Formulas: list them, check one, and compare its ranking.
 
-use super::read::Sent;
+use super::read::JsonBody;
 use crate::console::Console;
 use crate::problem::Problem;
 use crate::view::{FormulaCheck, Formulas, RankChanges};
@@ -49,7 +49,7 @@ pub async fn formulas(State(console): State<Arc<Console>>) -> Result<Json<Formul
     responses((status = 200, description = "Valid formula", body = FormulaCheck)))]
 pub async fn check(
     State(console): State<Arc<Console>>,
-    Sent(formula): Sent<FormulaSent>,
+    JsonBody(formula): JsonBody<FormulaSent>,
 ) -> Result<Json<FormulaCheck>, Problem> {
     let text = formula.text()?;
     console.ask(move |view| view.check_formula(&text)).await.map(Json)
@@ -62,7 +62,7 @@ pub async fn check(
     responses((status = 200, description = "Ranking differences", body = RankChanges)))]
 pub async fn compare(
     State(console): State<Arc<Console>>,
-    Sent(formula): Sent<FormulaSent>,
+    JsonBody(formula): JsonBody<FormulaSent>,
 ) -> Result<Json<RankChanges>, Problem> {
     let text = formula.text()?;
     console.ask_slow(move |view| view.rank_changes(&text)).await.map(Json)

@@ -20,7 +20,7 @@ pub struct Health {
 }
 
 impl Health {
-    fn of(status: &Status) -> Json<Health> {
+    fn from_status(status: &Status) -> Json<Health> {
         Json(Health { state: status.state, idle_ms: status.idle_ms })
     }
 }
@@ -43,7 +43,7 @@ pub async fn health(State(console): State<Arc<Console>>) -> Result<Json<Health>,
             .retry_after(10)
             .todo("see the log; restart the crawl if it does not recover"));
     }
-    Ok(Health::of(&status))
+    Ok(Health::from_status(&status))
 }
 
 /// Readiness: 503 during start, stop or after a failed cycle.
@@ -51,7 +51,7 @@ pub async fn health(State(console): State<Arc<Console>>) -> Result<Json<Health>,
 pub async fn ready(State(console): State<Arc<Console>>) -> Result<Json<Health>, Problem> {
     let status = console.view.status();
     match status.state {
-        CrawlState::Crawling | CrawlState::Waiting | CrawlState::Paused => Ok(Health::of(&status)),
+        CrawlState::Crawling | CrawlState::Waiting | CrawlState::Paused => Ok(Health::from_status(&status)),
         state => {
             let why = status.reason.map(|why| format!(": {why}")).unwrap_or_default();
             Err(Problem::busy(format!("the crawl is {}{why}", state)).retry_after(5))

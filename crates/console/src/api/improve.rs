@@ -1,6 +1,6 @@
 //! What the crawl measures of its formula, the loop that learns and tries others, and forecasts.
 
-use super::change::{Answer, answer};
+use super::change::{ChangeResponse, answer};
 use super::list::{cursor, limit};
 use super::read::{Named, Operator, Params};
 use crate::console::Console;
@@ -88,14 +88,14 @@ pub async fn savings(State(console): State<Arc<Console>>) -> Result<Response, Pr
 /// Hold the loop: nothing is tried. A trial ends; what is in force stays.
 #[utoipa::path(put, path = "/api/v1/improve/hold", tag = "improve", security(("token" = [])),
     responses((status = 200, description = "Held", body = Accepted)))]
-pub async fn hold(State(console): State<Arc<Console>>, operator: Operator) -> Answer {
+pub async fn hold(State(console): State<Arc<Console>>, operator: Operator) -> ChangeResponse {
     answer(&console, operator, Change::HoldLoop).await
 }
 
 /// Let the loop go on.
 #[utoipa::path(delete, path = "/api/v1/improve/hold", tag = "improve", security(("token" = [])),
     responses((status = 200, description = "Released", body = Accepted)))]
-pub async fn release(State(console): State<Arc<Console>>, operator: Operator) -> Answer {
+pub async fn release(State(console): State<Arc<Console>>, operator: Operator) -> ChangeResponse {
     answer(&console, operator, Change::ReleaseLoop).await
 }
 
@@ -104,7 +104,7 @@ pub async fn release(State(console): State<Arc<Console>>, operator: Operator) ->
     responses(
         (status = 200, description = "Asked for already", body = Accepted),
         (status = 202, description = "In force from the next cycle on", body = Accepted)))]
-pub async fn promote(State(console): State<Arc<Console>>, operator: Operator) -> Answer {
+pub async fn promote(State(console): State<Arc<Console>>, operator: Operator) -> ChangeResponse {
     answer(&console, operator, Change::PromoteCandidate).await
 }
 
@@ -113,7 +113,7 @@ pub async fn promote(State(console): State<Arc<Console>>, operator: Operator) ->
     responses(
         (status = 200, description = "Asked for already", body = Accepted),
         (status = 202, description = "The formula before is in force from the next cycle on", body = Accepted)))]
-pub async fn take_back(State(console): State<Arc<Console>>, operator: Operator) -> Answer {
+pub async fn take_back(State(console): State<Arc<Console>>, operator: Operator) -> ChangeResponse {
     answer(&console, operator, Change::RollBackCandidate).await
 }
 
@@ -122,6 +122,6 @@ pub async fn take_back(State(console): State<Arc<Console>>, operator: Operator) 
     responses(
         (status = 200, description = "A learner runs already", body = Accepted),
         (status = 202, description = "It begins within seconds, or after the running round", body = Accepted)))]
-pub async fn learn(State(console): State<Arc<Console>>, operator: Operator) -> Answer {
+pub async fn learn(State(console): State<Arc<Console>>, operator: Operator) -> ChangeResponse {
     answer(&console, operator, Change::LearnNow).await
 }

@@ -30,16 +30,16 @@ const ORIGINAL: &str = "x-archive-orig-";
 const PASSIVE: &[&str] = &["text/html", "text/plain", "application/pdf", "application/json", "image/"];
 
 /// The page that a request asks for, and where the console is.
-struct Asked {
+struct MementoRequest {
     /// The URL of the page, as written.
     url: String,
     /// The beginning of all URLs of the console, without the last slash.
     base: String,
 }
 
-impl Asked {
+impl MementoRequest {
     /// The URL behind this part of the path, with its query.
-    fn read(uri: &Uri, headers: &HeaderMap, skipped: usize) -> Result<Asked, Problem> {
+    fn read(uri: &Uri, headers: &HeaderMap, skipped: usize) -> Result<MementoRequest, Problem> {
         let whole = uri.path_and_query().map_or("", |whole| whole.as_str());
         let url = name_of_something("path", whole.get(skipped..).unwrap_or_default().to_owned())?;
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -49,7 +49,7 @@ impl Asked {
         let folder = text("x-forwarded-prefix").trim_end_matches('/');
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'_' | b'.');
         let folder = if folder.bytes().all(is_plain) { folder } else { "" };
-        Ok(Asked { url, base: format!("{scheme}://{host}{folder}") })
+        Ok(MementoRequest { url, base: format!("{scheme}://{host}{folder}") })
     }
 
     /// The memento of this second.
@@ -116,7 +116,7 @@ pub async fn timegate(
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    let asked = Asked::read(&uri, &headers, "/timegate/".len())?;
+    let asked = MementoRequest::read(&uri, &headers, "/timegate/".len())?;
     let when = accepted(&headers)?;
     let list = list(&console, &asked).await?;
     let (url, times) = (&list.url, &list.times);
@@ -151,7 +151,7 @@ pub async fn timemap(
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    let asked = Asked::read(&uri, &headers, "/timemap/link/".len())?;
+    let asked = MementoRequest::read(&uri, &headers, "/timemap/link/".len())?;
     let MementoList { url, times } = list(&console, &asked).await?;
     let ends = times.last().zip(times.first()).map(|(first, last)| (date(*first), date(*last)));
     let (first, last) = ends.unwrap_or_default();
@@ -185,7 +185,7 @@ pub async fn memento(
 ) -> Result<Response, Problem> {
     let path = uri.path();
     let digits = path.strip_prefix("/memento/").and_then(|rest| rest.split('/').next()).unwrap_or_default();
-    let asked = Asked::read(&uri, &headers, "/memento/".len() + digits.len() + 1)?;
+    let asked = MementoRequest::read(&uri, &headers, "/memento/".len() + digits.len() + 1)?;
     let is_time = digits.len() == 14 && digits.bytes().all(|byte| byte.is_ascii_digit());
     let time = DateTime::strptime(DIGITS, digits).ok().filter(|_| is_time);
     let time =
@@ -204,7 +204,7 @@ pub async fn memento(
     Ok(answer(&asked, raw))
 }
 
-async fn list(console: &Arc<Console>, asked: &Asked) -> Result<MementoList, Problem> {
+async fn list(console: &Arc<Console>, asked: &MementoRequest) -> Result<MementoList, Problem> {
     let url = asked.url.clone();
     let mut list = console.ask(move |view| view.mementos(&url)).await?;
     // Two versions of one second have one name: it is that of the newer.
@@ -213,7 +213,7 @@ async fn list(console: &Arc<Console>, asked: &Asked) -> Result<MementoList, Prob
 }
 
 /// The archived response.
-fn answer(asked: &Asked, raw: RawVersion) -> Response {
+fn answer(asked: &MementoRequest, raw: RawVersion) -> Response {
     let RawVersion { url, time, status, head, body, target } = raw;
     let mut headers = HeaderMap::new();
     let mut left = MAX_PASSED_ON;

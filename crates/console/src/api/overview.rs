@@ -97,7 +97,7 @@ pub async fn controls(State(console): State<Arc<Console>>) -> Result<Json<Contro
     responses((status = 200, description = "All metrics", body = String, content_type = "text/plain")))]
 pub async fn metrics(State(console): State<Arc<Console>>) -> impl IntoResponse {
     let status = console.view.status();
-    let reading = metrics::Reading {
+    let reading = metrics::MetricsReading {
         status: &status,
         meters: &console.view.meters(),
         improve: &console.view.improve(),

@@ -1,6 +1,6 @@
 //! Pings from site owners. They need no token: the key file on their host proves them.
 
-use super::read::{Params, Sent};
+use super::read::{JsonBody, Params};
 use crate::console::Console;
 use crate::problem::Problem;
 use crate::view::{IndexNow, IndexNowParams, Pinged};
@@ -9,9 +9,9 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use std::sync::Arc;
 
-type Answer = Result<(StatusCode, Json<Pinged>), Problem>;
+type PingResponse = Result<(StatusCode, Json<Pinged>), Problem>;
 
-async fn answer(console: &Arc<Console>, ping: IndexNow) -> Answer {
+async fn answer(console: &Arc<Console>, ping: IndexNow) -> PingResponse {
     let pinged = console.ask(move |view| view.ping(&ping)).await?;
     Ok((if pinged.checking { StatusCode::ACCEPTED } else { StatusCode::OK }, Json(pinged)))
 }
@@ -21,7 +21,7 @@ async fn answer(console: &Arc<Console>, ping: IndexNow) -> Answer {
     responses(
         (status = 200, description = "Noted", body = Pinged),
         (status = 202, description = "Noted once the key file is fetched", body = Pinged)))]
-pub async fn one(State(console): State<Arc<Console>>, Params(ping): Params<IndexNowParams>) -> Answer {
+pub async fn one(State(console): State<Arc<Console>>, Params(ping): Params<IndexNowParams>) -> PingResponse {
     let IndexNowParams { url, key, key_location } = ping;
     answer(&console, IndexNow { host: None, url_list: vec![url], key, key_location }).await
 }
@@ -31,6 +31,9 @@ pub async fn one(State(console): State<Arc<Console>>, Params(ping): Params<Index
     responses(
         (status = 200, description = "Noted", body = Pinged),
         (status = 202, description = "Noted once the key file is fetched", body = Pinged)))]
-pub async fn several(State(console): State<Arc<Console>>, Sent(ping): Sent<IndexNow>) -> Answer {
+pub async fn several(
+    State(console): State<Arc<Console>>,
+    JsonBody(ping): JsonBody<IndexNow>,
+) -> PingResponse {
     answer(&console, ping).await
 }

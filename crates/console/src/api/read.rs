@@ -80,14 +80,14 @@ pub fn name_of_something(at: &str, text: String) -> Result<String, Problem> {
 }
 
 /// A JSON body, parsed as `T`.
-pub struct Sent<T>(pub T);
+pub struct JsonBody<T>(pub T);
 
-impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Sent<T> {
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, state: &S) -> Result<Sent<T>, Problem> {
+    async fn from_request(request: Request, state: &S) -> Result<JsonBody<T>, Problem> {
         match Json::from_request(request, state).await {
-            Ok(Json(sent)) => Ok(Sent(sent)),
+            Ok(Json(sent)) => Ok(JsonBody(sent)),
             Err(e) => Err(unread(&e)),
         }
     }

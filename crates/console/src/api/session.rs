@@ -1,6 +1,6 @@
 //! Sessions for changes, where no tokens are configured.
 
-use super::read::{Sent, SessionState};
+use super::read::{JsonBody, SessionState};
 use crate::connection::Peer;
 use crate::console::Console;
 use crate::problem::Problem;
@@ -35,7 +35,7 @@ pub async fn begin(
     State(console): State<Arc<Console>>,
     Extension(Peer(from)): Extension<Peer>,
     headers: HeaderMap,
-    Sent(SecretSent { secret }): Sent<SecretSent>,
+    JsonBody(SecretSent { secret }): JsonBody<SecretSent>,
 ) -> Result<impl IntoResponse, Problem> {
     // Behind a proxy with TLS, the browser must not send it in the clear.
     let is_secure = headers.get(ORIGIN).is_some_and(|origin| origin.as_bytes().starts_with(b"https:"));

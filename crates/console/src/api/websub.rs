@@ -4,7 +4,7 @@ use super::read::{Named, Params};
 use crate::console::Console;
 use crate::guard;
 use crate::problem::{Problem, ProblemType};
-use crate::view::{Delivery, Verification};
+use crate::view::{PingDelivery, Verification};
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
@@ -45,7 +45,7 @@ pub async fn notify(
     })?;
     let signature = headers.get("x-hub-signature").and_then(|value| value.to_str().ok()).map(str::to_owned);
     Ok(match console.ask(move |view| view.notify(&id, signature.as_deref(), &body)).await? {
-        Delivery::Taken => StatusCode::NO_CONTENT,
-        Delivery::Gone => StatusCode::GONE,
+        PingDelivery::Taken => StatusCode::NO_CONTENT,
+        PingDelivery::Gone => StatusCode::GONE,
     })
 }

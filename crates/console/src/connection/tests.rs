@@ -18,7 +18,7 @@ fn the_answer_to_one_too_many_is_whole() {
 }
 
 /// A server that answers "here".
-struct Server {
+struct EchoServer {
     address: std::net::SocketAddr,
     stop: CancellationToken,
     /// Rejected connections.
@@ -26,7 +26,7 @@ struct Server {
     task: tokio::task::JoinHandle<()>,
 }
 
-async fn server(connections: usize) -> Server {
+async fn server(connections: usize) -> EchoServer {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     let (stop, refused) = (CancellationToken::new(), Arc::new(AtomicU32::new(0)));
@@ -36,7 +36,7 @@ async fn server(connections: usize) -> Server {
         count.fetch_add(1, SeqCst);
     };
     let task = tokio::spawn(accept(listener, router, connections, too_many, stop.clone()));
-    Server { address, stop, refused, task }
+    EchoServer { address, stop, refused, task }
 }
 
 /// Sends one request and keeps the connection.
@@ -60,7 +60,7 @@ async fn rest(stream: &mut TcpStream) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn a_header_that_does_not_come_is_not_waited_for() {
-    let Server { address, .. } = server(4).await;
+    let EchoServer { address, .. } = server(4).await;
     for begun in [&b""[..], b"GET / HTTP/1.1\r\nHost: localhost\r\n", b"G"] {
         let mut stream = TcpStream::connect(address).await.unwrap();
         let since = Instant::now();
@@ -72,7 +72,7 @@ async fn a_header_that_does_not_come_is_not_waited_for() {
 
 #[tokio::test(start_paused = true)]
 async fn an_idle_connection_is_closed() {
-    let Server { address, .. } = server(4).await;
+    let EchoServer { address, .. } = server(4).await;
     let mut stream = TcpStream::connect(address).await.unwrap();
     let since = Instant::now();
     assert!(ask(&mut stream).await.starts_with("HTTP/1.1 200"));
@@ -82,7 +82,7 @@ async fn an_idle_connection_is_closed() {
 
 #[tokio::test]
 async fn one_connection_too_many_is_told_so_and_a_free_one_is_taken() {
-    let Server { address, refused, .. } = server(2).await;
+    let EchoServer { address, refused, .. } = server(2).await;
     let mut first = TcpStream::connect(address).await.unwrap();
     let mut second = TcpStream::connect(address).await.unwrap();
     ask(&mut first).await;
@@ -111,7 +111,7 @@ async fn one_connection_too_many_is_told_so_and_a_free_one_is_taken() {
 
 #[tokio::test]
 async fn a_header_too_large_is_refused() {
-    let Server { address, .. } = server(4).await;
+    let EchoServer { address, .. } = server(4).await;
     let fields: String = (0..=MAX_HEADERS).map(|i| format!("x-{i}: y\r\n")).collect();
     for more in [fields, format!("x: {}\r\n", "y".repeat(MAX_HEADER_BYTES))] {
         let mut stream = TcpStream::connect(address).await.unwrap();
@@ -124,7 +124,7 @@ async fn a_header_too_large_is_refused() {
 
 #[tokio::test]
 async fn the_end_closes_idle_connections_and_takes_no_more() {
-    let Server { address, stop, task, .. } = server(4).await;
+    let EchoServer { address, stop, task, .. } = server(4).await;
     let mut stream = TcpStream::connect(address).await.unwrap();
     ask(&mut stream).await;
     stop.cancel();

@@ -20,7 +20,7 @@ fn change(url: &str) -> PageChange {
     }
 }
 
-fn of(changes: Vec<PageChange>) -> String {
+fn atom_feed(changes: Vec<PageChange>) -> String {
     atom(
         &PageChangeList { changes, next: None, since_cycle: Some(1) },
         "*.example.com",
@@ -59,7 +59,7 @@ fn an_entry_tells_the_change() {
         difference: Some("-<b>1 €</b>\n+2 €".into()),
         ..change("https://a.example/?a=1&b=2")
     };
-    let feed = of(vec![shown]);
+    let feed = atom_feed(vec![shown]);
     assert_eq!(texts(&feed, "title"), ["Changes of *.example.com", "Fish & chips: not found"]);
     assert_eq!(texts(&feed, "updated"), ["1970-01-02T00:00:00Z"; 2]);
     assert_eq!(texts(&feed, "id")[1], "urn:recrawl:msg_07");
@@ -79,7 +79,7 @@ fn whatever_a_site_writes_the_feed_is_well_formed() {
         reason: Some(odd.clone()),
         ..change("https://a.example/]]>\"'")
     };
-    let feed = of(vec![shown.clone(), shown]);
+    let feed = atom_feed(vec![shown.clone(), shown]);
     assert_eq!(texts(&feed, "entry").len(), 2);
     let is_kept =
         |c: char| matches!(c, '\t' | '\n' | '\r') || (c >= ' ' && !matches!(c, '\u{fffe}' | '\u{ffff}'));
@@ -89,7 +89,7 @@ fn whatever_a_site_writes_the_feed_is_well_formed() {
 
 #[test]
 fn feeds_of_other_changes_have_other_ids_and_tags() {
-    let (first, other) = (of(vec![change("https://a.example/")]), of(vec![]));
+    let (first, other) = (atom_feed(vec![change("https://a.example/")]), atom_feed(vec![]));
     assert_eq!(texts(&first, "id")[0], texts(&other, "id")[0]);
     assert_ne!(tag(&first), tag(&other));
     let list = PageChangeList { changes: vec![], next: None, since_cycle: None };

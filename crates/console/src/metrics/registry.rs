@@ -5,14 +5,14 @@
 //! never from the difference of two: those are not read at the same moment, and a step back looks
 //! like a restart.
 
-use super::Reading;
+use super::MetricsReading;
 use crate::view::{
     CopyFigures, Counts, CycleDone, CycleNow, FocusFigures, Freshness, HealthLevel, Loop, LoopStep,
     Rendering, RequisiteMeters, State, TargetFigures, VaultFigures, Watch,
 };
 
 /// A metric.
-pub struct Metric {
+pub struct ConsoleMetric {
     /// Name.
     pub name: &'static str,
     /// Kind.
@@ -20,7 +20,7 @@ pub struct Metric {
     /// Help, in one line.
     pub help: &'static str,
     /// Reads the value.
-    pub read: Read,
+    pub read: MetricRead,
 }
 
 /// Kind of a metric.
@@ -46,17 +46,17 @@ impl MetricKind {
 }
 
 /// Reads the value of a metric.
-pub enum Read {
+pub enum MetricRead {
     /// A count.
-    Count(fn(&Reading<'_>) -> u64),
+    Count(fn(&MetricsReading<'_>) -> u64),
     /// A sum that only grows.
-    Sum(fn(&Reading<'_>) -> f64),
+    Sum(fn(&MetricsReading<'_>) -> f64),
     /// Observations by size.
-    Histogram(for<'a> fn(&Reading<'a>) -> Histogram<'a>),
+    Histogram(for<'a> fn(&MetricsReading<'a>) -> Histogram<'a>),
     /// One value, if there is one now.
-    One(fn(&Reading<'_>) -> Option<f64>),
+    One(fn(&MetricsReading<'_>) -> Option<f64>),
     /// A label, and one value for each of its values.
-    Each(&'static str, fn(&Reading<'_>) -> Vec<(String, f64)>),
+    Each(&'static str, fn(&MetricsReading<'_>) -> Vec<(String, f64)>),
 }
 
 /// A histogram.
@@ -70,7 +70,7 @@ pub struct Histogram<'a> {
 }
 
 /// All metrics.
-pub const METRICS: &[Metric] = &[
+pub const METRICS: &[ConsoleMetric] = &[
     each("recrawl_build_info", MetricKind::Gauge, "Always 1; the label is the version.", "version", |r| {
         vec![(r.status.version.clone(), 1.0)]
     }),
@@ -80,11 +80,11 @@ pub const METRICS: &[Metric] = &[
     gauge("process_resident_memory_bytes", "Resident memory of the process.", |r| {
         r.status.memory_bytes.map(count)
     }),
-    Metric {
+    ConsoleMetric {
         name: "process_cpu_seconds_total",
         kind: MetricKind::Counter,
         help: "Processor time of the process, in seconds.",
-        read: Read::Sum(|r| r.meters.cpu_seconds),
+        read: MetricRead::Sum(|r| r.meters.cpu_seconds),
     },
     gauge("process_open_fds", "Open file descriptors.", |r| r.meters.open_files.map(count)),
     gauge("process_max_fds", "Limit of open file descriptors.", |r| r.meters.max_files.map(count)),
@@ -142,11 +142,11 @@ pub const METRICS: &[Metric] = &[
             results.map(|(result, pages)| (result.clone(), count(*pages))).collect()
         },
     ),
-    Metric {
+    ConsoleMetric {
         name: "recrawl_answer_duration_seconds",
         kind: MetricKind::Histogram,
         help: "Response times of pages, from the request to the end of the body.",
-        read: Read::Histogram(|r| Histogram {
+        read: MetricRead::Histogram(|r| Histogram {
             bounds: &r.meters.times.0,
             buckets: &r.meters.times.1,
             sum: r.meters.total_time,
@@ -313,11 +313,11 @@ pub const METRICS: &[Metric] = &[
         "outcome",
         |r| of_rendering(r, |of| vec![("rendered", of.rendered), ("failed", of.failed)]),
     ),
-    Metric {
+    ConsoleMetric {
         name: "recrawl_render_seconds_total",
         kind: MetricKind::Counter,
         help: "Time in which pages were rendered, in seconds, summed over pages.",
-        read: Read::One(|r| r.meters.rendering.as_ref().map(|of| of.seconds)),
+        read: MetricRead::One(|r| r.meters.rendering.as_ref().map(|of| of.seconds)),
     },
     each(
         "recrawl_render_requests_total",
@@ -326,11 +326,11 @@ pub const METRICS: &[Metric] = &[
         "answer",
         |r| of_rendering(r, |of| vec![("sent", of.sent), ("kept", of.kept), ("refused", of.refused)]),
     ),
-    Metric {
+    ConsoleMetric {
         name: "recrawl_browser_starts_total",
         kind: MetricKind::Counter,
         help: "Browsers started: each round starts one, and so does a crash.",
-        read: Read::One(|r| r.meters.rendering.as_ref().map(|of| count(of.starts))),
+        read: MetricRead::One(|r| r.meters.rendering.as_ref().map(|of| count(of.starts))),
     },
     each(
         "recrawl_requisites_total",
@@ -351,11 +351,11 @@ pub const METRICS: &[Metric] = &[
             by_name(r.meters.requisites.as_ref().map(counts))
         },
     ),
-    Metric {
+    ConsoleMetric {
         name: "recrawl_requisite_bytes_total",
         kind: MetricKind::Counter,
         help: "Bytes of the bodies of requisites that came.",
-        read: Read::One(|r| r.meters.requisites.as_ref().map(|of| count(of.bytes))),
+        read: MetricRead::One(|r| r.meters.requisites.as_ref().map(|of| count(of.bytes))),
     },
     gauge("recrawl_learner_running", "1 while a formula is learned, else 0.", |r| {
         improve_loop(r).map(|stands| truth(stands.learner.running_since.is_some()))
@@ -363,11 +363,11 @@ pub const METRICS: &[Metric] = &[
     gauge("recrawl_learner_failures", "Times in a row that learning failed.", |r| {
         improve_loop(r).map(|stands| count(stands.learner.failures))
     }),
-    Metric {
+    ConsoleMetric {
         name: "recrawl_learner_cpu_seconds_total",
         kind: MetricKind::Counter,
         help: "Processor time of learning, in seconds.",
-        read: Read::Sum(|r| improve_loop(r).map_or(0.0, |stands| stands.learner.cpu_seconds)),
+        read: MetricRead::Sum(|r| improve_loop(r).map_or(0.0, |stands| stands.learner.cpu_seconds)),
     },
     gauge(
         "recrawl_seed_hosts_failing",
@@ -469,11 +469,11 @@ pub const METRICS: &[Metric] = &[
     gauge("recrawl_vault_unshipped_bytes", "Visits and bodies that the vault has not, in bytes.", |r| {
         vault(r).map(|vault| count(vault.unshipped))
     }),
-    Metric {
+    ConsoleMetric {
         name: "recrawl_vault_failures_total",
         kind: MetricKind::Counter,
         help: "Attempts to ship to the vault that failed.",
-        read: Read::One(|r| vault(r).map(|vault| count(vault.failures))),
+        read: MetricRead::One(|r| vault(r).map(|vault| count(vault.failures))),
     },
     gauge("recrawl_focus_relevant_pages", "Relevant pages known to a focused crawl.", |r| {
         focus(r).map(|focus| count(focus.relevant_known))
@@ -520,10 +520,10 @@ pub const METRICS: &[Metric] = &[
 ];
 
 /// An outcome and its count.
-type Outcome = (&'static str, fn(&Counts) -> u64);
+type OutcomeCount = (&'static str, fn(&Counts) -> u64);
 
 /// The outcomes of scheduled pages, without overlap.
-const OUTCOMES: &[Outcome] = &[
+const OUTCOMES: &[OutcomeCount] = &[
     ("first", |c| c.first_visits),
     ("changed", |c| c.changed),
     ("unchanged", |c| c.unchanged),
@@ -534,28 +534,36 @@ const OUTCOMES: &[Outcome] = &[
     ("skipped", |c| c.skipped),
 ];
 
-fn vault<'r>(r: &Reading<'r>) -> Option<&'r VaultFigures> {
+fn vault<'r>(r: &MetricsReading<'r>) -> Option<&'r VaultFigures> {
     r.status.vault.as_ref()
 }
 
 /// A figure of each target of `[[notify]]`.
-fn of_targets(r: &Reading<'_>, figure: fn(&TargetFigures) -> u64) -> Vec<(String, f64)> {
+fn of_targets(r: &MetricsReading<'_>, figure: fn(&TargetFigures) -> u64) -> Vec<(String, f64)> {
     r.status.notify.iter().map(|target| (target.name.clone(), count(figure(target)))).collect()
 }
 
 /// A figure of each target of `[[deliver]]`.
-fn of_copies(r: &Reading<'_>, figure: fn(&CopyFigures) -> Option<u64>) -> Vec<(String, f64)> {
+fn of_copies(r: &MetricsReading<'_>, figure: fn(&CopyFigures) -> Option<u64>) -> Vec<(String, f64)> {
     let copies = r.status.deliver.iter();
     copies.filter_map(|copy| Some((copy.name.clone(), count(figure(copy)?)))).collect()
 }
 
 /// A counter. It reads an integer count, so that no other value can be a counter.
-const fn counter(name: &'static str, help: &'static str, read: fn(&Reading<'_>) -> u64) -> Metric {
-    Metric { name, kind: MetricKind::Counter, help, read: Read::Count(read) }
+const fn counter(
+    name: &'static str,
+    help: &'static str,
+    read: fn(&MetricsReading<'_>) -> u64,
+) -> ConsoleMetric {
+    ConsoleMetric { name, kind: MetricKind::Counter, help, read: MetricRead::Count(read) }
 }
 
-const fn gauge(name: &'static str, help: &'static str, read: fn(&Reading<'_>) -> Option<f64>) -> Metric {
-    Metric { name, kind: MetricKind::Gauge, help, read: Read::One(read) }
+const fn gauge(
+    name: &'static str,
+    help: &'static str,
+    read: fn(&MetricsReading<'_>) -> Option<f64>,
+) -> ConsoleMetric {
+    ConsoleMetric { name, kind: MetricKind::Gauge, help, read: MetricRead::One(read) }
 }
 
 const fn each(
@@ -563,9 +571,9 @@ const fn each(
     kind: MetricKind,
     help: &'static str,
     label: &'static str,
-    read: fn(&Reading<'_>) -> Vec<(String, f64)>,
-) -> Metric {
-    Metric { name, kind, help, read: Read::Each(label, read) }
+    read: fn(&MetricsReading<'_>) -> Vec<(String, f64)>,
+) -> ConsoleMetric {
+    ConsoleMetric { name, kind, help, read: MetricRead::Each(label, read) }
 }
 
 /// Prometheus values are floating-point; counts are exact up to 2^53.
@@ -577,23 +585,23 @@ fn seconds(milliseconds: Option<u64>) -> Option<f64> {
     milliseconds.map(|ms| ms as f64 / 1000.0)
 }
 
-fn now<'a>(reading: &Reading<'a>) -> Option<&'a CycleNow> {
+fn now<'a>(reading: &MetricsReading<'a>) -> Option<&'a CycleNow> {
     reading.status.cycle.as_ref()
 }
 
-fn last<'a>(reading: &Reading<'a>) -> Option<&'a CycleDone> {
+fn last<'a>(reading: &MetricsReading<'a>) -> Option<&'a CycleDone> {
     reading.status.last.as_ref()
 }
 
-fn watch<'a>(reading: &Reading<'a>) -> Option<&'a Watch> {
+fn watch<'a>(reading: &MetricsReading<'a>) -> Option<&'a Watch> {
     reading.improve.watch.as_ref()
 }
 
-fn focus<'a>(reading: &Reading<'a>) -> Option<&'a FocusFigures> {
+fn focus<'a>(reading: &MetricsReading<'a>) -> Option<&'a FocusFigures> {
     reading.status.focus.as_ref()
 }
 
-fn improve_loop<'a>(reading: &Reading<'a>) -> Option<&'a Loop> {
+fn improve_loop<'a>(reading: &MetricsReading<'a>) -> Option<&'a Loop> {
     reading.improve.stands.as_ref()
 }
 
@@ -601,12 +609,15 @@ fn truth(is: bool) -> f64 {
     f64::from(u8::from(is))
 }
 
-fn fresh<'a>(reading: &Reading<'a>) -> Option<&'a Freshness> {
+fn fresh<'a>(reading: &MetricsReading<'a>) -> Option<&'a Freshness> {
     reading.status.freshness.as_ref()
 }
 
 /// Counts of pages that are rendered, by their names; empty if none is.
-fn of_rendering(r: &Reading<'_>, counts: fn(&Rendering) -> Vec<(&'static str, u64)>) -> Vec<(String, f64)> {
+fn of_rendering(
+    r: &MetricsReading<'_>,
+    counts: fn(&Rendering) -> Vec<(&'static str, u64)>,
+) -> Vec<(String, f64)> {
     by_name(r.meters.rendering.as_ref().map(counts))
 }
 

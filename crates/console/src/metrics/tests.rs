@@ -16,13 +16,19 @@ fn all() -> String {
     let traffic = Traffic::default();
     traffic.answered(axum::http::StatusCode::NOT_FOUND);
     let (status, meters, improve) = (status(), meters(), improve());
-    text(&Reading { status: &status, meters: &meters, improve: &improve, traffic: &traffic, streams: 3 })
+    text(&MetricsReading {
+        status: &status,
+        meters: &meters,
+        improve: &improve,
+        traffic: &traffic,
+        streams: 3,
+    })
 }
 
 #[test]
 fn names_and_help_follow_the_conventions() {
     assert_eq!(names().len(), METRICS.len(), "a name is given once");
-    for Metric { name, kind, help, .. } in METRICS {
+    for ConsoleMetric { name, kind, help, .. } in METRICS {
         assert!(name.starts_with("recrawl_") || name.starts_with("process_"), "{name}");
         assert_eq!(name.ends_with("_total"), *kind == MetricKind::Counter, "{name}");
         assert!(help.ends_with('.') && !help.contains(['\n', '\\', '|']), "{name}: {help}");
@@ -35,7 +41,7 @@ fn names_and_help_follow_the_conventions() {
 #[test]
 fn every_metric_is_told_once_with_its_values() {
     let text = all();
-    for Metric { name, kind, help, .. } in METRICS {
+    for ConsoleMetric { name, kind, help, .. } in METRICS {
         let head = format!("# HELP {name} {help}\n# TYPE {name} {}\n{name}", kind.name());
         assert_eq!(text.matches(&head).count(), 1, "{name} in\n{text}");
     }
@@ -97,7 +103,7 @@ fn what_has_no_value_is_left_out() {
         Improve { mode: ImproveMode::Off, todo: None, watch: None, cycles: Vec::new(), stands: None };
     let traffic = Traffic::default();
     let reading =
-        Reading { status: &bare, meters: &meters, improve: &improve, traffic: &traffic, streams: 0 };
+        MetricsReading { status: &bare, meters: &meters, improve: &improve, traffic: &traffic, streams: 0 };
     let text = text(&reading);
     for name in [
         "recrawl_cycle_pages_done",

@@ -2,7 +2,7 @@
 
 use super::client::{ANNA, Served, served, served_with};
 use super::crawl::{MadeUp, NOW};
-use crate::config::{Audit, Outcome};
+use crate::config::{Audit, ChangeResult};
 use crate::console::MAX_CHANGES;
 use crate::view::Change;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
-fn did(answer: &super::client::Answer) -> String {
+fn did(answer: &super::client::ClientResponse) -> String {
     answer.json()["did"].as_str().unwrap_or_else(|| panic!("{answer:?}")).to_owned()
 }
 
@@ -84,8 +84,14 @@ fn every_change_is_logged_with_who_when_from_where_and_what_came_of_it() {
 
 #[test]
 fn what_came_of_a_change_is_one_word_wherever() {
-    let words = [Outcome::Begun, Outcome::Done, Outcome::Already, Outcome::NextRound, Outcome::NextCycle];
-    for outcome in words.into_iter().chain([Outcome::Refused]) {
+    let words = [
+        ChangeResult::Begun,
+        ChangeResult::Done,
+        ChangeResult::Already,
+        ChangeResult::NextRound,
+        ChangeResult::NextCycle,
+    ];
+    for outcome in words.into_iter().chain([ChangeResult::Refused]) {
         assert_eq!(serde_json::to_value(outcome).unwrap(), outcome.to_string());
     }
 }
@@ -94,9 +100,10 @@ fn what_came_of_a_change_is_one_word_wherever() {
 fn no_change_is_in_force_without_a_line_whatever_breaks_off() {
     let served = served();
     assert_eq!(served.change("PUT", "/api/v1/hosts/panic.example/pause", "").status, 500);
-    let kinds =
-        |served: &Served| -> Vec<Outcome> { served.log.lock().unwrap().iter().map(|e| e.result).collect() };
-    assert_eq!(kinds(&served), [Outcome::Begun], "it may be in force");
+    let kinds = |served: &Served| -> Vec<ChangeResult> {
+        served.log.lock().unwrap().iter().map(|e| e.result).collect()
+    };
+    assert_eq!(kinds(&served), [ChangeResult::Begun], "it may be in force");
     assert_eq!(served.change("PUT", "/api/v1/pause", "").status, 200, "others go on");
 
     let full: Arc<Audit> = Arc::new(|_| Err(io::ErrorKind::StorageFull.into()));
@@ -129,7 +136,7 @@ fn a_change_whose_client_left_has_its_turn_and_its_line() {
     });
     served.until("it is logged", || served.log.lock().unwrap().len() == 4);
     let log = served.log.lock().unwrap();
-    assert_eq!((&log[3].change, log[3].result), (&Change::Pause { host: None }, Outcome::Done));
+    assert_eq!((&log[3].change, log[3].result), (&Change::Pause { host: None }, ChangeResult::Done));
 }
 
 #[test]

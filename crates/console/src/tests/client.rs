@@ -1,7 +1,7 @@
 //! A console on its own port, and a client that can send arbitrary bytes.
 
 use super::crawl::MadeUp;
-use crate::{ConsoleConfig, Entry, Running, Tokens, serve};
+use crate::{ConsoleConfig, Entry, RunningConsole, Tokens, serve};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -18,7 +18,7 @@ pub struct Served {
     pub crawl: Arc<MadeUp>,
     pub stop: CancellationToken,
     pub log: Arc<Mutex<Vec<Entry>>>,
-    pub running: Option<Running>,
+    pub running: Option<RunningConsole>,
 }
 
 impl Drop for Served {
@@ -69,13 +69,13 @@ pub fn served_with(crawl: MadeUp, adapt: impl FnOnce(&mut ConsoleConfig)) -> Ser
 
 /// A response.
 #[derive(Debug)]
-pub struct Answer {
+pub struct ClientResponse {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub body: String,
 }
 
-impl Answer {
+impl ClientResponse {
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
     }
@@ -96,13 +96,13 @@ impl Answer {
     }
 }
 
-fn parsed(text: &str) -> Answer {
+fn parsed(text: &str) -> ClientResponse {
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text:?}"));
     let mut lines = head.lines();
     let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
     let fields = lines.map(|line| line.split_once(": ").unwrap());
     let headers = fields.map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned())).collect();
-    Answer { status, headers, body: body.to_owned() }
+    ClientResponse { status, headers, body: body.to_owned() }
 }
 
 impl Served {
@@ -111,7 +111,7 @@ impl Served {
     }
 
     /// Sends these bytes and reads to the end.
-    pub fn raw(&self, request: &str) -> Answer {
+    pub fn raw(&self, request: &str) -> ClientResponse {
         let mut stream = self.connect();
         stream.write_all(request.as_bytes()).unwrap();
         let mut answer = String::new();
@@ -120,7 +120,7 @@ impl Served {
     }
 
     /// Sends a request with these header lines, each ending with CRLF.
-    pub fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
+    pub fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> ClientResponse {
         let address = self.address;
         let length = match body.is_empty() {
             true => String::new(),
@@ -131,7 +131,7 @@ impl Served {
         ))
     }
 
-    pub fn get(&self, path: &str) -> Answer {
+    pub fn get(&self, path: &str) -> ClientResponse {
         self.ask("GET", path, "", "")
     }
 
@@ -145,7 +145,7 @@ impl Served {
     }
 
     /// Sends a request with anna's token.
-    pub fn change(&self, method: &str, path: &str, body: &str) -> Answer {
+    pub fn change(&self, method: &str, path: &str, body: &str) -> ClientResponse {
         self.ask(method, path, &format!("Authorization: Bearer {ANNA}\r\n"), body)
     }
 }

@@ -15,7 +15,7 @@ pub const NOW: u64 = 1_700_000_000_000;
 /// The crawl.
 pub struct MadeUp {
     inner: Mutex<Inner>,
-    gate: Option<Gate>,
+    gate: Option<TestGate>,
 }
 
 struct Inner {
@@ -31,7 +31,7 @@ struct Inner {
 }
 
 /// Blocks comparisons of formulas and the pause of `gate.example` until the test releases them.
-struct Gate {
+struct TestGate {
     entered: Mutex<Sender<()>>,
     go_on: Mutex<Receiver<()>>,
 }
@@ -237,7 +237,7 @@ impl MadeUp {
     /// A crawl whose comparisons signal the receiver when they start and wait for the sender.
     pub fn with_gate() -> (MadeUp, Receiver<()>, Sender<()>) {
         let ((entered, has_entered), (go, go_on)) = (channel(), channel());
-        let gate = Gate { entered: Mutex::new(entered), go_on: Mutex::new(go_on) };
+        let gate = TestGate { entered: Mutex::new(entered), go_on: Mutex::new(go_on) };
         (MadeUp { gate: Some(gate), ..MadeUp::new() }, has_entered, go)
     }
 
@@ -600,12 +600,12 @@ impl CrawlView for MadeUp {
         }
     }
 
-    fn notify(&self, id: &str, signature: Option<&str>, body: &[u8]) -> Result<Delivery, Refusal> {
+    fn notify(&self, id: &str, signature: Option<&str>, body: &[u8]) -> Result<PingDelivery, Refusal> {
         match id {
             "turned-off" => Err(Refusal::NotFound("WebSub is off".into())),
             "flooding" => Err(Refusal::TooMany { what: "too many pings".into(), seconds: 7 }),
-            "known" if signature == Some("sha1=00") && body == b"<feed/>" => Ok(Delivery::Taken),
-            _ => Ok(Delivery::Gone),
+            "known" if signature == Some("sha1=00") && body == b"<feed/>" => Ok(PingDelivery::Taken),
+            _ => Ok(PingDelivery::Gone),
         }
     }
 

@@ -35,19 +35,19 @@ fn here() -> Here {
 }
 
 /// Events of a stream, one after the other.
-struct Events {
+struct EventStream {
     body: BodyDataStream,
     text: String,
 }
 
-impl Events {
-    async fn of(here: &Here) -> Events {
+impl EventStream {
+    async fn open(here: &Here) -> EventStream {
         let request = Request::get("/api/v1/events").header("host", "localhost");
         let request = request.extension(Peer(IpAddr::from([127, 0, 0, 1]))).body(Body::empty()).unwrap();
         let answer = here.router.clone().oneshot(request).await.unwrap();
         assert_eq!(answer.status(), 200);
         assert_eq!(answer.headers()["content-type"], "text/event-stream");
-        Events { body: answer.into_body().into_data_stream(), text: String::new() }
+        EventStream { body: answer.into_body().into_data_stream(), text: String::new() }
     }
 
     /// The next event: name and data; none at the end. Skips comments.
@@ -70,7 +70,7 @@ impl Events {
 #[tokio::test(start_paused = true)]
 async fn figures_come_at_once_and_then_when_they_change() {
     let here = here();
-    let mut events = Events::of(&here).await;
+    let mut events = EventStream::open(&here).await;
     let (name, first) = events.next().await.unwrap();
     assert_eq!((name.as_str(), &first["generation"]), ("status", &7.into()));
     // The first status may come twice; after that only changes come.
@@ -91,7 +91,7 @@ async fn figures_come_at_once_and_then_when_they_change() {
 #[tokio::test(start_paused = true)]
 async fn a_clock_that_runs_on_is_no_news() {
     let here = here();
-    let mut events = Events::of(&here).await;
+    let mut events = EventStream::open(&here).await;
     events.next().await.unwrap();
     let crawl = here.crawl.clone();
     tokio::spawn(async move {
@@ -111,7 +111,7 @@ async fn a_clock_that_runs_on_is_no_news() {
 #[tokio::test(start_paused = true)]
 async fn committed_cycles_and_changes_are_told() {
     let here = here();
-    let mut events = Events::of(&here).await;
+    let mut events = EventStream::open(&here).await;
     events.next().await.unwrap();
     // Let the first beat pass, so that the cycle after it is new.
     tokio::time::sleep(STATUS_INTERVAL * 2).await;
@@ -141,7 +141,7 @@ async fn committed_cycles_and_changes_are_told() {
 #[tokio::test(start_paused = true)]
 async fn a_listener_that_is_too_slow_misses_the_oldest() {
     let here = here();
-    let mut events = Events::of(&here).await;
+    let mut events = EventStream::open(&here).await;
     events.next().await.unwrap();
     for i in 0..3 * event_hub::MAX_STREAM_LAG as u64 {
         here.crawl.set(|status| status.pages = i);
@@ -158,7 +158,7 @@ async fn a_listener_that_is_too_slow_misses_the_oldest() {
 #[tokio::test(start_paused = true)]
 async fn streams_end_with_the_console() {
     let here = here();
-    let mut events = Events::of(&here).await;
+    let mut events = EventStream::open(&here).await;
     events.next().await.unwrap();
     here.stop.cancel();
     while let Some((name, _)) = events.next().await {

@@ -1,6 +1,6 @@
 //! Every route once, with a valid request.
 
-use super::client::{Answer, Served, served};
+use super::client::{ClientResponse, Served, served};
 use super::crawl::{NOW, PAGES};
 use crate::view::State;
 use serde_json::json;
@@ -102,7 +102,7 @@ pub fn described(served: &Served) -> BTreeSet<(String, String)> {
     each.collect()
 }
 
-fn assert_hardened(answer: &Answer, path: &str) {
+fn assert_hardened(answer: &ClientResponse, path: &str) {
     assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{path}");
     assert_eq!(answer.header("referrer-policy"), Some("no-referrer"), "{path}");
     assert_eq!(answer.header("cross-origin-resource-policy"), Some("same-origin"), "{path}");

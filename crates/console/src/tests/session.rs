@@ -1,9 +1,9 @@
 //! Changes without tokens: the one-time link and its sessions.
 
-use super::client::{ANNA, Answer, Served, served, served_with, tokens};
+use super::client::{ANNA, ClientResponse, Served, served, served_with, tokens};
 use super::crawl::MadeUp;
 use super::refusal::CHANGES;
-use crate::Outcome;
+use crate::ChangeResult;
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -19,12 +19,12 @@ fn open() -> (Served, String) {
     (served, secret)
 }
 
-fn begin(served: &Served, secret: &str, headers: &str) -> Answer {
+fn begin(served: &Served, secret: &str, headers: &str) -> ClientResponse {
     served.ask("POST", "/api/v1/session", headers, &json!({ "secret": secret }).to_string())
 }
 
 /// The cookie as a browser sends it, with the origin of the console.
-fn cookie(served: &Served, answer: &Answer) -> String {
+fn cookie(served: &Served, answer: &ClientResponse) -> String {
     let cookie = answer.header("set-cookie").unwrap().split(';').next().unwrap();
     format!("Cookie: other=1; {cookie}\r\nOrigin: http://{}\r\n", served.address)
 }
@@ -69,7 +69,7 @@ fn the_link_begins_one_session_that_may_change_everything() {
     }
     let log = served.log.lock().unwrap();
     assert!(log.iter().all(|entry| entry.who.name == "one-time link"));
-    assert_eq!(log.iter().filter(|entry| entry.result == Outcome::Begun).count(), CHANGES.len());
+    assert_eq!(log.iter().filter(|entry| entry.result == ChangeResult::Begun).count(), CHANGES.len());
 }
 
 #[test]

@@ -64,7 +64,7 @@ impl fmt::Display for HealthLevel {
 }
 
 /// A rule of health.
-pub struct Rule {
+pub struct HealthRule {
     /// What it is about.
     pub name: &'static str,
     /// The level while it applies.
@@ -76,7 +76,7 @@ pub struct Rule {
 }
 
 /// All rules, the most important first. Levels never rise from one to the next, and the last applies always.
-pub const RULES: &[Rule] = &[
+pub const RULES: &[HealthRule] = &[
     red("stalled", "no progress for `serve.stall`", |s| {
         s.is_stalled().then(|| {
             format!(
@@ -229,7 +229,7 @@ pub const RULES: &[Rule] = &[
 
 impl CrawlHealth {
     /// The health of a crawl with this status.
-    pub fn of(status: &Status) -> CrawlHealth {
+    pub fn from_status(status: &Status) -> CrawlHealth {
         let mut found = RULES.iter().filter_map(|rule| Some((rule.level, (rule.reason)(status)?)));
         let (level, reason) = found.next().expect("the last rule applies always");
         let at = status.next_round.as_ref().and_then(|next| next.at);
@@ -278,18 +278,18 @@ fn misses(counts: &Counts) -> String {
     some.map(|(pages, what)| format!("{pages} {what}")).collect::<Vec<_>>().join(", ")
 }
 
-type Reason = fn(&Status) -> Option<String>;
+type HealthReason = fn(&Status) -> Option<String>;
 
-const fn red(name: &'static str, when: &'static str, reason: Reason) -> Rule {
-    Rule { name, level: HealthLevel::Red, when, reason }
+const fn red(name: &'static str, when: &'static str, reason: HealthReason) -> HealthRule {
+    HealthRule { name, level: HealthLevel::Red, when, reason }
 }
 
-const fn amber(name: &'static str, when: &'static str, reason: Reason) -> Rule {
-    Rule { name, level: HealthLevel::Amber, when, reason }
+const fn amber(name: &'static str, when: &'static str, reason: HealthReason) -> HealthRule {
+    HealthRule { name, level: HealthLevel::Amber, when, reason }
 }
 
-const fn green(name: &'static str, when: &'static str, reason: Reason) -> Rule {
-    Rule { name, level: HealthLevel::Green, when, reason }
+const fn green(name: &'static str, when: &'static str, reason: HealthReason) -> HealthRule {
+    HealthRule { name, level: HealthLevel::Green, when, reason }
 }
 
 #[cfg(test)]
@@ -501,7 +501,7 @@ mod tests {
             ),
         ];
         for (name, level, reason, status) in cases {
-            let health = CrawlHealth::of(status);
+            let health = CrawlHealth::from_status(status);
             let first = RULES.iter().find(|rule| (rule.reason)(status).is_some()).unwrap();
             assert_eq!((first.name, health.level), (*name, *level), "{health:?}");
             assert!(health.reason.contains(reason), "{name}: {health:?}");
@@ -524,11 +524,11 @@ mod tests {
     #[test]
     fn the_worst_comes_first_and_the_rest_is_told_too() {
         assert!(RULES.is_sorted_by(|before, after| before.level >= after.level));
-        let health = CrawlHealth::of(&with(|s| {
+        let health = CrawlHealth::from_status(&with(|s| {
             (s.idle_ms, s.early_requests) = (61_000, 1);
             s.next_round = Some(NextRound { kind: "fill".into(), at: Some(7), why: String::new() });
         }));
         assert_eq!((health.level, health.also.len(), health.at), (HealthLevel::Red, 1, None), "{health:?}");
-        assert!(CrawlHealth::of(&status()).also.is_empty(), "what works is no trouble");
+        assert!(CrawlHealth::from_status(&status()).also.is_empty(), "what works is no trouble");
     }
 }

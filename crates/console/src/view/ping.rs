@@ -90,7 +90,7 @@ pub struct Verification {
 
 /// What became of a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Delivery {
+pub enum PingDelivery {
     /// It was noted, or its signature is wrong, which its sender does not learn.
     Taken,
     /// There is no such subscription any more.

@@ -15,7 +15,7 @@ pub struct Blocks {
 
 impl Blocks {
     /// The index of these patterns.
-    pub fn of<'p>(patterns: impl Iterator<Item = &'p Pattern>) -> Blocks {
+    pub fn from_patterns<'p>(patterns: impl Iterator<Item = &'p Pattern>) -> Blocks {
         let mut blocks = Blocks::default();
         for pattern in patterns {
             match (pattern, pattern.key_prefixes()) {

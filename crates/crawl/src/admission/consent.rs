@@ -1,17 +1,17 @@
 //! Applies the page directives that the configuration obeys. docs/consent.md has the table.
 
 use crate::config;
-use recrawl_extractor::{Fields, FoundLink};
+use recrawl_extractor::{BodyFields, FoundLink};
 use recrawl_fetcher::Response;
 use recrawl_types::{Canonical, CanonicalUrl, Consent, Site};
 use std::borrow::Cow;
 
 /// The headers of a response that describe its body.
-pub fn fields(response: &Response) -> Fields<'_> {
+pub fn fields(response: &Response) -> BodyFields<'_> {
     let all = |name: &str| -> Vec<Cow<'_, str>> {
         response.headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes())).collect()
     };
-    Fields {
+    BodyFields {
         content_type: response.content_type.as_deref(),
         nosniff: all("x-content-type-options")
             .first()
@@ -59,7 +59,7 @@ pub fn claim(canonical: &Canonical, page: &CanonicalUrl) -> Option<&'static str>
         Canonical::Unclaimed => None,
         Canonical::Itself => Some("itself"),
         Canonical::Contradictory => Some("contradictory"),
-        Canonical::Other(url) if Site::of(url) == Site::of(page) => Some("other"),
+        Canonical::Other(url) if Site::from_url(url) == Site::from_url(page) => Some("other"),
         Canonical::Other(_) => Some("other_site"),
     }
 }
@@ -67,7 +67,7 @@ pub fn claim(canonical: &Canonical, page: &CanonicalUrl) -> Option<&'static str>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_extractor::{Extracted, Options, extract};
+    use recrawl_extractor::{ExtractOptions, Extracted, extract};
     use recrawl_types::UrlRules;
 
     fn at(url: &str) -> CanonicalUrl {
@@ -75,8 +75,8 @@ mod tests {
     }
 
     fn links(obeyed: &config::Consent, html: &str) -> Vec<String> {
-        let fields = Fields { content_type: Some("text/html"), ..Fields::default() };
-        let (rules, options) = (UrlRules::default(), Options::default());
+        let fields = BodyFields { content_type: Some("text/html"), ..BodyFields::default() };
+        let (rules, options) = (UrlRules::default(), ExtractOptions::default());
         let extracted = extract(html.as_bytes(), &fields, &at("http://a.example/p"), &rules, &options);
         let Extracted::Page(page) = extracted else { panic!("HTML is a page") };
         if !obeyed.follows(&page.consent) {

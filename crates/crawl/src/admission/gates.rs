@@ -6,8 +6,8 @@
 
 use crate::admission::blocks::Blocks;
 use crate::admission::pattern::Pattern;
-use crate::admission::scope::{Refusal, Scope};
-use recrawl_fetcher::robots::Rules;
+use crate::admission::scope::{Scope, ScopeRefusal};
+use recrawl_fetcher::robots::RobotsRules;
 use recrawl_fetcher::{FetchConfig, LeftAlone, stored_rules};
 use recrawl_types::{CanonicalUrl, HostState, Outcome, Skip};
 use std::fmt;
@@ -16,7 +16,7 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClosedGate {
     /// The scope.
-    Scope(Refusal),
+    Scope(ScopeRefusal),
     /// An operator's block, with its pattern.
     Block(Pattern),
     /// The URL was never fetched, and its pattern is cut off as a trap.
@@ -36,7 +36,7 @@ impl ClosedGate {
     /// The outcome of a page that is kept out.
     pub fn outcome(&self) -> Outcome {
         Outcome::Skipped(match self {
-            ClosedGate::Scope(Refusal::OptedOut(_)) => Skip::OptedOut,
+            ClosedGate::Scope(ScopeRefusal::OptedOut(_)) => Skip::OptedOut,
             ClosedGate::Scope(_) => Skip::OutOfScope,
             ClosedGate::Block(_) => Skip::Blocked,
             ClosedGate::Trap => Skip::Trap,
@@ -62,13 +62,13 @@ impl fmt::Display for ClosedGate {
 /// The gates of one origin. The default has none.
 #[derive(Clone, Debug, Default)]
 pub struct OriginGates {
-    rules: Option<Rules>,
+    rules: Option<RobotsRules>,
     left_alone: Option<LeftAlone>,
 }
 
 impl OriginGates {
     /// By the robots.txt that is stored, whatever its age.
-    pub fn of(state: &HostState, config: &FetchConfig) -> OriginGates {
+    pub fn from_state(state: &HostState, config: &FetchConfig) -> OriginGates {
         let rules = stored_rules(state, config);
         let left_alone = LeftAlone::by_robots(state, rules.as_ref(), config);
         OriginGates { rules, left_alone }
@@ -88,10 +88,10 @@ pub struct Gates<'g> {
 }
 
 /// Closed for this URL? The flag says that the page was visited before.
-type Gate = fn(&Gates<'_>, &CanonicalUrl, bool) -> Option<ClosedGate>;
+type GateCheck = fn(&Gates<'_>, &CanonicalUrl, bool) -> Option<ClosedGate>;
 
 /// All gates, in the order in which they apply.
-const GATES: &[Gate] = &[
+const GATES: &[GateCheck] = &[
     |gates, url, _| gates.scope?.refuse(url).map(ClosedGate::Scope),
     |gates, url, _| gates.blocks.cover(url).map(ClosedGate::Block),
     |gates, url, is_visited| (!is_visited && (gates.is_trap)(url)).then_some(ClosedGate::Trap),
@@ -110,8 +110,8 @@ impl Gates<'_> {
 mod tests {
     use super::*;
     use crate::config;
-    use recrawl_types::outcome::Effect;
-    use recrawl_types::{Failure, Request, UrlRules};
+    use recrawl_types::outcome::OutcomeEffect;
+    use recrawl_types::{Failure, UrlRules, VisitRequest};
     use std::time::Duration;
 
     fn url(text: &str) -> CanonicalUrl {
@@ -129,8 +129,8 @@ mod tests {
             LeftAlone::BackOff { .. } | LeftAlone::CrawlDelay { .. } | LeftAlone::NoRobots { .. } => {}
         }
         let others = [
-            ClosedGate::Scope(Refusal::Host),
-            ClosedGate::Scope(Refusal::OptedOut("line 1".into())),
+            ClosedGate::Scope(ScopeRefusal::Host),
+            ClosedGate::Scope(ScopeRefusal::OptedOut("line 1".into())),
             ClosedGate::Block(Pattern::host("a.test").unwrap()),
             ClosedGate::Trap,
             ClosedGate::Robots("Disallow: /".into()),
@@ -141,8 +141,9 @@ mod tests {
     #[test]
     fn each_reason_to_refuse_a_page_is_a_gate_and_each_gate_has_its_outcome() {
         let outcomes: Vec<Outcome> = all().iter().map(ClosedGate::outcome).collect();
-        let is_of_gate =
-            |outcome: &Outcome| outcome.effect() == Effect::Refusal && outcome.request() != Request::Page;
+        let is_of_gate = |outcome: &Outcome| {
+            outcome.effect() == OutcomeEffect::Refusal && outcome.request() != VisitRequest::Page
+        };
         for outcome in Outcome::all(500).into_iter().filter(is_of_gate) {
             assert!(outcomes.contains(&outcome), "{outcome:?} is the outcome of no gate");
         }
@@ -154,8 +155,8 @@ mod tests {
     fn every_closed_gate_is_named_in_order() {
         let scope = config::Scope { hosts: vec!["b.test".into()], ..config::Scope::default() };
         let scope = Scope::new(&scope, &UrlRules::default()).unwrap();
-        let blocks = Blocks::of([Pattern::host("a.test").unwrap()].iter());
-        let rules = Some(Rules::parse(b"User-agent: *\nDisallow: /private", "recrawl"));
+        let blocks = Blocks::from_patterns([Pattern::host("a.test").unwrap()].iter());
+        let rules = Some(RobotsRules::parse(b"User-agent: *\nDisallow: /private", "recrawl"));
         let unreachable = LeftAlone::NoRobots { why: None, since: 1, again: 2 };
         let origin = OriginGates { rules, left_alone: Some(unreachable) };
         let gates = Gates { scope: Some(&scope), blocks: &blocks, is_trap: &|_| true, origin: &origin };
@@ -164,7 +165,7 @@ mod tests {
         assert_eq!(
             closed("http://a.test/private/x", false),
             [
-                ClosedGate::Scope(Refusal::Host),
+                ClosedGate::Scope(ScopeRefusal::Host),
                 ClosedGate::Block(Pattern::host("a.test").unwrap()),
                 ClosedGate::Trap,
                 ClosedGate::Robots("Disallow: /private".into()),

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     fn origin(url: &str) -> Origin {
-        Origin::of(&UrlRules::keep_all().canonicalize(url).unwrap())
+        Origin::from_url(&UrlRules::keep_all().canonicalize(url).unwrap())
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub struct Scope {
 
 /// Why a URL is out of scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum ScopeRefusal {
     /// Its host is not configured, and no seed is on its site.
     Host,
     /// `scope.refuse_hosts` matches its host.
@@ -54,16 +54,16 @@ pub enum Refusal {
     Shape(TooMuch),
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ScopeRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::Host => f.write_str("its host is not in scope.hosts, and no seed is on its site"),
-            Refusal::RefusedHost => f.write_str("its host is in scope.refuse_hosts"),
-            Refusal::OptedOut(why) => f.write_str(why),
-            Refusal::TakenDown(pattern) => write!(f, "taken down (recrawl takedown, {pattern})"),
-            Refusal::NotIncluded => f.write_str("nothing in scope.include matches"),
-            Refusal::Excluded(glob) => write!(f, "{glob} in scope.exclude matches"),
-            Refusal::Shape(rule) => rule.fmt(f),
+            ScopeRefusal::Host => f.write_str("its host is not in scope.hosts, and no seed is on its site"),
+            ScopeRefusal::RefusedHost => f.write_str("its host is in scope.refuse_hosts"),
+            ScopeRefusal::OptedOut(why) => f.write_str(why),
+            ScopeRefusal::TakenDown(pattern) => write!(f, "taken down (recrawl takedown, {pattern})"),
+            ScopeRefusal::NotIncluded => f.write_str("nothing in scope.include matches"),
+            ScopeRefusal::Excluded(glob) => write!(f, "{glob} in scope.exclude matches"),
+            ScopeRefusal::Shape(rule) => rule.fmt(f),
         }
     }
 }
@@ -157,7 +157,7 @@ impl Scope {
         self.refuse_host(host).is_none()
     }
 
-    fn refuse_host(&self, host: &str) -> Option<Refusal> {
+    fn refuse_host(&self, host: &str) -> Option<ScopeRefusal> {
         let named = |list: &[HostPattern]| list.iter().any(|p| p.matches(host));
         let host_belongs = if self.hosts.is_empty() {
             self.seed_sites.contains(Site::of_host(host).as_str())
@@ -165,16 +165,16 @@ impl Scope {
             named(&self.hosts)
         };
         match () {
-            () if self.opt_out.line(host).is_some() => self.opt_out.because(host).map(Refusal::OptedOut),
-            () if !host_belongs => Some(Refusal::Host),
-            () if named(&self.refuse_hosts) => Some(Refusal::RefusedHost),
+            () if self.opt_out.line(host).is_some() => self.opt_out.because(host).map(ScopeRefusal::OptedOut),
+            () if !host_belongs => Some(ScopeRefusal::Host),
+            () if named(&self.refuse_hosts) => Some(ScopeRefusal::RefusedHost),
             () => None,
         }
     }
 
-    fn refuse_place(&self, url: &CanonicalUrl) -> Option<Refusal> {
+    fn refuse_place(&self, url: &CanonicalUrl) -> Option<ScopeRefusal> {
         if let Some(pattern) = self.taken_down.iter().find(|pattern| pattern.matches(url)) {
-            return Some(Refusal::TakenDown(pattern.clone()));
+            return Some(ScopeRefusal::TakenDown(pattern.clone()));
         }
         let refusal = self.refuse_host(&url.host());
         if refusal.is_some() || self.include.is_empty() && self.exclude.is_empty() {
@@ -183,8 +183,10 @@ impl Scope {
         let compared = LowerCaseUrl::new(url);
         let first = |list: &'_ [Glob]| list.iter().position(|glob| glob.matches(&compared));
         match first(&self.exclude) {
-            Some(at) => Some(Refusal::Excluded(self.exclude[at].to_string())),
-            None if !self.include.is_empty() && first(&self.include).is_none() => Some(Refusal::NotIncluded),
+            Some(at) => Some(ScopeRefusal::Excluded(self.exclude[at].to_string())),
+            None if !self.include.is_empty() && first(&self.include).is_none() => {
+                Some(ScopeRefusal::NotIncluded)
+            }
             None => None,
         }
     }
@@ -200,7 +202,7 @@ impl Scope {
 
     /// The same for what a page asks for while it is rendered: an excluded URL may be one that acts, such as a logout.
     pub fn forbids_resource(&self, url: &CanonicalUrl) -> bool {
-        self.forbids(url) || matches!(self.refuse_place(url), Some(Refusal::Excluded(_)))
+        self.forbids(url) || matches!(self.refuse_place(url), Some(ScopeRefusal::Excluded(_)))
     }
 
     /// A digest that changes with the scope.
@@ -212,8 +214,8 @@ impl Scope {
     }
 
     /// Why the URL is out of scope, if it is.
-    pub fn refuse(&self, url: &CanonicalUrl) -> Option<Refusal> {
-        self.refuse_place(url).or_else(|| self.filters.refuse(url).map(Refusal::Shape))
+    pub fn refuse(&self, url: &CanonicalUrl) -> Option<ScopeRefusal> {
+        self.refuse_place(url).or_else(|| self.filters.refuse(url).map(ScopeRefusal::Shape))
     }
 
     /// Is the URL in scope?
@@ -249,7 +251,7 @@ mod tests {
     fn without_hosts_the_sites_of_the_seeds_belong() {
         let mut scope = scope(|_| {});
         assert!(!scope.admits(&url("http://example.com/")));
-        scope.admit_sites([Site::of(&url("https://www.example.com/")).to_string()]);
+        scope.admit_sites([Site::from_url(&url("https://www.example.com/")).to_string()]);
         assert!(scope.admits(&url("http://example.com/")));
         assert!(scope.admits(&url("http://other.example.com/")));
         assert!(!scope.admits(&url("http://example.org/")));

@@ -18,13 +18,13 @@ pub enum Amount {
 
 /// A part of a whole, 0 to 1, written `0.05` or `"5%"`.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub struct Share(pub f64);
+pub struct Proportion(pub f64);
 
 /// The share of k for URLs never fetched: fixed, or moved to where places bring more (`"auto"`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DiscoveryShare {
     /// Always this.
-    Fixed(Share),
+    Fixed(Proportion),
     /// Moved from cycle to cycle; needs `[focus]`.
     Auto,
 }
@@ -37,7 +37,7 @@ impl DiscoveryShare {
     pub fn parse(text: &str) -> Result<DiscoveryShare, String> {
         match text.trim() {
             "auto" => Ok(DiscoveryShare::Auto),
-            text => match Share::parse(text) {
+            text => match Proportion::parse(text) {
                 Ok(share) => Ok(DiscoveryShare::Fixed(share)),
                 Err(wrong) => Err(format!("{wrong}, or \"auto\"")),
             },
@@ -64,7 +64,7 @@ impl DiscoveryShare {
 impl fmt::Display for DiscoveryShare {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            DiscoveryShare::Fixed(Share(share)) => share.fmt(f),
+            DiscoveryShare::Fixed(Proportion(share)) => share.fmt(f),
             DiscoveryShare::Auto => f.write_str("auto"),
         }
     }
@@ -100,23 +100,23 @@ impl<'de> Deserialize<'de> for Render {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Render, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
-        enum Written {
+        enum WrittenRender {
             Bool(bool),
             Text(String),
         }
         const WRITE: &str = "write true, false or \"auto\"";
-        match Written::deserialize(deserializer).map_err(|_| D::Error::custom(WRITE))? {
-            Written::Bool(false) => Ok(Render::Never),
-            Written::Bool(true) => Ok(Render::Always),
-            Written::Text(text) if text == "auto" => Ok(Render::Auto),
-            Written::Text(text) => Err(D::Error::custom(format!("{text:?}: {WRITE}"))),
+        match WrittenRender::deserialize(deserializer).map_err(|_| D::Error::custom(WRITE))? {
+            WrittenRender::Bool(false) => Ok(Render::Never),
+            WrittenRender::Bool(true) => Ok(Render::Always),
+            WrittenRender::Text(text) if text == "auto" => Ok(Render::Auto),
+            WrittenRender::Text(text) => Err(D::Error::custom(format!("{text:?}: {WRITE}"))),
         }
     }
 }
 
-impl Share {
+impl Proportion {
     /// Parses "5%".
-    pub fn parse(text: &str) -> Result<Share, String> {
+    pub fn parse(text: &str) -> Result<Proportion, String> {
         let wrong =
             || format!("{text:?} is not a share; write a number from 0 to 1, or a percentage such as \"5%\"");
         let (number, unit) = number_and_unit(text).ok_or_else(wrong)?;
@@ -125,7 +125,7 @@ impl Share {
             "%" => number / 100.0,
             _ => return Err(wrong()),
         };
-        if share <= 1.0 { Ok(Share(share)) } else { Err(wrong()) }
+        if share <= 1.0 { Ok(Proportion(share)) } else { Err(wrong()) }
     }
 }
 
@@ -133,7 +133,7 @@ impl Amount {
     /// Parses "5%" or "200".
     pub fn parse(text: &str) -> Result<Amount, String> {
         if text.trim_end().ends_with('%') {
-            return Share::parse(text).map(|s| Amount::Share(s.0));
+            return Proportion::parse(text).map(|s| Amount::Share(s.0));
         }
         let pages = text.trim().parse();
         pages.map(Amount::Pages).map_err(|_| {
@@ -142,7 +142,7 @@ impl Amount {
     }
 
     /// The number of pages out of `known`.
-    pub fn of(self, known: u64) -> u64 {
+    pub fn out_of(self, known: u64) -> u64 {
         match self {
             Amount::Pages(pages) => pages,
             Amount::Share(share) => (share * known as f64).floor() as u64,
@@ -169,7 +169,7 @@ macro_rules! written {
     };
 }
 written!(Amount);
-written!(Share);
+written!(Proportion);
 written!(DiscoveryShare);
 
 impl<'de> Deserialize<'de> for Rounds {
@@ -178,7 +178,7 @@ impl<'de> Deserialize<'de> for Rounds {
         #[serde(untagged)]
         enum Either {
             Count(u32),
-            List(Vec<Share>),
+            List(Vec<Proportion>),
         }
         let parts = match Either::deserialize(d) {
             Ok(Either::Count(count)) => Parts::Equal(count),
@@ -216,7 +216,7 @@ impl Serialize for DiscoveryShare {
     }
 }
 
-impl Serialize for Share {
+impl Serialize for Proportion {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         s.serialize_f64(self.0)
     }
@@ -228,9 +228,9 @@ mod tests {
 
     #[test]
     fn amounts_and_shares_are_read() {
-        assert_eq!(Amount::parse("5%").unwrap().of(1000), 50);
-        assert_eq!(Amount::parse("200").unwrap().of(1000), 200);
-        assert_eq!(Share::parse("0.05").unwrap(), Share::parse("5%").unwrap());
+        assert_eq!(Amount::parse("5%").unwrap().out_of(1000), 50);
+        assert_eq!(Amount::parse("200").unwrap().out_of(1000), 200);
+        assert_eq!(Proportion::parse("0.05").unwrap(), Proportion::parse("5%").unwrap());
         for text in ["0.05", "auto"] {
             assert_eq!(DiscoveryShare::parse(text).unwrap().to_string(), text);
         }
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn what_is_neither_share_nor_amount_is_refused() {
         for text in ["101%", "1.1", "-5%", "five"] {
-            assert!(Share::parse(text).is_err(), "{text}");
+            assert!(Proportion::parse(text).is_err(), "{text}");
         }
         for text in ["5.5", "-1", "150%", "x"] {
             assert!(Amount::parse(text).is_err(), "{text}");

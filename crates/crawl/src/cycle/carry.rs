@@ -3,13 +3,13 @@
 use crate::clock::RoundToPlan;
 use crate::crawl::Crawl;
 use crate::failure::Failure;
-use crate::report::Sample;
+use crate::report::CycleSample;
 use crate::report::facts::Facts;
 use crate::round::RoundKind;
 use recrawl_repository::{
-    CarriedPages, CarriedWriter, Done, Generation, Lookup, Ranked, ReadError, ScheduleFile,
+    CarriedPages, CarriedWriter, Generation, Lookup, Ranked, ReadError, ScheduleFile, VisitedIndexes,
 };
-use recrawl_types::{Cycle, DatedRound, ScheduleEntry, ScheduleSource, Share, Status};
+use recrawl_types::{Cycle, DatedRound, PageStatus, ScheduleEntry, ScheduleSource, Share};
 
 /// Entries read from a schedule at a time.
 const READ: usize = 4096;
@@ -24,9 +24,9 @@ const READ: usize = 4096;
 pub fn carry(
     crawl: &Crawl,
     schedule: &ScheduleFile,
-    done: &Done,
+    done: &VisitedIndexes,
     facts: &Facts,
-    not_yet: &mut Sample,
+    not_yet: &mut CycleSample,
 ) -> Result<u64, Failure> {
     let next = facts.round().round.next();
     let mut writer = CarriedWriter::create(&*crawl.storage, next).map_err(Failure::work)?;
@@ -91,7 +91,7 @@ impl Iterator for Carried<'_> {
             };
             match self.lookup.take(&entry.url) {
                 Ok(Some((_, record)))
-                    if record.known.status == Status::Live && record.known.last_attempt != self.cycle =>
+                    if record.known.status == PageStatus::Live && record.known.last_attempt != self.cycle =>
                 {
                     return Some(Ok(Ranked { entry: ScheduleEntry { record, ..entry }, rank }));
                 }

@@ -7,10 +7,10 @@ use crate::fleet::{self, Leaving};
 use crate::page_rules::RuleUse;
 use crate::parts::improve::found::FoundByShare;
 use crate::parts::traps::Traps;
-use crate::report::{Responses, Tally};
-use recrawl_fleet::Marks;
+use crate::report::{PageResponses, Tally};
+use recrawl_fleet::RunMarks;
 use recrawl_repository::codec::LinkRef;
-use recrawl_repository::{Done, VisitLog};
+use recrawl_repository::{VisitLog, VisitedIndexes};
 use recrawl_types::{DatedRound, Origin, ScheduleSource, Visit};
 use recrawl_verifier::{Batch, BatchLimits, SortedBatch};
 use std::cell::RefCell;
@@ -23,15 +23,15 @@ pub struct Gathered {
     /// Counts for the report.
     pub tally: Tally,
     /// Responses by host, for the report's intervals.
-    pub responses: Responses,
+    pub responses: PageResponses,
     /// Visits beside what was expected of them; none if the plan was not measured.
     pub found: Option<FoundByShare>,
     /// Pages of the schedule that are done.
-    pub done: Done,
+    pub done: VisitedIndexes,
     /// Bytes of pages, by origin; empty without a budget.
     pub bytes: BTreeMap<Origin, u64>,
     /// How far it is in the links of other partitions; none of a crawl that is alone.
-    pub marks: Option<Marks>,
+    pub marks: Option<RunMarks>,
 }
 
 /// Reads the log once, from front to back, in bounded memory.
@@ -52,17 +52,17 @@ pub fn read_log(
     let limits = BatchLimits { memory_bytes: memory_bytes / batches };
     let mut leaving = Leaving::begin(crawl, round, limits);
     let mut batch = Batch::new(crawl.storage.clone(), round, limits);
-    let (mut tally, mut responses) = (Tally::default(), Responses::default());
+    let (mut tally, mut responses) = (Tally::default(), PageResponses::default());
     let log = VisitLog::read(&*crawl.storage, round.round).map_err(Failure::work)?;
     let budget = &crawl.settings.config.budget;
     let is_limited = budget.bytes_per_host.0 > 0 || budget.bytes_per_cycle.0 > 0;
-    let (mut done, mut bytes, mut found) = (Done::default(), BTreeMap::new(), None::<FoundByShare>);
+    let (mut done, mut bytes, mut found) = (VisitedIndexes::default(), BTreeMap::new(), None::<FoundByShare>);
     let weighs = crawl.settings.pages.weighing().is_some();
     let (mut rule_use, lessons) = (RuleUse::default(), RefCell::new(lessons));
     let observe = |visit: &Visit, links: usize| {
         visit.index.into_iter().for_each(|index| done.insert(index));
         if is_limited && visit.bytes > 0 {
-            let sum: &mut u64 = bytes.entry(Origin::of(&visit.url)).or_default();
+            let sum: &mut u64 = bytes.entry(Origin::from_url(&visit.url)).or_default();
             *sum = sum.saturating_add(visit.bytes);
         }
         tally.add(visit, links);

@@ -6,7 +6,7 @@
 use crate::admission::scope::Scope;
 use crate::config;
 use recrawl_extractor::{Listing, ListingKind};
-use recrawl_fetcher::robots::{self, Rules};
+use recrawl_fetcher::robots::{self, RobotsRules};
 use recrawl_fetcher::{Cut, FetchResult, FetchedPage};
 use recrawl_types::host::RobotsBody;
 use recrawl_types::{CanonicalUrl, HostTable, Link, Origin, Site, UrlRules};
@@ -131,7 +131,7 @@ impl HintRules<'_> {
         if list.host() == entry.host() {
             return Ok(Authority::Own);
         }
-        let origin = Origin::of(entry);
+        let origin = Origin::from_url(entry);
         let names_it = match hosts.get(&origin) {
             Some(&known) => known,
             None if hosts.len() == MAX_FOREIGN => false,
@@ -143,7 +143,7 @@ impl HintRules<'_> {
         };
         Ok(match names_it {
             true => Authority::Own,
-            false if kind.is_feed() || Site::of(list) == Site::of(entry) => Authority::Link,
+            false if kind.is_feed() || Site::from_url(list) == Site::from_url(entry) => Authority::Link,
             false => Authority::Foreign,
         })
     }
@@ -155,7 +155,7 @@ impl HintRules<'_> {
         let Some(RobotsBody::Rules(body)) = state.and_then(|s| s.robots).map(|r| r.body) else {
             return Ok(false);
         };
-        let rules = Rules::parse(&body, self.product_token);
+        let rules = RobotsRules::parse(&body, self.product_token);
         Ok(robots::sitemaps(&rules, origin, self.canonical).contains(sitemap))
     }
 }
@@ -214,7 +214,7 @@ mod tests {
         let robots =
             RobotsState { fetched: 1, unreachable_since: None, body, validators: Validators::default() };
         let state = HostState { robots: Some(robots), ..HostState::default() };
-        hosts.store(&Origin::of(&url("https://vouching.example/")), &state).unwrap();
+        hosts.store(&Origin::from_url(&url("https://vouching.example/")), &state).unwrap();
         test(&HintRules {
             config: &config,
             scope: &Scope::new(&everything, &UrlRules::default()).unwrap(),

@@ -4,8 +4,8 @@
 use crate::crawl::Crawl;
 use crate::failure::Failure;
 use crate::parts::improve::arms::Division;
-use crate::parts::improve::candidate::Candidate;
-use crate::parts::improve::steps::{Comparison, Now, Step};
+use crate::parts::improve::candidate::FormulaCandidate;
+use crate::parts::improve::steps::{CycleStart, ImproveStep, PlanComparison};
 use crate::report::RoundReport;
 use crate::report::facts::Facts;
 use crate::settings::formula_file;
@@ -25,16 +25,16 @@ pub fn compared(
     generation: &Generation,
     cycle: Cycle,
     begins_cycle: bool,
-) -> Result<Option<Comparison>, Failure> {
+) -> Result<Option<PlanComparison>, Failure> {
     let Some(rules) = crawl.settings.loop_rules else { return Ok(None) };
     carry_out(crawl)?;
     if begins_cycle {
         let in_force = formula_file::in_force(&crawl.settings)?;
-        let now = Now {
+        let now = CycleStart {
             cycle,
             at: (crawl.clock)(),
             in_force: &in_force,
-            candidate: Candidate::read(&crawl.settings.data_dir),
+            candidate: FormulaCandidate::read(&crawl.settings.data_dir),
             sites: sites(generation)?,
             seed: crawl.random_seed,
         };
@@ -42,7 +42,7 @@ pub fn compared(
         crawl.improve.change(|state| state.advance(now, &rules))?;
         carry_out(crawl)?;
     }
-    let k = crawl.settings.config.cycle.pages.of(generation.pages());
+    let k = crawl.settings.config.cycle.pages.out_of(generation.pages());
     crawl.improve.read()?.comparison(cycle, k, &rules)
 }
 
@@ -68,9 +68,10 @@ fn carry_out(crawl: &Crawl) -> Result<(), Failure> {
     crawl.improve.change(|state| {
         if let Some(done_with) = &state.done_with {
             let data_dir = &crawl.settings.data_dir;
-            let id = Candidate::read(data_dir).map(|read| read.map_or(String::new(), |file| file.id()));
+            let id =
+                FormulaCandidate::read(data_dir).map(|read| read.map_or(String::new(), |file| file.id()));
             if id.as_ref() == Some(done_with) {
-                Candidate::remove(data_dir)?;
+                FormulaCandidate::remove(data_dir)?;
             }
             state.done_with = None;
         }
@@ -110,7 +111,7 @@ pub fn note(
             expected: expected.changes,
             variance: expected.variance,
         });
-        if let Step::Shadow(attempt) = &mut state.step {
+        if let ImproveStep::Shadow(attempt) = &mut state.step {
             attempt.note_shadow(facts.cycle, found);
         }
         if let (Some(division), Some(freshness)) = (division, report.estimates.arms_freshness) {

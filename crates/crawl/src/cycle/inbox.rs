@@ -50,14 +50,14 @@ pub struct Inbox {
     pages: Receiver<FetchedPage>,
     /// Maximum pages taken out of the channel at a time.
     room: usize,
-    order: Order<(Work, FetchedPage)>,
+    order: FairQueue<(PageWork, FetchedPage)>,
     debts: Debts,
     /// Is a large or costly page being read?
     is_reading_alone: bool,
 }
 
 /// The expected work of a page, charged to its site.
-pub struct Work {
+pub struct PageWork {
     site: Site,
     work: u64,
     /// Is it read while no other large or costly page is?
@@ -65,22 +65,22 @@ pub struct Work {
 }
 
 /// The measured cost of parsing a page.
-pub struct Taken {
-    expected: Work,
+pub struct MeasuredWork {
+    expected: PageWork,
     work: u64,
     time: Duration,
 }
 
-impl Taken {
+impl MeasuredWork {
     /// Must the other readers learn of it at once?
     pub fn is_notable(&self) -> bool {
         self.expected.is_alone || self.time >= COSTLY
     }
 }
 
-impl Work {
+impl PageWork {
     /// By the size of the body.
-    fn expected(page: &FetchedPage) -> Work {
+    fn expected(page: &FetchedPage) -> PageWork {
         let (work, bytes) = match &page.result {
             FetchResult::Page(response) => {
                 let text = response.rendered.as_ref().unwrap_or(&response.body);
@@ -89,19 +89,23 @@ impl Work {
             FetchResult::NotModified(_) | FetchResult::Redirect { .. } => (PAGE_WORK, 0),
             FetchResult::Nothing(_) => (NOTHING_WORK, 0),
         };
-        Work { site: Site::of(&page.entry.url), work: work + bytes as u64, is_alone: bytes >= LARGE }
+        PageWork {
+            site: Site::from_url(&page.entry.url),
+            work: work + bytes as u64,
+            is_alone: bytes >= LARGE,
+        }
     }
 
     /// The measured cost.
-    pub fn took(self, work: u64, time: Duration) -> Taken {
-        Taken { expected: self, work, time }
+    pub fn took(self, work: u64, time: Duration) -> MeasuredWork {
+        MeasuredWork { expected: self, work, time }
     }
 }
 
 /// Held by a reader. When the reader ends, even by a panic, no other one waits for its page.
-pub struct Reading<'i>(pub &'i Mutex<Inbox>);
+pub struct InboxReading<'i>(pub &'i Mutex<Inbox>);
 
-impl Drop for Reading<'_> {
+impl Drop for InboxReading<'_> {
     fn drop(&mut self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).is_reading_alone = false;
     }
@@ -120,7 +124,7 @@ pub enum NextBatch {
 impl Inbox {
     /// Takes pages from this channel, so that at most `room` of them are here.
     pub fn new(pages: Receiver<FetchedPage>, room: usize) -> Inbox {
-        Inbox { pages, room, order: Order::default(), debts: Debts::default(), is_reading_alone: false }
+        Inbox { pages, room, order: FairQueue::default(), debts: Debts::default(), is_reading_alone: false }
     }
 
     /// Moves up to `most` pages to `batch`. Without pages, it blocks until one arrives, or tells the reader to
@@ -130,13 +134,13 @@ impl Inbox {
         &mut self,
         most: usize,
         may_block: bool,
-        batch: &mut Vec<(Work, FetchedPage)>,
-        taken: &mut Vec<Taken>,
+        batch: &mut Vec<(PageWork, FetchedPage)>,
+        taken: &mut Vec<MeasuredWork>,
     ) -> NextBatch {
         for taken in taken.drain(..) {
             self.debts.took(&taken, Instant::now());
             self.is_reading_alone &= !taken.expected.is_alone;
-            let Taken { expected, work, .. } = taken;
+            let MeasuredWork { expected, work, .. } = taken;
             // A page was charged by its size, before anybody knew its cost. Its site pays the rest now.
             if let Some(more) = work.checked_sub(expected.work) {
                 self.order.charge(expected.site, more);
@@ -171,8 +175,8 @@ impl Inbox {
             let now = Instant::now();
             // A tree takes a hundred times the bytes of a hostile body: two at a time could exhaust the
             // memory.
-            let is_alone = |work: &Work| work.is_alone || self.debts.are_of(&work.site);
-            let wait = |work: &Work| match self.is_reading_alone && is_alone(work) {
+            let is_alone = |work: &PageWork| work.is_alone || self.debts.are_of(&work.site);
+            let wait = |work: &PageWork| match self.is_reading_alone && is_alone(work) {
                 true => Some(LOOK_EVERY),
                 false => self.debts.wait(&work.site, now),
             };
@@ -188,7 +192,7 @@ impl Inbox {
             }
             let (work, page) = self.order.take(key);
             // Release the hold: the host may be sent its next request.
-            batch.push((Work { is_alone, ..work }, FetchedPage { hold: Hold::default(), ..page }));
+            batch.push((PageWork { is_alone, ..work }, FetchedPage { hold: Hold::default(), ..page }));
             if is_alone {
                 self.is_reading_alone = true;
                 break;
@@ -198,7 +202,7 @@ impl Inbox {
     }
 
     fn put(&mut self, page: FetchedPage) {
-        let work = Work::expected(&page);
+        let work = PageWork::expected(&page);
         if !matches!(page.result, FetchResult::Nothing(_)) {
             self.debts.came(&work.site, Instant::now());
         }
@@ -222,7 +226,7 @@ struct Debts {
 
 impl Debts {
     /// A page took so long.
-    fn took(&mut self, Taken { expected, time, .. }: &Taken, now: Instant) {
+    fn took(&mut self, MeasuredWork { expected, time, .. }: &MeasuredWork, now: Instant) {
         if *time < COSTLY {
             self.costly.remove(&expected.site);
             return;
@@ -262,7 +266,7 @@ impl Debts {
 }
 
 /// Start-time fair queueing for items of any kind.
-struct Order<T> {
+struct FairQueue<T> {
     /// By virtual start time, then by arrival.
     waiting: BTreeMap<(u64, u64), T>,
     /// Virtual time at which each site's next item starts, if later than the present.
@@ -274,13 +278,13 @@ struct Order<T> {
     keeps: usize,
 }
 
-impl<T> Default for Order<T> {
-    fn default() -> Order<T> {
-        Order { waiting: BTreeMap::new(), next: HashMap::new(), now: 0, came: 0, keeps: MIN_SITES }
+impl<T> Default for FairQueue<T> {
+    fn default() -> FairQueue<T> {
+        FairQueue { waiting: BTreeMap::new(), next: HashMap::new(), now: 0, came: 0, keeps: MIN_SITES }
     }
 }
 
-impl<T> Order<T> {
+impl<T> FairQueue<T> {
     fn len(&self) -> usize {
         self.waiting.len()
     }
@@ -328,11 +332,11 @@ mod tests {
     use recrawl_fetcher::{Condition, Response};
     use recrawl_types::{PageRecord, ScheduleEntry, Share, UrlRules};
 
-    fn put<T>(order: &mut Order<T>, site: &str, work: u64, item: T) {
+    fn put<T>(order: &mut FairQueue<T>, site: &str, work: u64, item: T) {
         order.put(Site::of_host(site), work, item);
     }
 
-    fn next<T>(order: &mut Order<T>) -> Option<T> {
+    fn next<T>(order: &mut FairQueue<T>) -> Option<T> {
         let key = order.first_without(|_| None).ok()?;
         Some(order.take(key))
     }
@@ -340,7 +344,7 @@ mod tests {
     /// Keeps one page of each site waiting, and reads pages up to this much work; returns the work
     /// of each site. The work of a page is known only once it was read.
     fn shares(sites: &[(&str, u64)], until: u64) -> Vec<u64> {
-        let mut order = Order::default();
+        let mut order = FairQueue::default();
         let mut done = vec![0; sites.len()];
         for (at, (site, _)) in sites.iter().enumerate() {
             put(&mut order, site, 1, at);
@@ -374,7 +378,7 @@ mod tests {
 
     #[test]
     fn a_site_that_was_away_is_owed_nothing_and_pages_of_one_site_keep_their_order() {
-        let mut order = Order::default();
+        let mut order = FairQueue::default();
         for page in 0..50 {
             put(&mut order, "a.com", 10, page);
         }
@@ -388,7 +392,7 @@ mod tests {
     }
 
     fn took(debts: &mut Debts, site: &Site, time: Duration, now: Instant) {
-        let expected = Work { site: site.clone(), work: 0, is_alone: false };
+        let expected = PageWork { site: site.clone(), work: 0, is_alone: false };
         debts.took(&expected.took(0, time), now);
     }
 
@@ -446,13 +450,13 @@ mod tests {
             send.try_send(page(site, bytes)).unwrap();
         }
         let mut inbox = Inbox::new(pages, 9);
-        let mut take = |taken: &mut Vec<Taken>| {
+        let mut take = |taken: &mut Vec<MeasuredWork>| {
             let mut batch = Vec::new();
             let turn = inbox.take(8, false, &mut batch, taken);
             assert!(matches!(turn, NextBatch::Pages) || batch.is_empty());
             batch
         };
-        let sites = |batch: &[(Work, FetchedPage)]| -> Vec<String> {
+        let sites = |batch: &[(PageWork, FetchedPage)]| -> Vec<String> {
             batch.iter().map(|(work, _)| work.site.to_string()).collect()
         };
         let first = take(&mut Vec::new());
@@ -466,7 +470,7 @@ mod tests {
 
     #[test]
     fn sites_that_are_past_are_forgotten() {
-        let mut order = Order::default();
+        let mut order = FairQueue::default();
         for site in 0..20 * MIN_SITES {
             put(&mut order, &format!("s{site}.com"), 1, ());
             put(&mut order, "busy.com", 1_000, ());

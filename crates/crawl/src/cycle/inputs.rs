@@ -5,7 +5,7 @@ use crate::cycle::signals::PageSignals;
 use crate::failure::Failure;
 use crate::page_rules::PageRules;
 use crate::page_rules::importance::ImportanceRuns;
-use crate::parts::focus::survey::Survey;
+use crate::parts::focus::survey::FocusSurvey;
 use crate::parts::next_change;
 use crate::record_inputs::RecordInputs;
 use crate::report::SiblingVisits;
@@ -22,7 +22,7 @@ pub struct FormulaInputs {
     records: RecordInputs,
     signals: Option<PageSignals>,
     /// For the relevance of pages.
-    focus: Option<Arc<Survey>>,
+    focus: Option<Arc<FocusSurvey>>,
     next_change: [f64; NEXT_CHANGE_WEIGHTS],
     importance: Option<ImportanceRuns>,
 }
@@ -36,7 +36,7 @@ impl FormulaInputs {
 
     /// The same, with the relevance that a survey of the generation shows.
     #[must_use]
-    pub fn with_focus(self, focus: Option<Arc<Survey>>) -> FormulaInputs {
+    pub fn with_focus(self, focus: Option<Arc<FocusSurvey>>) -> FormulaInputs {
         FormulaInputs { focus, ..self }
     }
 
@@ -115,7 +115,7 @@ impl FormulaInputs {
 
     /// The rates of the page's site, if the formula uses them.
     pub fn rates(&self, ordinal: u64) -> Option<SiteRates> {
-        self.records.priors.as_ref().map(|priors| priors.of(ordinal))
+        self.records.priors.as_ref().map(|priors| priors.rates(ordinal))
     }
 
     /// Evidence of the siblings of a visited page, and a block of the page without them: with the rate of its

@@ -7,17 +7,19 @@
 
 use crate::failure::Failure;
 use crate::parts::convert::Converts;
-use crate::parts::render::{RenderChoice, Renders, Rules};
-use crate::parts::requisites::{Requisites, WaitingPage, WaitingPages};
+use crate::parts::render::{RenderChoice, RenderRules, Renders};
+use crate::parts::requisites::{RequisiteWait, Requisites, WaitingPages};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use recrawl_fetcher::{FetchResult, FetchedPage, Fetcher, Hold, Load, LoadingPages, Resources, StoppedBy};
+use recrawl_fetcher::{
+    FetchResult, FetchedPage, Fetcher, Hold, LoadingPages, PageLoad, Resources, StoppedBy,
+};
 use recrawl_types::CanonicalUrl;
 use std::sync::Arc;
 use tokio::sync::mpsc::{Receiver, Sender};
 
 /// The stage of one round.
-pub struct Stage<'c> {
+pub struct LoadingStage<'c> {
     renders: Option<Renders<'c>>,
     converts: Option<Converts>,
     requisites: Option<Requisites<'c>>,
@@ -26,7 +28,7 @@ pub struct Stage<'c> {
 
 /// For the fetcher: which pages load more.
 struct Loading {
-    rendered: Option<Arc<Rules>>,
+    rendered: Option<Arc<RenderRules>>,
     waiting: Option<Arc<WaitingPages>>,
 }
 
@@ -41,14 +43,14 @@ impl LoadingPages for Loading {
     }
 }
 
-impl<'c> Stage<'c> {
+impl<'c> LoadingStage<'c> {
     /// The stage of the next round; none if no page needs it.
     pub fn of_round(
         fetcher: &Fetcher,
         renders: Option<Renders<'c>>,
         converts: Option<Converts>,
         requisites: Option<Requisites<'c>>,
-    ) -> Option<Stage<'c>> {
+    ) -> Option<LoadingStage<'c>> {
         if renders.is_none() && converts.is_none() && requisites.is_none() {
             return None;
         }
@@ -56,7 +58,7 @@ impl<'c> Stage<'c> {
             rendered: renders.as_ref().map(Renders::rules),
             waiting: requisites.as_ref().map(Requisites::waiting_pages),
         };
-        Some(Stage { renders, converts, requisites, resources: fetcher.resources(Box::new(loading)) })
+        Some(LoadingStage { renders, converts, requisites, resources: fetcher.resources(Box::new(loading)) })
     }
 
     /// For the fetcher.
@@ -141,7 +143,7 @@ impl<'c> Stage<'c> {
     }
 
     /// Begins to load the requisites of a page, if it has any. `load` was begun before the page's hold ended.
-    fn begin(&self, mut page: FetchedPage, load: Option<Load>, loaded: LoadedAnswers) -> Begun {
+    fn begin(&self, mut page: FetchedPage, load: Option<PageLoad>, loaded: LoadedAnswers) -> Begun {
         match self.requisites.as_ref().and_then(|requisites| requisites.begin(&page)) {
             None => Begun::Done(Box::new(page)),
             Some(waiting) => {
@@ -156,7 +158,7 @@ impl<'c> Stage<'c> {
 /// A page that goes on, or loads its requisites.
 enum Begun {
     Done(Box<FetchedPage>),
-    Loads(Box<FetchedPage>, WaitingPage, Load, LoadedAnswers),
+    Loads(Box<FetchedPage>, RequisiteWait, PageLoad, LoadedAnswers),
 }
 
 /// LoadedAnswers that a browser got for a page.

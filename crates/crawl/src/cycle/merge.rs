@@ -14,10 +14,10 @@ use crate::parts::noise::site::SiteNoise;
 use crate::parts::traps::Traps;
 use crate::report::cycle_totals::CycleTotals;
 use crate::report::facts::Facts;
-use crate::report::{RoundReport, Sample, Tally};
+use crate::report::{CycleSample, RoundReport, Tally};
 use crate::round::RoundKind;
 use recrawl_fetcher::StoppedBy;
-use recrawl_fleet::Marks;
+use recrawl_fleet::RunMarks;
 use recrawl_repository::{BLOCK_PAGES, Generation, GenerationWriter, ScheduleFile, VisitLog};
 use recrawl_types::{Origin, ScheduleSource};
 use recrawl_verifier::{MergeReport, MergeRules, SortedBatch, Waiting};
@@ -42,11 +42,11 @@ pub struct MergedRound<'g> {
     /// The arms that its estimates are of.
     pub division: Option<Division>,
     /// The sample of the cycle, if later rounds add to it.
-    pub sample: Option<Sample>,
+    pub sample: Option<CycleSample>,
     /// Bytes that the cycle has spent, by origin.
     pub spent: BTreeMap<Origin, u64>,
     /// See [`Gathered::marks`].
-    pub marks: Option<Marks>,
+    pub marks: Option<RunMarks>,
 }
 
 /// Merges what a round fetched. Nothing that it writes counts before the commit, but for evidence of traps, which names its
@@ -81,7 +81,7 @@ pub fn merge<'g>(
     };
     let totals = CycleTotals::before(&crawl.tables, facts)?;
     let spent = totals.spent(&bytes);
-    let sample = Sample::new(&tally, responses, facts);
+    let sample = CycleSample::new(&tally, responses, facts);
     let sample = totals.sample.map_or(sample.clone(), |mut sum| {
         sum.add(&sample);
         sum

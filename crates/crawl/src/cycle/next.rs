@@ -1,6 +1,6 @@
 //! Which round of a crawl is next.
 
-use crate::clock::{self, NextRound, RoundToPlan};
+use crate::clock::{self, RoundToPlan, RoundToRun};
 use crate::crawl::Crawl;
 use crate::cycle::plan::unavailable;
 use crate::failure::Failure;
@@ -16,17 +16,17 @@ impl Crawl {
     ///
     /// # Errors
     /// When the schedule of a begun round cannot be read.
-    pub fn next_round(&self, is_cycle_due: bool, has_seeds: bool) -> Result<Option<NextRound>, Failure> {
+    pub fn next_round(&self, is_cycle_due: bool, has_seeds: bool) -> Result<Option<RoundToRun>, Failure> {
         if self.is_begun
             && let Some(begun) = self.begun()?
         {
             let begins_cycle = begun.round.cycle > self.repository.current().cycle();
-            return Ok(Some(NextRound { kind: begun.kind, begins_cycle }));
+            return Ok(Some(RoundToRun { kind: begun.kind, begins_cycle }));
         }
         let next = clock::next(&self.so_far, &self.waiting(is_cycle_due, has_seeds)?);
         // What the last round left in flight belongs to its cycle. An urgent round takes the answers in, and plans nothing.
         if self.fetcher.has_left() && next.is_none_or(|next| next.begins_cycle) {
-            return Ok(Some(NextRound { kind: RoundKind::Urgent, begins_cycle: false }));
+            return Ok(Some(RoundToRun { kind: RoundKind::Urgent, begins_cycle: false }));
         }
         Ok(next)
     }
@@ -57,12 +57,12 @@ impl Crawl {
         }
         let unavailable = unavailable(&self.tables)?;
         let end = |(url, at): (CanonicalUrl, u64)| {
-            unavailable.back_off_until(&Origin::of(&url)).filter(|end| *end >= at)
+            unavailable.back_off_until(&Origin::from_url(&url)).filter(|end| *end >= at)
         };
         Ok(held.into_iter().filter_map(end).min())
     }
 
-    fn waiting(&self, is_cycle_due: bool, has_seeds: bool) -> Result<clock::Waiting, Failure> {
+    fn waiting(&self, is_cycle_due: bool, has_seeds: bool) -> Result<clock::WaitingWork, Failure> {
         let config = &self.settings.config.cycle;
         let now = (self.clock)();
         let stall = self.settings.config.round.max.0.as_millis() as u64;
@@ -71,7 +71,7 @@ impl Crawl {
         let may_be_due = self.nothing_due_at.is_none_or(is_over);
         let ran = self.so_far.started.map_or(0, |started| now.saturating_sub(started));
         let is_asked = self.has_requests()?;
-        Ok(clock::Waiting {
+        Ok(clock::WaitingWork {
             cycle: is_cycle_due,
             is_past_deadline: config.deadline.is_some_and(|deadline| deadline.0.as_millis() <= ran.into()),
             urgent: has_seeds || self.control.has_seeds() || is_asked,

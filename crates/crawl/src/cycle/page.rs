@@ -10,22 +10,22 @@ use crate::config;
 use crate::cycle::hints::HintRules;
 use crate::failure::Failure;
 use crate::page_rules::{KnownRules, PageRule, PageRules};
-use crate::parts::focus::reading::{FocusReader, Judged};
+use crate::parts::focus::reading::{FocusReader, JudgedPage};
 use crate::parts::noise::site::SiteNoise;
 use crate::parts::repeated_links::RepeatedLinks;
 use crate::parts::traps::Traps;
 use crate::parts::trust;
 use bytes::Bytes;
 use recrawl_archive::cap::Bodies;
-use recrawl_archive::{Capture, Compressor, Record};
+use recrawl_archive::{Compressor, EarlierCapture, Record};
 use recrawl_change::noise::remember;
 use recrawl_change::{ChangeRules, Compared};
-use recrawl_extractor::{Extracted, FoundLink, Hub, Options, Part};
+use recrawl_extractor::{CountedPart, ExtractOptions, Extracted, FoundLink, Hub};
 use recrawl_fetcher::{FetchResult, FetchedPage, Response};
 use recrawl_focus::Words;
 use recrawl_types::{
-    ArchivePosition, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Difference, Fingerprint,
-    LeftOut, Link, Outcome, Round, Skip, UrlRules, Validators, Visit, Visited,
+    ArchivePosition, CanonicalUrl, Change, Consent, Content, ContentDifference, ContentKind, Cycle,
+    Fingerprint, LeftOut, Link, Outcome, Round, Skip, UrlRules, Validators, Visit, Visited,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -44,7 +44,7 @@ pub struct PageReader<'c> {
     /// Noise floors of sites.
     pub noise: &'c SiteNoise<'c>,
     /// Options of the extractor.
-    pub reading: &'c Options,
+    pub reading: &'c ExtractOptions,
     /// The parts of pages that count.
     pub pages: &'c PageRules,
     /// The rules under which earlier visits read it.
@@ -117,7 +117,7 @@ impl PageReader<'_> {
         let (mut work, mut hub) = (0, None);
         let member = match &page.result {
             FetchResult::Page(response) => {
-                let rule = self.pages.of(&page.entry.url);
+                let rule = self.pages.rule_for(&page.entry.url);
                 let mut extracted = self.extract(&page, response, rule.and_then(PageRule::part));
                 if let Extracted::Listing(listing, _) = &mut extracted {
                     hub = listing.hub.take();
@@ -141,7 +141,7 @@ impl PageReader<'_> {
                     // Most 304s bring nothing new: without content in the visit, the merge keeps that of the
                     // record.
                     visit.content = Some(renewed).filter(|renewed| **renewed != visited.content).cloned();
-                    let rule = self.pages.of(&page.entry.url);
+                    let rule = self.pages.rule_for(&page.entry.url);
                     visit.difference = self.difference(visited, &visited.content, rule);
                 }
                 // The header of a 304 may forbid the archive from now on.
@@ -174,7 +174,7 @@ impl PageReader<'_> {
         Ok(ReadPage { visit, hub, member, holds_body, work })
     }
 
-    fn extract(&self, page: &FetchedPage, response: &Response, part: Option<&Part>) -> Extracted {
+    fn extract(&self, page: &FetchedPage, response: &Response, part: Option<&CountedPart>) -> Extracted {
         let mut extracted = self.extract_from(page, response, response.rendered.as_ref(), part);
         if let Extracted::Page(read) = &mut extracted {
             for url in response.navigations.iter().filter_map(|url| self.rules.canonicalize(url).ok()) {
@@ -192,7 +192,7 @@ impl PageReader<'_> {
         page: &FetchedPage,
         response: &Response,
         rendered: Option<&Bytes>,
-        part: Option<&Part>,
+        part: Option<&CountedPart>,
     ) -> Extracted {
         let (mut fields, url) = (consent::fields(response), &page.entry.url);
         if rendered.is_some() {
@@ -405,7 +405,7 @@ impl PageReader<'_> {
         extracted: Extracted,
         consent: &Consent,
         change: Change,
-        mut judged: Option<(Judged, &FocusReader<'_>, &mut Words)>,
+        mut judged: Option<(JudgedPage, &FocusReader<'_>, &mut Words)>,
     ) -> Result<Vec<Link>, Failure> {
         let (found, feeds) = match extracted {
             Extracted::Listing(hints, _) => return self.hints.entries(page, hints).map_err(Failure::from),
@@ -491,19 +491,28 @@ impl PageReader<'_> {
     }
 
     /// The capture that holds the body of a content, if it is present.
-    fn capture_of(&self, content: &Content) -> Option<(ArchivePosition, Capture)> {
+    fn capture_of(&self, content: &Content) -> Option<(ArchivePosition, EarlierCapture)> {
         let position = content.archive.filter(|position| self.bodies.has(*position))?;
-        Some((position, Capture { at: content.archived_at }))
+        Some((position, EarlierCapture { at: content.archived_at }))
     }
 
     /// Distance of the texts, if both visits saw text. Where a rule says what part of a page counts, it tells
     /// nothing of the noise of other pages.
-    fn difference(&self, before: &Visited, after: &Content, rule: Option<&PageRule>) -> Option<Difference> {
+    fn difference(
+        &self,
+        before: &Visited,
+        after: &Content,
+        rule: Option<&PageRule>,
+    ) -> Option<ContentDifference> {
         let Visited { history, content } = before;
         let distance =
             recrawl_change::distance(content, after).filter(|_| rule.and_then(PageRule::part).is_none())?;
         let same_digest = content.fingerprint.digest == after.fingerprint.digest;
-        Some(Difference { same_digest, distance: distance as u8, cycles: self.cycle.since(history.last) })
+        Some(ContentDifference {
+            same_digest,
+            distance: distance as u8,
+            cycles: self.cycle.since(history.last),
+        })
     }
 
     fn member(

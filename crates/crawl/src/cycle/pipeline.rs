@@ -9,11 +9,11 @@
 
 use crate::crawl::Crawl;
 use crate::cycle::hints::HintRules;
-use crate::cycle::inbox::{Inbox, LOOK_EVERY, NextBatch, Reading, Taken, Work};
-use crate::cycle::loading::Stage;
+use crate::cycle::inbox::{Inbox, InboxReading, LOOK_EVERY, MeasuredWork, NextBatch, PageWork};
+use crate::cycle::loading::LoadingStage;
 use crate::cycle::page::{PageReader, ReadPage, Tools};
-use crate::cycle::plan::{Plan, UNAVAILABLE, kept_types, request, unavailable};
-use crate::cycle::readmission::Refusals;
+use crate::cycle::plan::{RoundPlan, UNAVAILABLE, kept_types, request, unavailable};
+use crate::cycle::readmission::RefusalRules;
 use crate::cycle::requests;
 use crate::cycle::skipped;
 use crate::failure::Failure;
@@ -26,16 +26,16 @@ use crate::parts::render::{Renders, StageInputs};
 use crate::parts::repeated_links::RepeatedLinks;
 use crate::parts::requisites::{self, RequisiteCounts, RequisiteFigures, RequisiteRecord, Requisites};
 use crate::parts::traps::Traps;
-use crate::process::Display;
+use crate::process::CycleDisplay;
 use crate::report::cycle_totals::CycleTotals;
 use crate::report::facts::Facts;
 use crate::round::RoundKind;
-use crate::space::Watch;
+use crate::space::SpaceWatch;
 use crossbeam_channel::RecvTimeoutError;
 use recrawl_archive::cap::Bodies;
 use recrawl_archive::{Archive, ArchiveEnd};
-use recrawl_fetcher::{FetchReport, FetchedPage, Job, Patience, Precedence, StoppedBy, UnvisitedHosts};
-use recrawl_repository::{Done, RequestFile, RequisiteRow, VisitLog};
+use recrawl_fetcher::{FetchReport, FetchedPage, Job, Precedence, RunPatience, StoppedBy, UnvisitedHosts};
+use recrawl_repository::{RequestFile, RequisiteRow, VisitLog, VisitedIndexes};
 use recrawl_types::{
     CanonicalUrl, Change, Cycle, LogRecord, RequestLog, ScheduleEntry, ScheduleSource, Share,
 };
@@ -68,7 +68,7 @@ const LEAST_ROUND: u32 = 10;
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 
 /// Pages parsed together, or a requisite.
-type Batch = Vec<Result<Recordable, Failure>>;
+type ParsedBatch = Vec<Result<Recordable, Failure>>;
 
 /// An entry for the recorder.
 enum Recordable {
@@ -96,13 +96,13 @@ pub struct Fetched {
 /// # Errors
 /// When a stage cannot continue: the schedule cannot be read, or the disk is full.
 #[tracing::instrument(level = "error", name = "fetch", skip_all)]
-pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Failure> {
-    let Plan { facts, schedule, mut log, recovered, mut archive } = plan;
+pub fn run(crawl: &Crawl, plan: RoundPlan, traps: &Arc<Traps>) -> Result<Fetched, Failure> {
+    let RoundPlan { facts, schedule, mut log, recovered, mut archive } = plan;
     let reader_resources = ReaderResources::open(crawl)?;
     let reader = reader_resources.reader(crawl, &facts, traps, archive.is_some())?;
     let done = Arc::new(recovered.done);
     crawl.display.begin(facts.cycle, schedule.len(), schedule.hosts().len(), done.count());
-    let shown = Shown(&*crawl.display);
+    let shown = DisplayGuard(&*crawl.display);
     let room = crawl.space.watch();
     let requests = requests::open(crawl, facts.round().round)?;
     let recorder = Recorder {
@@ -127,16 +127,16 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     let stop = crawl.shutdown.token().child_token();
     let TimeLeft { of_deadline, of_cycle, of_round } = TimeLeft::now(crawl, &facts);
     let (fetched, pages) = mpsc::channel::<FetchedPage>(QUEUE);
-    let refusals = Refusals::of(crawl, traps.clone());
+    let refusals = RefusalRules::new(crawl, traps.clone());
     let (precedence, unavailable) = (precedence(crawl)?, unavailable(&crawl.tables)?);
     let (stages, requisite_counts) = stages(crawl, &facts, pages)?;
-    let resources = stages.stage.as_ref().map(Stage::resources);
+    let resources = stages.stage.as_ref().map(LoadingStage::resources);
     let report = join_stages(crawl, &reader, recorder, &stop, stages, |now| {
         let (opt_out, pages) = (crawl.settings.scope.opt_out().clone(), crawl.settings.pages.clone());
         Job {
             round: facts.round(),
             schedule: schedule.clone(),
-            done: Arc::new(move |index| Done::contains(&done, index)),
+            done: Arc::new(move |index| VisitedIndexes::contains(&done, index)),
             // Asked before each request, so that a block holds at once and not from the next plan on.
             refuses: Arc::new(move |entry: &ScheduleEntry| refusals.refuse(entry)),
             opted_out: Arc::new(move |host: &str| opt_out.line(host).is_some()),
@@ -274,12 +274,12 @@ fn precedence(crawl: &Crawl) -> Result<Precedence, Failure> {
 }
 
 /// How long the round waits for slow hosts; none if it waits for all.
-fn patience(crawl: &Crawl, end: tokio::time::Instant) -> Option<Patience> {
+fn patience(crawl: &Crawl, end: tokio::time::Instant) -> Option<RunPatience> {
     let between = crawl.merging_took + crawl.planning_took;
     let least = LEAST_LINGER.max(between.saturating_mul(LEAST_ROUND));
     let least = crawl.may_leave_requests.then_some(least);
     let linger = crawl.settings.config.round.linger.0;
-    crawl.settings.config.cycle.fill.then_some(Patience { linger, least, end })
+    crawl.settings.config.cycle.fill.then_some(RunPatience { linger, least, end })
 }
 
 /// The stages of a round, and what counts its requisites, if it has any.
@@ -288,20 +288,20 @@ fn stages<'c>(
     facts: &Facts,
     pages: mpsc::Receiver<FetchedPage>,
 ) -> Result<(Stages<'c>, Option<Arc<RequisiteCounts>>), Failure> {
-    let (read, reads) = crossbeam_channel::bounded::<Batch>(QUEUE / BATCH);
+    let (read, reads) = crossbeam_channel::bounded::<ParsedBatch>(QUEUE / BATCH);
     let requisites = requisites_of(crawl, facts, read.clone())?;
     let counts = requisites.as_ref().map(Requisites::counts);
     counts.iter().for_each(|counts| crawl.live.watch_requisites(counts.clone()));
-    let stage = Stage::of_round(&crawl.fetcher, rendering(crawl)?, converting(crawl), requisites);
+    let stage = LoadingStage::of_round(&crawl.fetcher, rendering(crawl)?, converting(crawl), requisites);
     Ok((Stages { pages, stage, read, reads }, counts))
 }
 
 /// The stages, and the queues between them.
 struct Stages<'s> {
     pages: mpsc::Receiver<FetchedPage>,
-    stage: Option<Stage<'s>>,
-    read: crossbeam_channel::Sender<Batch>,
-    reads: crossbeam_channel::Receiver<Batch>,
+    stage: Option<LoadingStage<'s>>,
+    read: crossbeam_channel::Sender<ParsedBatch>,
+    reads: crossbeam_channel::Receiver<ParsedBatch>,
 }
 
 /// Starts workers and recorder, runs the fetcher, and waits for all of them.
@@ -373,17 +373,17 @@ fn read_pages(
     crawl: &Crawl,
     reader: &PageReader<'_>,
     pages: &Mutex<Inbox>,
-    read: &crossbeam_channel::Sender<Batch>,
+    read: &crossbeam_channel::Sender<ParsedBatch>,
     is_last: bool,
     earlier: &[Thread],
 ) {
-    let _reading = Reading(pages);
+    let _reading = InboxReading(pages);
     let mut tools = Tools::new(reader.focus.is_some());
     let (mut fetched, mut taken) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
     loop {
         // A reader that met a costly page reports it at once: until then, others would read more pages of
         // that site.
-        let is_patient = is_last || taken.iter().any(Taken::is_notable);
+        let is_patient = is_last || taken.iter().any(MeasuredWork::is_notable);
         let inbox = if is_patient { Some(pages.lock()) } else { locked_if_free(pages) };
         let turn = inbox.map(|inbox| {
             let mut inbox = inbox.expect("no panic under the lock");
@@ -401,7 +401,7 @@ fn read_pages(
             }
         }
         let mut start = processor_time();
-        let read_one = |(expected, page): (Work, FetchedPage)| {
+        let read_one = |(expected, page): (PageWork, FetchedPage)| {
             crawl.live.answers.count(&page);
             // A key file proves that a ping comes from its host. It is no page of the crawl, so it is not
             // logged.
@@ -425,7 +425,8 @@ fn read_pages(
             Some(read)
         };
         let batch = fetched.drain(..).filter_map(read_one);
-        let batch: Batch = batch.map(|page| page.map(|page| Recordable::Page(Box::new(page)))).collect();
+        let batch: ParsedBatch =
+            batch.map(|page| page.map(|page| Recordable::Page(Box::new(page)))).collect();
         // The recorder takes pages even after an error. The queue is closed only if it panicked.
         if read.send(batch).is_err() {
             return;
@@ -468,7 +469,7 @@ fn converting(crawl: &Crawl) -> Option<Converts> {
 fn requisites_of<'c>(
     crawl: &'c Crawl,
     facts: &Facts,
-    read: crossbeam_channel::Sender<Batch>,
+    read: crossbeam_channel::Sender<ParsedBatch>,
 ) -> Result<Option<Requisites<'c>>, Failure> {
     let settings = &crawl.settings;
     let inputs = requisites::RequisiteInputs {
@@ -529,9 +530,9 @@ fn pings_allowed(crawl: &Crawl, facts: &Facts) -> u64 {
 }
 
 /// Ends the display, also after an error.
-struct Shown<'d>(&'d dyn Display);
+struct DisplayGuard<'d>(&'d dyn CycleDisplay);
 
-impl Drop for Shown<'_> {
+impl Drop for DisplayGuard<'_> {
     fn drop(&mut self) {
         self.0.end();
     }
@@ -548,9 +549,9 @@ struct Recorder<'r> {
     requests: Option<Arc<RequestFile>>,
     /// Learns from each logged visit.
     traps: &'r Traps,
-    display: &'r dyn Display,
+    display: &'r dyn CycleDisplay,
     /// Watches the free space on the disk.
-    room: Watch<'r>,
+    room: SpaceWatch<'r>,
     /// Bytes of records since the last sync.
     unsynced: u64,
     /// Rows of requisites whose records may not be durable yet.
@@ -561,7 +562,7 @@ struct Recorder<'r> {
 /// the other stages can end; they will be fetched again. If the disk is nearly full, the remaining
 /// pages still fit and are recorded.
 fn record(
-    reads: &crossbeam_channel::Receiver<Batch>,
+    reads: &crossbeam_channel::Receiver<ParsedBatch>,
     recorder: &mut Recorder<'_>,
     stop: &CancellationToken,
 ) -> Result<(), Failure> {
@@ -576,7 +577,7 @@ fn record(
         };
         let batch = match next {
             Ok(batch) => batch,
-            Err(RecvTimeoutError::Timeout) => Batch::new(),
+            Err(RecvTimeoutError::Timeout) => ParsedBatch::new(),
             Err(RecvTimeoutError::Disconnected) => break,
         };
         for page in batch {

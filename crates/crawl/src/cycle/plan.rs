@@ -14,13 +14,13 @@ use crate::clock::RoundToPlan;
 use crate::crawl::Crawl;
 use crate::cycle::carry::Carried;
 use crate::cycle::improvement;
-use crate::cycle::plan::choice::{Choice, SelectionInput};
+use crate::cycle::plan::choice::{PlanChoice, SelectionInput};
 use crate::cycle::plan::schedule::Unranked;
-use crate::cycle::readmission::{self, Refusals, Since};
+use crate::cycle::readmission::{self, RefusalRules, SinceLastPlan};
 use crate::failure::Failure;
 use crate::fleet::{Planning, SharedPlan};
 use crate::parts::focus::report::FocusFacts;
-use crate::parts::improve::steps::Comparison;
+use crate::parts::improve::steps::PlanComparison;
 use crate::parts::promises::Surveyed;
 use crate::parts::traps::Traps;
 use crate::report::Bursts;
@@ -32,9 +32,9 @@ use recrawl_archive::cap::Bodies;
 use recrawl_fetcher::{KeptTypes, Unavailable};
 use recrawl_formula::Formula;
 use recrawl_repository::{Generation, Ranked, Recovered, ScheduleFile, ScheduleWriter, SledTables, VisitLog};
-use recrawl_scheduler::Counts;
+use recrawl_scheduler::PlanCounts;
 use recrawl_types::{
-    CanonicalUrl, Cycle, DatedRound, Link, LogRecord, PageRecord, ScheduleSource, Status, Visit,
+    CanonicalUrl, Cycle, DatedRound, Link, LogRecord, PageRecord, PageStatus, ScheduleSource, Visit,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -47,13 +47,13 @@ const SEEDS_A_RECORD: usize = 1000;
 /// A round, if it has anything to do.
 pub enum Planned {
     /// It has.
-    Pages(Box<Plan>),
+    Pages(Box<RoundPlan>),
     /// No page is due, and no link waits.
     Nothing,
 }
 
 /// A round ready to run or resume.
-pub struct Plan {
+pub struct RoundPlan {
     /// Decisions made when it was planned.
     pub facts: Facts,
     /// The pages to visit.
@@ -148,7 +148,7 @@ pub fn resume_or_make(
     }
     crawl.live.planned(&facts, schedule.len(), recovered.done.count());
     let archive = crawl.open_archive(&archived)?;
-    Ok(Planned::Pages(Box::new(Plan { facts, schedule: Arc::new(schedule), log, recovered, archive })))
+    Ok(Planned::Pages(Box::new(RoundPlan { facts, schedule: Arc::new(schedule), log, recovered, archive })))
 }
 
 /// The decisions for this schedule. An existing schedule is run even if the tables lost its facts,
@@ -190,7 +190,7 @@ fn new_seeds(
             continue;
         }
         let record = match generation.get(url).map_err(Failure::work)? {
-            Some((_, record)) if record.known.status != Status::Gone => continue,
+            Some((_, record)) if record.known.status != PageStatus::Gone => continue,
             Some((_, record)) => record,
             None => PageRecord::discovered(cycle, 0),
         };
@@ -240,7 +240,7 @@ fn make(
     }
     if counts.refused > 0 {
         let since = changes_since(last.as_ref(), to_plan, rules);
-        readmission::readmit(crawl, generation, &since, Refusals::of(crawl, traps.clone()), log)?;
+        readmission::readmit(crawl, generation, &since, RefusalRules::new(crawl, traps.clone()), log)?;
     }
     let order = |pages: &[Ranked]| schedule::in_turn(pages, cycle, traps);
     let mut writer = ScheduleWriter::in_order(&*crawl.storage, round, order).map_err(Failure::work)?;
@@ -291,13 +291,17 @@ struct AskedPages {
     seeds: u64,
     focus: Option<focused::Focus>,
     promised: Surveyed,
-    choice: Choice,
+    choice: PlanChoice,
     bursts: Bursts,
 }
 
 impl RoundToAsk<'_> {
     /// Chooses with the other partitions of a fleet, if there are some and they answer.
-    fn choose(&self, formula: &Formula, mut comparison: Option<Comparison>) -> Result<AskedPages, Failure> {
+    fn choose(
+        &self,
+        formula: &Formula,
+        mut comparison: Option<PlanComparison>,
+    ) -> Result<AskedPages, Failure> {
         let mut planning = SharedPlan::begin(self.crawl, self.to_plan, self.generation.pages(), self.news)?;
         loop {
             match self.choose_by(&mut planning, formula, comparison.take()) {
@@ -314,7 +318,7 @@ impl RoundToAsk<'_> {
         &self,
         planning: &mut Planning<'_>,
         formula: &Formula,
-        comparison: Option<Comparison>,
+        comparison: Option<PlanComparison>,
     ) -> Result<AskedPages, Failure> {
         let RoundToAsk { crawl, generation, to_plan, news, last } = *self;
         let RoundToPlan { round: DatedRound { round, cycle }, kind, .. } = *to_plan;
@@ -334,7 +338,7 @@ impl RoundToAsk<'_> {
         };
         let mut bursts = Bursts::default();
         let choice = match kind {
-            RoundKind::Urgent => Choice::nothing(),
+            RoundKind::Urgent => PlanChoice::nothing(),
             RoundKind::Revisit | RoundKind::Fill => {
                 let last = (crawl.settings.is_measured && begins_cycle).then_some(last);
                 let focus = focus.as_ref().map(|focus| (&*focus.survey, focus.facts.is_satisfied));
@@ -352,7 +356,7 @@ fn has_work(
     crawl: &Crawl,
     generation: &Generation,
     kind: RoundKind,
-    counts: &Counts,
+    counts: &PlanCounts,
 ) -> Result<bool, Failure> {
     Ok(match kind {
         RoundKind::Revisit => true,
@@ -363,8 +367,8 @@ fn has_work(
 }
 
 /// Changes of the rules since the last plan, of which only a new cycle gives origins their turn.
-fn changes_since(last: Option<&Facts>, to_plan: &RoundToPlan, rules: u64) -> Since {
-    Since {
+fn changes_since(last: Option<&Facts>, to_plan: &RoundToPlan, rules: u64) -> SinceLastPlan {
+    SinceLastPlan {
         turn: to_plan.cycle_started.is_none().then_some(to_plan.round.cycle),
         planned: last.map_or(0, Facts::rules_applied),
         rules_changed: last.is_some_and(|last| last.rules != rules),

@@ -46,7 +46,7 @@ impl StoredRanks {
     ///
     /// # Errors
     /// When the generation cannot be read.
-    pub fn of(
+    pub fn get_or_compute(
         &self,
         request: &PlanRequest,
         formula: &Formula,

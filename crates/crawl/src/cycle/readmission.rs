@@ -19,8 +19,8 @@ use crate::parts::traps::Traps;
 use recrawl_fleet::Partition;
 use recrawl_repository::{Generation, OriginRun, OriginRuns, VisitLog};
 use recrawl_types::{
-    CanonicalUrl, Cycle, HostState, HostTable, Link, LogRecord, Origin, Outcome, ScheduleEntry, Share, Skip,
-    Status,
+    CanonicalUrl, Cycle, HostState, HostTable, Link, LogRecord, Origin, Outcome, PageStatus, ScheduleEntry,
+    Share, Skip,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +32,7 @@ pub const RECHECK_EVERY: u32 = 32;
 const PAGES_A_RECORD: usize = 1000;
 
 /// The rules that refuse pages without a request.
-pub struct Refusals {
+pub struct RefusalRules {
     scope: Scope,
     control: Arc<Control>,
     traps: Arc<Traps>,
@@ -40,12 +40,12 @@ pub struct Refusals {
     partition: Option<Arc<Partition>>,
 }
 
-impl Refusals {
+impl RefusalRules {
     /// The rules of this cycle.
-    pub fn of(crawl: &Crawl, traps: Arc<Traps>) -> Refusals {
+    pub fn new(crawl: &Crawl, traps: Arc<Traps>) -> RefusalRules {
         let (scope, control, pings) =
             (crawl.settings.scope.clone(), crawl.control.clone(), crawl.pings.clone());
-        Refusals { scope, control, traps, pings, partition: crawl.partition.clone() }
+        RefusalRules { scope, control, traps, pings, partition: crawl.partition.clone() }
     }
 
     /// Why the page is skipped, if it is. The fetcher knows the newest robots.txt and applies it.
@@ -85,7 +85,7 @@ pub fn digest(crawl: &Crawl) -> Result<u64, Failure> {
 }
 
 /// Changes since the last plan.
-pub struct Since {
+pub struct SinceLastPlan {
     /// The cycle being planned, if origins have their turn in this round.
     pub turn: Option<Cycle>,
     /// Time of the last plan, in milliseconds since 1970.
@@ -102,11 +102,11 @@ pub struct Since {
 pub fn readmit(
     crawl: &Crawl,
     generation: &Generation,
-    since: &Since,
-    refusals: Refusals,
+    since: &SinceLastPlan,
+    refusals: RefusalRules,
     log: &mut VisitLog,
 ) -> Result<(), Failure> {
-    let hosts = || Hosts { crawl, origins: generation.origin_runs(), since, last: None };
+    let hosts = || RefusedOrigins { crawl, origins: generation.origin_runs(), since, last: None };
     // Each goes through all hosts in order.
     let (mut looked_at_hosts, mut admitting_hosts) = (hosts(), hosts());
     let mut admitted = Vec::new();
@@ -116,14 +116,14 @@ pub fn readmit(
         crawl.live.moved();
         let mut looked_at = Vec::new();
         for (ordinal, known) in (first..).zip(&columns.known) {
-            if known.status == Status::Refused && looked_at_hosts.of(ordinal)?.is_looked_at {
+            if known.status == PageStatus::Refused && looked_at_hosts.for_page(ordinal)?.is_looked_at {
                 looked_at.push(ordinal);
             }
         }
         let mut pages = generation.gather(looked_at.into_iter());
         while let Some((ordinal, url, record)) = pages.next_page().map_err(Failure::work)? {
             let entry = ScheduleEntry::new(url, Share::Score, record);
-            if !admitting_hosts.of(ordinal)?.admits(&entry, &refusals) {
+            if !admitting_hosts.for_page(ordinal)?.admits(&entry, &refusals) {
                 continue;
             }
             let known = entry.record.known;
@@ -145,54 +145,54 @@ pub fn readmit(
 }
 
 /// The hosts of refused pages, one at a time, in page order.
-struct Hosts<'c> {
+struct RefusedOrigins<'c> {
     crawl: &'c Crawl,
     origins: OriginRuns,
-    since: &'c Since,
+    since: &'c SinceLastPlan,
     /// The last one, and the ordinal after its last page.
-    last: Option<(u64, Host)>,
+    last: Option<(u64, RefusedOrigin)>,
 }
 
 /// An origin with refused pages.
-struct Host {
+struct RefusedOrigin {
     is_looked_at: bool,
     gates: OriginGates,
     /// May a page be admitted so that robots.txt is fetched again?
     may_probe: bool,
 }
 
-impl Hosts<'_> {
-    fn of(&mut self, ordinal: u64) -> Result<&mut Host, Failure> {
+impl RefusedOrigins<'_> {
+    fn for_page(&mut self, ordinal: u64) -> Result<&mut RefusedOrigin, Failure> {
         if self.last.as_ref().is_none_or(|(end, _)| *end <= ordinal) {
             let run = self.origins.of_page(ordinal)?;
             let run =
                 run.ok_or_else(|| Failure::work("a page has no origin; run `recrawl repository verify`"))?;
-            self.last = Some((run.first + run.pages, Host::read(self.crawl, self.since, run)?));
+            self.last = Some((run.first + run.pages, RefusedOrigin::read(self.crawl, self.since, run)?));
         }
         Ok(&mut self.last.as_mut().expect("read just before").1)
     }
 }
 
-impl Host {
-    fn read(crawl: &Crawl, since: &Since, run: &OriginRun) -> Result<Host, Failure> {
+impl RefusedOrigin {
+    fn read(crawl: &Crawl, since: &SinceLastPlan, run: &OriginRun) -> Result<RefusedOrigin, Failure> {
         let home = run.home().map_err(Failure::work)?;
-        let state = crawl.tables.load(&Origin::of(&home))?.unwrap_or_default();
+        let state = crawl.tables.load(&Origin::from_url(&home))?.unwrap_or_default();
         let has_its_turn = since.turn.is_some_and(|cycle| {
             let turn = xxh3_64(&run.key).wrapping_add(u64::from(cycle.0));
             turn.is_multiple_of(u64::from(RECHECK_EVERY))
         });
         let config = &crawl.settings.fetch;
-        Ok(Host {
+        Ok(RefusedOrigin {
             is_looked_at: has_its_turn
                 || since.rules_changed
                 || state.rules_changed >= since.planned && state.rules_changed > 0,
             may_probe: has_its_turn && is_out_of_date(&state, config.robots_cache, (crawl.clock)()),
-            gates: OriginGates::of(&state, config),
+            gates: OriginGates::from_state(&state, config),
         })
     }
 
     /// Is no gate closed to the page, or is it admitted so that robots.txt is fetched again?
-    fn admits(&mut self, entry: &ScheduleEntry, refusals: &Refusals) -> bool {
+    fn admits(&mut self, entry: &ScheduleEntry, refusals: &RefusalRules) -> bool {
         match refusals.first(entry, &self.gates) {
             None => true,
             Some(ClosedGate::Robots(_) | ClosedGate::Host(_)) => std::mem::take(&mut self.may_probe),

@@ -20,7 +20,7 @@ pub fn open(crawl: &Crawl, round: Round) -> Result<Option<Arc<RequestFile>>, Fai
 
 /// Requests to a host: a small entry for each host of the round.
 #[derive(Default)]
-struct Asked {
+struct RequestedHost {
     requests: HostRequests,
     origins: BTreeSet<Origin>,
 }
@@ -33,7 +33,7 @@ struct Asked {
 pub fn keep(crawl: &Crawl, round: Round, next: &mut GenerationWriter<'_>) -> Result<(), Failure> {
     let mut log = RequestFile::read(&*crawl.storage, round)?;
     // By the home page of the host, since rows stand in the order of URLs.
-    let mut hosts = BTreeMap::<CanonicalUrl, Asked>::new();
+    let mut hosts = BTreeMap::<CanonicalUrl, RequestedHost>::new();
     while let Some(request) = log.next_request()? {
         let home =
             Origin { scheme: recrawl_types::Scheme::Http, host: request.origin.host.clone(), port: 80 };
@@ -42,7 +42,7 @@ pub fn keep(crawl: &Crawl, round: Round, next: &mut GenerationWriter<'_>) -> Res
         asked.origins.insert(request.origin);
         crawl.live.moved();
     }
-    for (home, Asked { requests, origins }) in hosts {
+    for (home, RequestedHost { requests, origins }) in hosts {
         let robots = |origin: &Origin| {
             let state = HostTable::load(&*crawl.tables, origin)?.unwrap_or_default();
             Ok((origin.scheme, origin.port, in_force(&state)))

@@ -38,10 +38,10 @@ impl PageSignals {
     pub fn read(tables: &SledTables, generation: &Generation) -> Result<PageSignals, Failure> {
         let (mut origins, mut runs) = (Vec::new(), generation.origin_runs());
         while let Some(run) = runs.next_run()? {
-            let origin = Origin::of(&run.home().map_err(Failure::work)?);
+            let origin = Origin::from_url(&run.home().map_err(Failure::work)?);
             let counts = [tables.lastmods(&origin)?, tables.ping_counts(&origin)?];
             if counts.iter().any(|counts| *counts != LastmodCounts::default()) {
-                origins.push((run.first..run.first + run.pages, OriginSignals::of(counts)));
+                origins.push((run.first..run.first + run.pages, OriginSignals::from_counts(counts)));
             }
         }
         let mut pinged: Vec<CanonicalUrl> = tables.pings()?.into_iter().map(|(url, _)| url).collect();
@@ -69,8 +69,8 @@ impl PageSignals {
 }
 
 impl OriginSignals {
-    fn of(counts: [LastmodCounts; 2]) -> OriginSignals {
-        let [dates, pings] = counts.each_ref().map(SignalQuality::of);
+    fn from_counts(counts: [LastmodCounts; 2]) -> OriginSignals {
+        let [dates, pings] = counts.each_ref().map(SignalQuality::from_counts);
         let [date_signals, ping_signals] =
             counts.map(|counts| f64::from(counts.newer_changed) + f64::from(counts.newer_unchanged));
         let weighted = dates.precision * date_signals + pings.precision * ping_signals;
@@ -116,8 +116,11 @@ mod tests {
     #[test]
     fn each_page_has_the_signals_of_its_own_and_the_quality_of_its_origin() {
         let none = LastmodCounts::default();
-        let origins = vec![(0..2, OriginSignals::of([TRUE, none])), (3..9, OriginSignals::of([HALF, TRUE]))];
-        let [right, half] = [SignalQuality::of(&TRUE), SignalQuality::of(&HALF)];
+        let origins = vec![
+            (0..2, OriginSignals::from_counts([TRUE, none])),
+            (3..9, OriginSignals::from_counts([HALF, TRUE])),
+        ];
+        let [right, half] = [SignalQuality::from_counts(&TRUE), SignalQuality::from_counts(&HALF)];
         let signals = PageSignals { origins, pinged: vec![2, 4, 5] };
         let pages = filled(&signals, 1, &[true, false, false, true, false, true]);
         assert_eq!(pages.iter().map(|page| page.0).collect::<Vec<_>>(), [1, 1, 0, 2, 1, 1]);

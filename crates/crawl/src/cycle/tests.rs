@@ -9,14 +9,14 @@ use super::*;
 use crate::admission::decisions::Decisions;
 use crate::admission::pattern::Pattern;
 use crate::config::Config;
-use crate::crawl::Disk;
+use crate::crawl::CrawlDisk;
 use crate::data_dir::TABLES;
 use crate::operator::control::Mark;
 use crate::parts::focus::state::FocusState;
 use crate::parts::improve::steps::LoopState;
 use crate::parts::noise::site::floor_of;
 use crate::parts::{PARTS, next_change, seed_hosts};
-use crate::process::Process;
+use crate::process::ProgramServices;
 use crate::progress::figures::RoundProgress;
 use crate::settings::Settings;
 use recrawl_archive::WarcFiles;
@@ -24,7 +24,7 @@ use recrawl_archive::answer::holds;
 use recrawl_archive::verify::verify;
 use recrawl_mockweb::procedural::ProceduralConfig;
 use recrawl_mockweb::{Server, WebConfig};
-use recrawl_repository::storage::{Fault, FaultyStorage, Storage, Survivors};
+use recrawl_repository::storage::{FaultyStorage, Storage, StorageFault, Survivors};
 use recrawl_repository::{Generation, SledTables, SyncFolder};
 use recrawl_types::{HostTable, LogRecord, Origin, Outcome, Ping, Site, Skip, Skipped, UrlRules};
 use std::collections::BTreeMap;
@@ -32,19 +32,19 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-type Files = BTreeMap<String, Vec<u8>>;
+type FileImages = BTreeMap<String, Vec<u8>>;
 
 /// A machine: a disk with a planned power cut, and the folder of the tables with their durable
 /// copy.
-struct Machine {
+struct CrashMachine {
     storage: Arc<FaultyStorage>,
     folder: tempfile::TempDir,
 }
 
-impl Machine {
+impl CrashMachine {
     /// A machine with these files.
-    fn with(files: &Files, tables: Option<&Path>) -> Machine {
-        let machine = Machine {
+    fn with(files: &FileImages, tables: Option<&Path>) -> CrashMachine {
+        let machine = CrashMachine {
             storage: Arc::new(FaultyStorage::with_files(files.clone())),
             folder: tempfile::tempdir().unwrap(),
         };
@@ -95,15 +95,15 @@ impl Machine {
         // So that a cycle needs more than one file.
         settings.config.storage.archive_file.0 = 6_000;
         let live = Arc::new(RoundProgress::new(recrawl_fetcher::system_clock()));
-        let disk = Disk { files: self.storage.clone(), warc: self.storage.clone(), sync: self.sync() };
-        Crawl::over(disk, live, settings, seeds, 1, Process::quiet().unwrap())
+        let disk = CrawlDisk { files: self.storage.clone(), warc: self.storage.clone(), sync: self.sync() };
+        Crawl::over(disk, live, settings, seeds, 1, ProgramServices::quiet().unwrap())
     }
 
     /// The state after a restart; of the tables either what is durable, or all that was written.
-    fn after(&self, survivors: Survivors) -> Machine {
+    fn after(&self, survivors: Survivors) -> CrashMachine {
         let files = self.storage.after_power_cut(survivors).image();
         let tables = if survivors == Survivors::All { self.tables() } else { self.durable() };
-        Machine::with(&files, tables.exists().then_some(&*tables))
+        CrashMachine::with(&files, tables.exists().then_some(&*tables))
     }
 }
 
@@ -123,17 +123,22 @@ fn mark() -> Mark {
 
 /// The data that the cycle reported as stored.
 #[derive(Default)]
-struct Told {
+struct ReportedStored {
     blocked: bool,
     committed: bool,
 }
 
 /// An operator blocks a pattern, and a cycle runs.
-fn run(machine: &Machine, seeds: &[CanonicalUrl], block: &str, told: &mut Told) -> Result<(), Failure> {
+fn run(
+    machine: &CrashMachine,
+    seeds: &[CanonicalUrl],
+    block: &str,
+    told: &mut ReportedStored,
+) -> Result<(), Failure> {
     let mut crawl = machine.crawl(seeds)?;
     crawl.control.block(&Pattern::host(block).unwrap(), Some(mark()))?;
     told.blocked = true;
-    match round(&mut crawl, NextRound::OF_NEXT_CYCLE, seeds)? {
+    match round(&mut crawl, RoundToRun::OF_NEXT_CYCLE, seeds)? {
         RoundEnd::Committed(_) => told.committed = true,
         RoundEnd::Interrupted | RoundEnd::NothingDue => panic!("no signal came"),
     }
@@ -155,15 +160,17 @@ fn pages(generation: &Generation) -> BTreeMap<String, (u32, u32, u64)> {
 fn learned(part: &str, crawl: &Crawl, pages: &[CanonicalUrl]) -> Option<Vec<String>> {
     let tables = &*crawl.tables;
     let all = |learned: &dyn fmt::Debug| vec![format!("{learned:?}")];
-    let hosts = |of: &dyn Fn(&Origin) -> String| pages.iter().map(|page| of(&Origin::of(page))).collect();
+    let hosts =
+        |of: &dyn Fn(&Origin) -> String| pages.iter().map(|page| of(&Origin::from_url(page))).collect();
     Some(match part {
         "dates" => hosts(&|origin| format!("{:?}", tables.lastmods(origin).unwrap())),
-        "focus" => all(&FocusState::of(tables).unwrap()),
+        "focus" => all(&FocusState::read(tables).unwrap()),
         "improve" => all(&LoopState::read(tables).unwrap()),
         "next_change" => all(&next_change::weights(tables).unwrap()),
-        "noise" => {
-            pages.iter().map(|page| format!("{:?}", floor_of(tables, &Site::of(page)).unwrap())).collect()
-        }
+        "noise" => pages
+            .iter()
+            .map(|page| format!("{:?}", floor_of(tables, &Site::from_url(page)).unwrap()))
+            .collect(),
         "pings" => hosts(&|origin| format!("{:?}", tables.ping_counts(origin).unwrap())),
         "traps" => hosts(&|origin| format!("{:?}", tables.traps(origin).unwrap())),
         "trust" => hosts(&|origin| format!("{:?}", tables.load(origin).unwrap().map(|host| host.trust))),
@@ -205,8 +212,8 @@ fn after_a_power_cut_at_any_point_of_a_cycle_nothing_is_lost_and_no_position_mea
     let canonical = |url: &String| UrlRules::default().canonicalize(url).unwrap();
     let seeds: Vec<CanonicalUrl> = server.seeds().iter().map(canonical).collect();
     // Two undisturbed cycles, and the expected result of the third.
-    let start = Machine::with(&Files::new(), None);
-    (0..2).for_each(|_| run(&start, &seeds, "earlier.test", &mut Told::default()).unwrap());
+    let start = CrashMachine::with(&FileImages::new(), None);
+    (0..2).for_each(|_| run(&start, &seeds, "earlier.test", &mut ReportedStored::default()).unwrap());
     server.advance().unwrap();
     let begun = start.after(Survivors::All);
     let tables = SledTables::open(&begun.tables()).unwrap();
@@ -214,8 +221,8 @@ fn after_a_power_cut_at_any_point_of_a_cycle_nothing_is_lost_and_no_position_mea
     tables.flush().unwrap();
     drop(tables);
     let files = begun.storage.image();
-    let undisturbed = Machine::with(&files, Some(&begun.tables()));
-    run(&undisturbed, &seeds, "blocked.test", &mut Told::default()).unwrap();
+    let undisturbed = CrashMachine::with(&files, Some(&begun.tables()));
+    run(&undisturbed, &seeds, "blocked.test", &mut ReportedStored::default()).unwrap();
     let expected = pages(&undisturbed.crawl(&[]).unwrap().repository.current());
     let of_parts =
         |crawl: &Crawl| PARTS.iter().map(|part| learned(part.name, crawl, &seeds)).collect::<Vec<_>>();
@@ -227,9 +234,9 @@ fn after_a_power_cut_at_any_point_of_a_cycle_nothing_is_lost_and_no_position_mea
 
     let (mut points, mut tried, mut bodies) = (0, 0, 0);
     for point in 1.. {
-        let machine = Machine::with(&files, Some(&begun.tables()));
-        machine.storage.set_fault(Fault::Stop(point));
-        let mut told = Told::default();
+        let machine = CrashMachine::with(&files, Some(&begun.tables()));
+        machine.storage.set_fault(StorageFault::Stop(point));
+        let mut told = ReportedStored::default();
         if run(&machine, &seeds, "blocked.test", &mut told).is_ok() {
             break;
         }
@@ -250,7 +257,8 @@ fn after_a_power_cut_at_any_point_of_a_cycle_nothing_is_lost_and_no_position_mea
             let number = crawl.repository.current().number().0;
             assert!(number == 3 || number == 2 && !told.committed, "{what}: generation {number}");
             if number == 2 {
-                round(&mut crawl, NextRound::OF_NEXT_CYCLE, &seeds).unwrap_or_else(|e| panic!("{what}: {e}"));
+                round(&mut crawl, RoundToRun::OF_NEXT_CYCLE, &seeds)
+                    .unwrap_or_else(|e| panic!("{what}: {e}"));
             }
             let generation = crawl.repository.current();
             assert_eq!(pages(&generation), expected, "{what}");
@@ -260,7 +268,7 @@ fn after_a_power_cut_at_any_point_of_a_cycle_nothing_is_lost_and_no_position_mea
             bodies += each_body_is_there(&*left.storage, &generation, &what);
             assert_eq!(crawl.repository.verify(), [], "{what}");
             assert_eq!(verify(&*left.storage, &generation).unwrap().damage, [], "{what}");
-            let host = crawl.tables.load(&Origin::of(&seeds[0])).unwrap();
+            let host = crawl.tables.load(&Origin::from_url(&seeds[0])).unwrap();
             assert!(host.is_some_and(|host| host.requests > 0), "{what}: what was learned of hosts is lost");
             tried += 1;
         }
@@ -272,14 +280,14 @@ fn after_a_power_cut_at_any_point_of_a_cycle_nothing_is_lost_and_no_position_mea
 /// The crawl stops after the rest of its round is a range of the log, and before the commit.
 #[test]
 fn live_figures_after_a_restart_have_the_pages_that_an_earlier_run_skipped() {
-    let machine = Machine::with(&Files::new(), None);
+    let machine = CrashMachine::with(&FileImages::new(), None);
     let canonical = |page: u32| UrlRules::default().canonicalize(&format!("http://a.test/{page}")).unwrap();
     let seeds: Vec<CanonicalUrl> = (0..5).map(canonical).collect();
     let why = Skip::ByteBudget;
     let mut found = Vec::new();
     for pages in [1..4, 4..5, 0..1] {
         let mut crawl = machine.crawl(&seeds).unwrap();
-        let mut fetch = |crawl: &Crawl, mut plan: Plan, _: &Arc<Traps>| {
+        let mut fetch = |crawl: &Crawl, mut plan: RoundPlan, _: &Arc<Traps>| {
             let now = crawl.live.now().unwrap();
             found.push((now.scheduled, now.done, now.tally.all_skipped(), crawl.live.errors().kinds()));
             plan.log.append(&LogRecord::Skipped(Skipped { pages: pages.clone(), why, at: 7 })).unwrap();
@@ -291,7 +299,7 @@ fn live_figures_after_a_restart_have_the_pages_that_an_earlier_run_skipped() {
                 archive: None,
             })
         };
-        round_fetched_by(&mut crawl, NextRound::OF_NEXT_CYCLE, &seeds, &mut fetch).unwrap();
+        round_fetched_by(&mut crawl, RoundToRun::OF_NEXT_CYCLE, &seeds, &mut fetch).unwrap();
     }
     let kinds = |pages| vec![(Outcome::Skipped(why), pages)];
     assert_eq!(found, [(5, 0, 0, Vec::new()), (5, 3, 3, kinds(3)), (5, 4, 4, kinds(4))]);

@@ -11,14 +11,14 @@ mod decided;
 
 use crate::admission::blocks::Blocks;
 pub use crate::admission::decisions::Mark;
-pub use decided::Chosen;
+pub use decided::ChosenFormula;
 pub use recrawl_fetcher::control::{MAX_ASKED, MAX_HELD_HOSTS};
 
 use crate::admission::decisions::Decisions;
 use crate::admission::pattern::Pattern;
 use crate::failure::Failure;
 use crate::stored::{keep, kept};
-use decided::{Asked, Chosens, PageRequest, Seeds};
+use decided::{Chosens, PageRequest, QueuedSeeds, RequestedPages};
 use recrawl_fetcher::RunControl;
 use recrawl_repository::SledTables;
 use recrawl_repository::storage::Storage;
@@ -57,7 +57,7 @@ pub struct Control {
     steering: Arc<RunControl>,
     /// Locked while the file or the tables are written, so that the last write wins.
     turn: Mutex<()>,
-    state: Mutex<State>,
+    state: Mutex<ControlState>,
     /// Checked for each page, so separate from the rest.
     blocks: RwLock<Arc<Blocks>>,
     /// Number of requested pages; if 0, visits are not compared with them.
@@ -70,10 +70,10 @@ pub struct Control {
 pub type OnDecided = Box<dyn Fn() + Send + Sync>;
 
 /// Large parts are shared with callers that change them, and replaced as a whole.
-struct State {
+struct ControlState {
     decided: Arc<Decisions>,
-    seeds: Arc<Seeds>,
-    asked: Asked,
+    seeds: Arc<QueuedSeeds>,
+    asked: RequestedPages,
     chosen: Arc<Chosens>,
     /// Requests answered since the last write.
     answered: usize,
@@ -106,10 +106,10 @@ impl Control {
         for host in decided.paused_hosts.keys() {
             steering.hold_host(host, true);
         }
-        let blocks = RwLock::new(Arc::new(Blocks::of(decided.blocks.keys())));
-        let state = State {
+        let blocks = RwLock::new(Arc::new(Blocks::from_patterns(decided.blocks.keys())));
+        let state = ControlState {
             decided: Arc::new(decided),
-            seeds: Arc::new(kept::<Seeds>(&tables, SEEDS)?.unwrap_or_default()),
+            seeds: Arc::new(kept::<QueuedSeeds>(&tables, SEEDS)?.unwrap_or_default()),
             asked: kept(&tables, ASKED)?.unwrap_or_default(),
             chosen: Arc::new(kept::<Chosens>(&tables, CHOSEN)?.unwrap_or_default()),
             answered: 0,
@@ -132,7 +132,7 @@ impl Control {
         let _ = self.on_decided.set(told);
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ControlState> {
         self.state.lock().expect("no panic under the lock")
     }
 
@@ -214,7 +214,7 @@ impl Control {
         self.decide(
             |next| decided::set(&mut next.blocks, pattern, mark, MAX_BLOCKS),
             |next| {
-                let blocks = Arc::new(Blocks::of(next.blocks.keys()));
+                let blocks = Arc::new(Blocks::from_patterns(next.blocks.keys()));
                 *self.blocks.write().expect("no panic under the lock") = blocks;
             },
         )
@@ -253,7 +253,7 @@ impl Control {
     /// The number of paused hosts, blocks, queued seeds and requested pages.
     pub fn counts(&self) -> [u64; 4] {
         let state = self.state();
-        let State { decided, seeds, asked, .. } = &*state;
+        let ControlState { decided, seeds, asked, .. } = &*state;
         [decided.paused_hosts.len(), decided.blocks.len(), seeds.len(), asked.len()].map(|count| count as u64)
     }
 
@@ -299,7 +299,7 @@ impl Control {
         let _turn = self.turn();
         let before = self.state().seeds.clone();
         let gone: BTreeSet<String> = urls.iter().map(ToString::to_string).collect();
-        let next: Seeds = before.difference(&gone).cloned().collect();
+        let next: QueuedSeeds = before.difference(&gone).cloned().collect();
         if next.len() < before.len() {
             self.write(SEEDS, &next)?;
             self.state().seeds = Arc::new(next);
@@ -317,8 +317,8 @@ impl Control {
         is_meant: &dyn Fn(&CanonicalUrl) -> bool,
         only_count: bool,
     ) -> Result<u64, Failure> {
-        let mut seeds: Seeds = kept(tables, SEEDS)?.unwrap_or_default();
-        let mut asked: Asked = kept(tables, ASKED)?.unwrap_or_default();
+        let mut seeds: QueuedSeeds = kept(tables, SEEDS)?.unwrap_or_default();
+        let mut asked: RequestedPages = kept(tables, ASKED)?.unwrap_or_default();
         let before = seeds.len() + asked.len();
         let stays = |url: &str| parse(url).is_none_or(|url| !is_meant(&url));
         seeds.retain(|url| stays(url));
@@ -441,7 +441,7 @@ impl Control {
     }
 
     /// The chosen formulas, newest last. The first is the one in force before any choice.
-    pub fn chosen(&self) -> Vec<Chosen> {
+    pub fn chosen(&self) -> Vec<ChosenFormula> {
         self.state().chosen.to_vec()
     }
 
@@ -449,7 +449,7 @@ impl Control {
     ///
     /// # Errors
     /// As [`Control::pause`].
-    pub fn set_chosen(&self, mut chosen: Vec<Chosen>) -> Result<(), Failure> {
+    pub fn set_chosen(&self, mut chosen: Vec<ChosenFormula>) -> Result<(), Failure> {
         let _turn = self.turn();
         let more = chosen.len().saturating_sub(MAX_CHOSEN);
         chosen.drain(..more);

@@ -46,7 +46,7 @@ pub struct Import {
     pub joining: Vec<String>,
     started: u64,
     /// Counts of the lines by what became of them.
-    pub counts: Counts,
+    pub counts: ImportCounts,
 }
 
 /// The complaint about an offered URL, if there is any.
@@ -54,7 +54,7 @@ pub type Offered = Result<(), String>;
 
 /// Counts of the offered URLs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Counts {
+pub struct ImportCounts {
     /// Accepted, duplicates included.
     pub taken: u64,
     /// Of these, with a date.
@@ -105,7 +105,7 @@ impl Import {
         if settings.config.scope.hosts.is_empty() {
             settings.scope.admit_sites(sites.iter().cloned());
         }
-        let space = Space::of(&storage, settings.config.storage.reserve);
+        let space = Space::new(&storage, settings.config.storage.reserve);
         let batch = Batch::new(storage, round, limits);
         let (held, bytes, joining, counts) = Default::default();
         Ok(Import {
@@ -152,7 +152,7 @@ impl Import {
         if !self.settings.config.scope.hosts.is_empty() {
             return Ok(());
         }
-        let site = Site::of(url).to_string();
+        let site = Site::from_url(url).to_string();
         if self.sites.contains(&site) {
             return Ok(());
         }

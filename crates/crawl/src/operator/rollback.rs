@@ -1,7 +1,7 @@
 //! Roll-back of the formula: the history of choices says which one was in force before.
 
 use crate::failure::Failure;
-use crate::operator::control::Chosen;
+use crate::operator::control::ChosenFormula;
 use crate::settings::Settings;
 use recrawl_formula::Formula;
 
@@ -12,11 +12,11 @@ pub struct RolledBack {
     /// Is it the configured one? Then formula.toml is removed, and the configuration decides again.
     pub is_configured: bool,
     /// The history of choices, without those that are rolled back.
-    pub chosen: Vec<Chosen>,
+    pub chosen: Vec<ChosenFormula>,
 }
 
 /// Is this the formula that was chosen last?
-pub fn is_last(chosen: &[Chosen], formula: &Formula) -> bool {
+pub fn is_last(chosen: &[ChosenFormula], formula: &Formula) -> bool {
     chosen.last().and_then(|last| Formula::from_toml(&last.toml).ok()).as_ref() == Some(formula)
 }
 
@@ -26,7 +26,7 @@ pub fn is_last(chosen: &[Chosen], formula: &Formula) -> bool {
 /// # Errors
 /// When a stored formula cannot be read.
 pub fn roll_back(
-    mut chosen: Vec<Chosen>,
+    mut chosen: Vec<ChosenFormula>,
     in_force: Option<&Formula>,
     settings: &Settings,
     from_cycle: u64,

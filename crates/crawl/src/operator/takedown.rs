@@ -29,11 +29,11 @@ use crate::space::Space;
 use recrawl_archive::opener;
 use recrawl_archive::takedown::{TakenDown, take_down};
 use recrawl_delivery::note_takedown;
-use recrawl_delivery::protocol::{Protocol, TargetPlace};
+use recrawl_delivery::protocol::{TargetPlace, TargetProtocol};
 use recrawl_notifications::store;
 use recrawl_repository::storage::Storage;
 use recrawl_repository::{CarriedPages, Generation, OriginTable, Repository, SledTables};
-use recrawl_types::{CanonicalUrl, HostState, HostTable, Known, PageRecord, Status, UrlRules};
+use recrawl_types::{CanonicalUrl, HostState, HostTable, Known, PageRecord, PageStatus, UrlRules};
 use recrawl_verifier::MergeReport;
 use serde::Serialize;
 use std::fmt;
@@ -44,7 +44,7 @@ const MAX_PATTERNS: usize = 1000;
 
 /// Data that was removed, or would be.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Summary {
+pub struct TakedownSummary {
     /// Matching known pages; their URLs stay known.
     pub pages: u64,
     /// Of these, visited pages, which lose history, digests, SimHash and validators.
@@ -70,16 +70,25 @@ pub struct Summary {
     pub in_tables: Option<InTables>,
 }
 
-impl Summary {
+impl TakedownSummary {
     /// The end of a takedown removes nothing.
-    fn of_end(covered: &Covered) -> Summary {
-        Summary { pages: covered.pages, in_tables: Some(InTables::default()), ..Summary::default() }
+    fn of_end(covered: &Covered) -> TakedownSummary {
+        TakedownSummary {
+            pages: covered.pages,
+            in_tables: Some(InTables::default()),
+            ..TakedownSummary::default()
+        }
     }
 
-    fn of(covered: &Covered, warc: TakenDown, kept: Removed, in_tables: Option<InTables>) -> Summary {
+    fn new(
+        covered: &Covered,
+        warc: TakenDown,
+        kept: Removed,
+        in_tables: Option<InTables>,
+    ) -> TakedownSummary {
         let TakenDown { files, records, bytes, unreadable } = warc;
         let Removed { visits, host_rows, messages } = kept;
-        Summary {
+        TakedownSummary {
             pages: covered.pages,
             emptied: covered.visited,
             visits,
@@ -147,9 +156,9 @@ fn is_zero(number: &u64) -> bool {
 }
 
 /// The main figures.
-impl fmt::Display for Summary {
+impl fmt::Display for TakedownSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Summary { pages, emptied, visits, .. } = self;
+        let TakedownSummary { pages, emptied, visits, .. } = self;
         let [pages, visits] = [counted(*pages, "known page"), counted(*visits, "kept visit")];
         write!(f, "{pages}, {} with data; {visits}", thousands(*emptied))
     }
@@ -158,7 +167,7 @@ impl fmt::Display for Summary {
 /// The order of an operator to take pages down.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "kind", rename = "takedown")]
-pub struct Order {
+pub struct TakedownOrder {
     /// The pages.
     pub pattern: Pattern,
     /// Block nothing, and remove an earlier block.
@@ -168,7 +177,7 @@ pub struct Order {
     pub end: bool,
 }
 
-impl Order {
+impl TakedownOrder {
     fn blocks(&self) -> bool {
         !self.keep_crawling && !self.end
     }
@@ -187,9 +196,9 @@ pub fn ending(pattern: &Pattern) -> String {
 }
 
 /// The result of a takedown, or of its dry run.
-pub struct Done {
+pub struct TakedownResult {
     /// Data that was removed, or would be.
-    pub removed: Summary,
+    pub removed: TakedownSummary,
     /// The pages that it covers.
     pub covered: Covered,
     /// The round in progress of a stopped crawl. It must be finished first, so only a dry run meets one.
@@ -222,8 +231,12 @@ impl Stopped<'_> {
     /// # Errors
     /// When something cannot be read or written. Completed steps stay done. The inner error says that the
     /// decision is in force, but nothing could be removed, since a cycle is in progress.
-    pub fn take_down(mut self, order: &Order, now: u64) -> Result<Result<Done, Failure>, Failure> {
-        let Order { pattern: meant, keep_crawling, end } = order;
+    pub fn take_down(
+        mut self,
+        order: &TakedownOrder,
+        now: u64,
+    ) -> Result<Result<TakedownResult, Failure>, Failure> {
+        let TakedownOrder { pattern: meant, keep_crawling, end } = order;
         let folder = &self.settings.data_dir;
         let is_new = decide(&mut self.decided, order)?;
         // Whatever becomes of the takedown and of the pages until the next delivery.
@@ -243,10 +256,11 @@ impl Stopped<'_> {
         }
         let generation = self.repository.current();
         let covered = || Covered::by(meant, self.settings, Some(&self.tables), &self.decided, &generation);
-        let done = |removed, covered| Done { removed, covered, in_progress: None, tables_unread: None };
+        let done =
+            |removed, covered| TakedownResult { removed, covered, in_progress: None, tables_unread: None };
         if *end {
             let covered = covered()?;
-            return Ok(Ok(done(Summary::of_end(&covered), covered)));
+            return Ok(Ok(done(TakedownSummary::of_end(&covered), covered)));
         }
         Decisions::forget_older(&self.tables)?;
         // The merge of that round would store from its log what is removed here.
@@ -275,7 +289,7 @@ impl Stopped<'_> {
         // Pages that were never visited have no content: without others, no commit is needed.
         if covered.visited > 0 {
             let reserve = self.settings.config.storage.reserve;
-            Space::of(&self.storage, reserve).check_merge(&generation, 0, 0)?;
+            Space::new(&self.storage, reserve).check_merge(&generation, 0, 0)?;
             empty(&mut self.repository, meant, *keep_crawling, now)?;
         }
         let tables = self.tables;
@@ -287,7 +301,7 @@ impl Stopped<'_> {
         // Tables of sled keep removed values in old segments until they are written anew.
         drop(tables.written_anew(&folder.join(TABLES))?);
         let kept = Removed { visits, host_rows, messages };
-        Ok(Ok(done(Summary::of(&covered, warc, kept, Some(in_tables)), covered)))
+        Ok(Ok(done(TakedownSummary::new(&covered, warc, kept, Some(in_tables)), covered)))
     }
 }
 
@@ -299,7 +313,7 @@ fn overwrite(settings: &Settings, meant: &Pattern, now: u64, only_count: bool) -
 
 /// Has a target of documents lines in a file?
 fn is_file(address: &str) -> bool {
-    TargetPlace::parse(address).is_ok_and(|place| matches!(place.protocol, Protocol::Lines(_)))
+    TargetPlace::parse(address).is_ok_and(|place| matches!(place.protocol, TargetProtocol::Lines(_)))
 }
 
 /// URLs in our WARC files are canonical.
@@ -308,7 +322,7 @@ fn is_meant(meant: &Pattern, address: &str, rules: &UrlRules) -> bool {
 }
 
 /// Blocks the pattern, or unblocks it. Returns whether that is a change.
-fn decide(decided: &mut Decisions, order: &Order) -> Result<bool, Failure> {
+fn decide(decided: &mut Decisions, order: &TakedownOrder) -> Result<bool, Failure> {
     let patterns = &mut decided.taken_down;
     let before = patterns.len();
     if order.end && !patterns.contains(&order.pattern) {
@@ -365,7 +379,8 @@ fn empty(repository: &mut Repository, meant: &Pattern, keep_crawling: bool, now:
 /// refused at once, so that it takes no place of the next cycles.
 fn forgotten(record: PageRecord, keep_crawling: bool) -> PageRecord {
     let known = record.known;
-    let status = if keep_crawling || known.status == Status::Gone { known.status } else { Status::Refused };
+    let status =
+        if keep_crawling || known.status == PageStatus::Gone { known.status } else { PageStatus::Refused };
     PageRecord { known: Known { is_announced: false, lastmod: 0, status, ..known }, visited: None }
 }
 

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::labels;
 use crate::process::Printer;
 use crate::stored::{keep, kept};
-use file::{Ended, EventFile};
+use file::{EventFile, EventFileEnd};
 use recrawl_repository::{
     Followed, Repository, SledTables, StoredPosition, StoredRounds, StoredVisit, VisitFollower,
 };
@@ -29,7 +29,7 @@ const PRINTED: &str = "events_printed";
 
 /// The outcome of a page.
 #[derive(Serialize)]
-struct Event {
+struct PageEvent {
     cycle: Cycle,
     time: u64,
     url: String,
@@ -46,7 +46,7 @@ struct Event {
 
 /// The line after a round's events, and the first line of a file.
 #[derive(Serialize, Deserialize)]
-struct End {
+struct EventsEnd {
     end_of_cycle: Cycle,
     /// None if it is the number of the cycle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -54,9 +54,9 @@ struct End {
     events: u64,
 }
 
-impl End {
-    fn of(round: DatedRound, events: u64) -> End {
-        End { end_of_cycle: round.cycle, round: (!round.is_only()).then_some(round.round), events }
+impl EventsEnd {
+    fn new(round: DatedRound, events: u64) -> EventsEnd {
+        EventsEnd { end_of_cycle: round.cycle, round: (!round.is_only()).then_some(round.round), events }
     }
 
     fn round(&self) -> DatedRound {
@@ -124,8 +124,8 @@ impl Events {
         let (file, ended) = EventFile::open(at)?;
         let sink = Sink::File(file);
         match ended {
-            Ended::Here(up_to) => Events { sink, up_to }.checked(&at.to_string_lossy(), from),
-            Ended::Before(aside) => {
+            EventFileEnd::Here(up_to) => Events { sink, up_to }.checked(&at.to_string_lossy(), from),
+            EventFileEnd::Before(aside) => {
                 let up_to = before.or(aside).unwrap_or(from.current().dated());
                 Events { sink, up_to }.checked(&at.to_string_lossy(), from)?.begun(tables)
             }
@@ -223,7 +223,7 @@ impl Events {
             match follower.next(&mut from, kept, until)? {
                 Followed::Page(round, visits) => {
                     for visit in &visits {
-                        put(&mut lines, &Event::of(round.cycle, visit)).map_err(NotPut::Line)?;
+                        put(&mut lines, &PageEvent::from_visit(round.cycle, visit)).map_err(NotPut::Line)?;
                         events += 1;
                     }
                 }
@@ -238,14 +238,14 @@ impl Events {
         let all = put_all();
         // Discard the buffer of a failed write.
         drop(lines.into_parts());
-        all.map_err(|e: NotPut| e.of(&self.sink))
+        all.map_err(|e: NotPut| e.into_failure(&self.sink))
     }
 
     /// Rotates a full file.
     fn rotate(&mut self, rotation: &config::Events) -> Result<(), Failure> {
         let Sink::File(file) = &mut self.sink else { return Ok(()) };
         if file.is_full(rotation) {
-            let end = End::of(self.up_to, 0);
+            let end = EventsEnd::new(self.up_to, 0);
             file.put_aside(rotation.keep, &end).map_err(|e| file::failed(file.path(), &e))?;
         }
         Ok(())
@@ -268,14 +268,14 @@ impl Events {
 
     /// Writes the line that makes a round's events valid.
     fn end_round(&mut self, round: DatedRound, events: u64, tables: &SledTables) -> Result<(), Failure> {
-        let end = End::of(round, events);
+        let end = EventsEnd::new(round, events);
         let ended = match &mut self.sink {
             Sink::Printed(printed) => put(printed, &end),
             Sink::File(file) => file.end_round(&end),
         };
         ended.map_err(|e| self.sink.failed(&e))?;
         if self.are_printed() {
-            keep(tables, PRINTED, &LastPrinted::of(round))?;
+            keep(tables, PRINTED, &LastPrinted::from_round(round))?;
             tables.flush()?;
         }
         self.up_to = round;
@@ -299,7 +299,7 @@ enum LastPrinted {
 }
 
 impl LastPrinted {
-    fn of(round: DatedRound) -> LastPrinted {
+    fn from_round(round: DatedRound) -> LastPrinted {
         match round.is_only() {
             true => LastPrinted::Cycle(round.cycle),
             false => LastPrinted::Round(round),
@@ -335,7 +335,7 @@ impl From<recrawl_repository::ReadError> for NotPut {
 }
 
 impl NotPut {
-    fn of(self, sink: &Sink) -> Failure {
+    fn into_failure(self, sink: &Sink) -> Failure {
         match self {
             NotPut::Visits(failure) => failure,
             NotPut::Line(error) => sink.failed(&error),
@@ -343,8 +343,8 @@ impl NotPut {
     }
 }
 
-impl Event {
-    fn of(cycle: Cycle, visit: &StoredVisit) -> Event {
+impl PageEvent {
+    fn from_visit(cycle: Cycle, visit: &StoredVisit) -> PageEvent {
         let outcome = visit.outcome.name();
         let is_absent = matches!(visit.outcome, Outcome::NotFound(_));
         let checked = match visit.outcome.change() {
@@ -355,7 +355,7 @@ impl Event {
             None => "not_looked_at",
         };
         let why = || visit.outcome.why().unwrap_or(outcome);
-        Event {
+        PageEvent {
             cycle,
             time: visit.at,
             url: visit.url.to_string(),

@@ -33,21 +33,21 @@ impl PageHistory {
     /// # Errors
     /// When the visits cannot be read.
     pub fn read(kept: &StoredRounds, url: &CanonicalUrl) -> Result<PageHistory, Failure> {
-        PageHistory::read_by(kept, url, &kept.list().map_err(Failure::work)?, |_| Part::All)
+        PageHistory::read_by(kept, url, &kept.list().map_err(Failure::work)?, |_| RoundPart::All)
     }
 
     fn read_by(
         kept: &StoredRounds,
         url: &CanonicalUrl,
         rounds: &[DatedRound],
-        part: impl Fn(DatedRound) -> Part,
+        part: impl Fn(DatedRound) -> RoundPart,
     ) -> Result<PageHistory, Failure> {
         let (mut history, mut read) = (PageHistory::default(), 0);
         for &round in rounds.iter().rev() {
             let visits = match part(round) {
-                Part::All => kept.visits(round),
-                Part::From(frame) => kept.visits_from(round, frame),
-                Part::Nothing => {
+                RoundPart::All => kept.visits(round),
+                RoundPart::From(frame) => kept.visits_from(round, frame),
+                RoundPart::Nothing => {
                     history.since = Some(round.cycle);
                     continue;
                 }
@@ -68,7 +68,7 @@ impl PageHistory {
 }
 
 /// The part of a round's visits to read.
-enum Part {
+enum RoundPart {
     All,
     /// From this frame on.
     From(u64),
@@ -81,7 +81,7 @@ enum Part {
 #[derive(Debug)]
 pub struct VisitedPages {
     /// None for a round that exceeds the limit.
-    rounds: Mutex<BTreeMap<DatedRound, Option<Arc<Pages>>>>,
+    rounds: Mutex<BTreeMap<DatedRound, Option<Arc<RoundPages>>>>,
     most: usize,
 }
 
@@ -102,7 +102,7 @@ impl VisitedPages {
         let known = self.remember(kept, &rounds);
         let part = |round| match known.get(&round) {
             Some(Some(pages)) => pages.part_with(url),
-            Some(None) | None => Part::All,
+            Some(None) | None => RoundPart::All,
         };
         PageHistory::read_by(kept, url, &rounds, part)
     }
@@ -112,7 +112,7 @@ impl VisitedPages {
         &self,
         kept: &StoredRounds,
         rounds: &[DatedRound],
-    ) -> BTreeMap<DatedRound, Option<Arc<Pages>>> {
+    ) -> BTreeMap<DatedRound, Option<Arc<RoundPages>>> {
         let mut known = self.rounds.lock().expect("no panic under the lock");
         known.retain(|round, _| rounds.binary_search(round).is_ok());
         let (mut left, mut is_full) = (self.most, false);
@@ -121,11 +121,11 @@ impl VisitedPages {
                 Some(pages) => pages.clone(),
                 // Do not read older rounds to find a small one.
                 None if is_full => None,
-                None => match Pages::read(kept, round, left) {
-                    Ok(Read::All(pages)) => Some(Arc::new(pages)),
-                    Ok(Read::TooMany) => None,
+                None => match RoundPages::read(kept, round, left) {
+                    Ok(HistoryRead::All(pages)) => Some(Arc::new(pages)),
+                    Ok(HistoryRead::TooMany) => None,
                     // It is tried again; reading the page's visits reports the error.
-                    Ok(Read::Gone) | Err(_) => continue,
+                    Ok(HistoryRead::Gone) | Err(_) => continue,
                 },
             };
             let pages = pages.filter(|pages| pages.digests.len() <= left);
@@ -139,7 +139,7 @@ impl VisitedPages {
 
 /// The pages visited in one round.
 #[derive(Debug)]
-struct Pages {
+struct RoundPages {
     /// 32 bits of a digest of each page, sorted.
     digests: Box<[u32]>,
     /// For each frame of the file, the key of its first visit and its offset.
@@ -147,22 +147,22 @@ struct Pages {
 }
 
 /// Result of reading them.
-enum Read {
-    All(Pages),
+enum HistoryRead {
+    All(RoundPages),
     /// More than fit the limit.
     TooMany,
     /// A commit has just removed the oldest round.
     Gone,
 }
 
-impl Pages {
-    fn read(kept: &StoredRounds, round: DatedRound, most: usize) -> Result<Read, ReadError> {
-        let Some(mut visits) = kept.visits(round)? else { return Ok(Read::Gone) };
+impl RoundPages {
+    fn read(kept: &StoredRounds, round: DatedRound, most: usize) -> Result<HistoryRead, ReadError> {
+        let Some(mut visits) = kept.visits(round)? else { return Ok(HistoryRead::Gone) };
         let mut digests = Vec::new();
         let mut frames: Vec<(Box<[u8]>, u64)> = Vec::new();
         while let Some((frame, key)) = visits.next_key()? {
             if digests.len() == most {
-                return Ok(Read::TooMany);
+                return Ok(HistoryRead::TooMany);
             }
             digests.push(digest(key));
             if frames.last().is_none_or(|(_, last)| *last != frame) {
@@ -170,18 +170,18 @@ impl Pages {
             }
         }
         digests.sort_unstable();
-        Ok(Read::All(Pages { digests: digests.into(), frames: frames.into() }))
+        Ok(HistoryRead::All(RoundPages { digests: digests.into(), frames: frames.into() }))
     }
 
     /// The part to read for a page. `Nothing` is certain; otherwise the page may be another one
     /// with the same 32 bits of digest.
-    fn part_with(&self, url: &CanonicalUrl) -> Part {
+    fn part_with(&self, url: &CanonicalUrl) -> RoundPart {
         if self.digests.binary_search(&digest(url.key())).is_err() {
-            return Part::Nothing;
+            return RoundPart::Nothing;
         }
         // The visits of one page may begin at the end of the previous frame.
         let at = self.frames.partition_point(|(first, _)| **first < *url.key()).saturating_sub(1);
-        self.frames.get(at).map_or(Part::Nothing, |(_, frame)| Part::From(*frame))
+        self.frames.get(at).map_or(RoundPart::Nothing, |(_, frame)| RoundPart::From(*frame))
     }
 }
 

@@ -41,7 +41,7 @@ impl SortedLines {
 
     fn put_aside(&mut self) -> io::Result<()> {
         if self.runs.len() >= self.max_runs {
-            let mut merged = Merged::of(std::mem::take(&mut self.runs), Vec::new())?;
+            let mut merged = Merged::new(std::mem::take(&mut self.runs), Vec::new())?;
             self.runs.push(write_run(&self.folder, || merged.next_line())?);
         }
         self.held.sort_unstable();
@@ -57,7 +57,7 @@ impl SortedLines {
     /// When a run cannot be read.
     pub fn merged(mut self) -> io::Result<Merged> {
         self.held.sort_unstable();
-        Merged::of(self.runs, self.held)
+        Merged::new(self.runs, self.held)
     }
 }
 
@@ -83,7 +83,7 @@ pub struct Merged {
 
 impl Merged {
     /// Merges sorted runs and sorted lines in memory.
-    fn of(runs: Vec<File>, held: Vec<String>) -> io::Result<Merged> {
+    fn new(runs: Vec<File>, held: Vec<String>) -> io::Result<Merged> {
         let mut merged = Merged {
             runs: runs.into_iter().map(|file| BufReader::new(file).lines()).collect(),
             held: held.into_iter(),

@@ -36,9 +36,9 @@ fn the_first_rule_that_matches_applies() {
         ("https://www.a.example/", "*.example"),
         ("https://b.test/", "*"),
     ] {
-        assert_eq!(rules.of(&url(page)).map(|rule| rule.matches.as_str()), Some(expected), "{page}");
+        assert_eq!(rules.rule_for(&url(page)).map(|rule| rule.matches.as_str()), Some(expected), "{page}");
     }
-    assert!(PageRules::default().of(&url("https://a.example/")).is_none());
+    assert!(PageRules::default().rule_for(&url("https://a.example/")).is_none());
 }
 
 #[test]
@@ -117,19 +117,19 @@ fn former_rules_are_known_by_the_number_in_a_content_and_nothing_is_stored_witho
     let tables = SledTables::open(folder.path()).unwrap();
     let open = |list: &[PagesTable]| KnownRules::open(&tables, &read(list).unwrap()).unwrap();
     let content = |rule| Content { rule, ..Content::default() };
-    assert!(matches!(open(&[]).of_content(&content(0)), Some(Selection::Whole)));
+    assert!(matches!(open(&[]).of_content(&content(0)), Some(TextSelection::Whole)));
     assert_eq!(tables.setting(KNOWN).unwrap(), None);
     let (old, new) = (table("a.example", &["p"], &[], &[]), table("a.example", &["b"], &[], &[]));
     let number = |table: &PagesTable| read(std::slice::from_ref(table)).unwrap().0[0].number;
     open(std::slice::from_ref(&old));
     let known = open(std::slice::from_ref(&new));
     for rule in [number(&old), number(&new)] {
-        assert!(matches!(known.of_content(&content(rule)), Some(Selection::Part(_))));
+        assert!(matches!(known.of_content(&content(rule)), Some(TextSelection::Part(_))));
     }
     assert!(known.of_content(&content(7)).is_none(), "a rule that nobody knows");
     // The pattern is not part of it: a rule may be moved to other pages.
     assert_eq!(number(&old), number(&table("*", &["p"], &[], &[])));
-    assert!(matches!(open(&[]).of_content(&content(number(&old))), Some(Selection::Part(_))));
+    assert!(matches!(open(&[]).of_content(&content(number(&old))), Some(TextSelection::Part(_))));
     let many: Vec<Lists> = (0..MAX_KNOWN_RULES + 5)
         .map(|n| Lists { include: vec![format!("#n{n}")], ..Lists::default() })
         .collect();
@@ -143,7 +143,7 @@ fn former_rules_are_known_by_the_number_in_a_content_and_nothing_is_stored_witho
 #[test]
 fn a_page_is_read_anew_when_its_rule_is_another_than_at_its_last_visit() {
     let rules = read(&[table("a.example", &["p"], &[], &[])]).unwrap();
-    let rule = rules.of(&url("http://a.example/")).unwrap();
+    let rule = rules.rule_for(&url("http://a.example/")).unwrap();
     let visited = |kind, rule| Visited {
         history: Default::default(),
         content: Content { kind, rule, ..Content::default() },

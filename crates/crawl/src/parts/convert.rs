@@ -7,7 +7,7 @@
 use crate::config::ConvertTable;
 use crate::failure::Failure;
 use crate::page_rules::PageRules;
-use crate::process::{Converter, Document};
+use crate::process::{Converter, SourceDocument};
 use recrawl_extractor::inert_text;
 use recrawl_fetcher::{FetchResult, FetchedPage, Response};
 use recrawl_types::{ContentType, MediaTypes, Outcome, Size};
@@ -77,7 +77,7 @@ impl Converts {
     /// The conversion of a page; none if it is read as it was sent.
     pub fn begin(&self, page: &FetchedPage) -> Option<Conversion<'_>> {
         let FetchResult::Page(response) = &page.result else { return None };
-        let command = self.pages.of(&page.entry.url).map(|rule| &*rule.convert)?;
+        let command = self.pages.rule_for(&page.entry.url).map(|rule| &*rule.convert)?;
         let media_type = media_type(response);
         let is_asked = !command.is_empty() && !response.body.is_empty() && self.types.admits(&media_type);
         is_asked.then_some(Conversion { all: self, command, media_type })
@@ -115,7 +115,7 @@ impl Conversion<'_> {
         }
         let Converts { table, converter, places, .. } = self.all;
         let _place = places.acquire().await.expect("it is never closed");
-        let document = Document { url, media_type: self.media_type, body: response.body.clone() };
+        let document = SourceDocument { url, media_type: self.media_type, body: response.body.clone() };
         let made = converter.convert(self.command, document, table).await?;
         let document = html(&String::from_utf8_lossy(&made));
         match document.len() as u64 > table.max_document.0 {

@@ -18,7 +18,7 @@ pub struct LastmodLesson {
 impl RoundLesson for LastmodLesson {
     fn compared(&mut self, url: &CanonicalUrl, is_newer: Option<bool>, is_changed: bool) {
         if let Some(is_newer) = is_newer {
-            self.counts.entry(Origin::of(url)).or_default().observe(is_newer, is_changed);
+            self.counts.entry(Origin::from_url(url)).or_default().observe(is_newer, is_changed);
         }
     }
 
@@ -83,7 +83,7 @@ impl<'p> TrustedDates<'p> {
         if ordinal >= self.last.0 {
             let Some(run) = self.origins.of_page(ordinal)? else { return Ok(false) };
             let is_trusted = match run.home().ok() {
-                Some(home) => self.tables.lastmods(&Origin::of(&home))?.is_trusted(self.min_trust),
+                Some(home) => self.tables.lastmods(&Origin::from_url(&home))?.is_trusted(self.min_trust),
                 None => false,
             };
             self.last = (run.first + run.pages, is_trusted);

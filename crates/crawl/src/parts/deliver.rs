@@ -7,7 +7,7 @@ use crate::config::target::{authorization, check_name, rate};
 use crate::config::{Config, DeliverTable};
 use ipnet::IpNet;
 use recrawl_delivery::document;
-use recrawl_delivery::protocol::{Protocol, TargetPlace};
+use recrawl_delivery::protocol::{TargetPlace, TargetProtocol};
 use recrawl_extractor::{PageExtent, PageFields};
 use recrawl_fetcher::RequestRate;
 use recrawl_types::{CanonicalUrl, UrlRules};
@@ -137,10 +137,12 @@ impl DeliverTarget {
         }
         let authorization = authorization(&table.user, &table.password, &table.bearer)?;
         match &place.protocol {
-            Protocol::Server(server) if server.key_field().is_some() && table.bearer.is_empty() => {
+            TargetProtocol::Server(server) if server.key_field().is_some() && table.bearer.is_empty() => {
                 return Err("set bearer to its API key".into());
             }
-            Protocol::Lines(_) | Protocol::Program(_) | Protocol::Index if authorization.is_some() => {
+            TargetProtocol::Lines(_) | TargetProtocol::Program(_) | TargetProtocol::Index
+                if authorization.is_some() =>
+            {
                 return Err("only servers need user, password or bearer: remove them".into());
             }
             _ => {}
@@ -166,8 +168,8 @@ impl DeliverTarget {
     /// The file whose lines the target is.
     pub fn file(&self) -> Option<&Path> {
         match &self.place.protocol {
-            Protocol::Lines(path) => Some(path),
-            Protocol::Server(_) | Protocol::Program(_) | Protocol::Index => None,
+            TargetProtocol::Lines(path) => Some(path),
+            TargetProtocol::Server(_) | TargetProtocol::Program(_) | TargetProtocol::Index => None,
         }
     }
 

@@ -16,9 +16,9 @@ use crate::config;
 use crate::config::units::DiscoveryShare;
 use crate::failure::Failure;
 use recrawl_focus::classifier;
-use recrawl_focus::classifier::linear::{Linear, Model};
+use recrawl_focus::classifier::linear::{Linear, LinearModel};
 use recrawl_focus::classifier::terms::Terms;
-use recrawl_focus::live::Order;
+use recrawl_focus::live::DiscoveryOrder;
 use recrawl_focus::terms::MAX_FILE_BYTES;
 use recrawl_focus::words::MAX_TEXT;
 use recrawl_focus::{Classifier, TermsError, Topic, Words};
@@ -40,7 +40,7 @@ pub struct FocusRules {
     /// The model of another classifier than `terms`.
     linear: Option<Linear>,
     /// The order of discovery.
-    pub order: Order,
+    pub order: DiscoveryOrder,
     /// Digest of all that verdicts depend on.
     pub digest: String,
     /// Is the discovery share `"auto"`, so that revisits are weighed against discovery?
@@ -58,7 +58,7 @@ impl FocusRules {
     ///
     /// # Errors
     /// The key, what is wrong with it, and what to do.
-    pub fn of(config: &config::Config) -> Result<Option<FocusRules>, String> {
+    pub fn from_config(config: &config::Config) -> Result<Option<FocusRules>, String> {
         let focus = &config.focus;
         if !focus.enabled {
             if config.cycle.discovery_share == DiscoveryShare::Auto {
@@ -66,8 +66,8 @@ impl FocusRules {
             }
             return Ok(None);
         }
-        let order = Order::named(&focus.order, focus.change_threshold.0).ok_or_else(|| {
-            format!("focus.order is {:?}; write one of: {}", focus.order, Order::names().join(", "))
+        let order = DiscoveryOrder::named(&focus.order, focus.change_threshold.0).ok_or_else(|| {
+            format!("focus.order is {:?}; write one of: {}", focus.order, DiscoveryOrder::names().join(", "))
         })?;
         for (key, value, most, told) in [
             ("rounds", u64::from(focus.rounds), u64::MAX, "or more".into()),
@@ -149,13 +149,13 @@ fn topic(file: &Path) -> Result<Topic, String> {
 }
 
 /// A trained model, and its digest.
-fn model(file: &Path) -> Result<(Model, String), String> {
+fn model(file: &Path) -> Result<(LinearModel, String), String> {
     if file.as_os_str().is_empty() {
         return Err("focus.model names no file; train one with `recrawl-lab focus train --out FILE`".into());
     }
     let failed = |cause: &dyn fmt::Display| format!("focus.model: {}: {cause}", file.display());
     let bytes = std::fs::read(file).map_err(|e| failed(&e))?;
-    let model = Model::from_bytes(&bytes).map_err(|e| failed(&e))?;
+    let model = LinearModel::from_bytes(&bytes).map_err(|e| failed(&e))?;
     Ok((model, format!("{:016x}", xxhash_rust::xxh3::xxh3_64(&bytes))))
 }
 

@@ -20,5 +20,5 @@ use crate::part::{InTables, Takedown};
 /// When the tables cannot be read or written.
 pub fn forget(takedown: &Takedown<'_>, _removed: &mut InTables) -> Result<(), Failure> {
     let Takedown { tables, meant, only_count, .. } = takedown;
-    if *only_count { Ok(()) } else { panel::Panel::forget(tables, &|url| meant.matches(url)) }
+    if *only_count { Ok(()) } else { panel::AuditPanel::forget(tables, &|url| meant.matches(url)) }
 }

@@ -10,7 +10,7 @@ use crate::round::RoundKind;
 use crate::stored::{keep, kept};
 use recrawl_formula::NextChangeModel;
 use recrawl_formula::{Formula, NextChange};
-use recrawl_repository::{Generation, ReadError, SledTables, States};
+use recrawl_repository::{Generation, PageStateBlocks, ReadError, SledTables};
 use recrawl_types::{CanonicalUrl, Cycle, DatedRound, NEXT_CHANGE_WEIGHTS, Reads};
 use serde::{Deserialize, Serialize};
 
@@ -22,13 +22,13 @@ const NEXT_CHANGE: &str = "next_change";
 struct StoredModel {
     /// The round of the last lesson.
     round: u32,
-    before: Learned,
-    now: Learned,
+    before: LearnedModel,
+    now: LearnedModel,
 }
 
 /// The model after a lesson.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Learned {
+struct LearnedModel {
     cycle: u32,
     model: NextChangeModel,
 }
@@ -44,10 +44,10 @@ pub fn weights(tables: &SledTables) -> Result<[f64; NEXT_CHANGE_WEIGHTS], Failur
 /// The lesson of a round, whose comparisons are met in URL order.
 pub struct NextChangeLesson<'g> {
     round: DatedRound,
-    before: Learned,
+    before: LearnedModel,
     lesson: recrawl_formula::next_change::Lesson,
     inputs: RecordInputs,
-    states: States<'g>,
+    states: PageStateBlocks<'g>,
     last: Option<CanonicalUrl>,
     failed: Option<ReadError>,
 }
@@ -99,7 +99,7 @@ impl RoundLesson for NextChangeLesson<'_> {
 
     fn store(&mut self, tables: &SledTables, round: DatedRound) -> Result<(), Failure> {
         self.failed.take().map_or(Ok(()), Err)?;
-        let now = Learned { cycle: round.cycle.0, model: self.lesson.clone().learned() };
+        let now = LearnedModel { cycle: round.cycle.0, model: self.lesson.clone().learned() };
         keep(tables, NEXT_CHANGE, &StoredModel { round: round.round.0, before: self.before.clone(), now })
     }
 }

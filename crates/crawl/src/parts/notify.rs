@@ -25,7 +25,7 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// A checked target.
 #[derive(Clone)]
-pub struct Target {
+pub struct NotifyTarget {
     /// Its name.
     pub name: String,
     /// The kinds of changes it asks for.
@@ -35,7 +35,7 @@ pub struct Target {
     /// Where messages go.
     pub receiver: Receiver,
     /// When it is told.
-    pub pace: Pace,
+    pub pace: NotifyPace,
     /// The template of its messages, not checked; none for JSON.
     pub template: Option<String>,
     /// Maximum bytes of each text in a message; 0 for none.
@@ -51,7 +51,7 @@ pub struct Target {
 
 /// When a target is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pace {
+pub enum NotifyPace {
     /// Of each change once its round is committed.
     Each,
     /// At the end of each period of so many milliseconds since 1970, of all changes since.
@@ -100,18 +100,18 @@ pub struct Mail {
 }
 
 /// Nothing that may be secret.
-impl fmt::Debug for Target {
+impl fmt::Debug for NotifyTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Target({})", self.name)
     }
 }
 
-impl Target {
+impl NotifyTarget {
     /// Checks the `[[notify]]` tables.
     ///
     /// # Errors
     /// The target and the key, and what is wrong.
-    pub fn all(config: &Config, urls: &UrlRules) -> Result<Vec<Target>, String> {
+    pub fn all(config: &Config, urls: &UrlRules) -> Result<Vec<NotifyTarget>, String> {
         let tables = &config.notify;
         if tables.len() > MAX_TARGETS {
             return Err(format!("at most {MAX_TARGETS} [[notify]] can be given, not {}", tables.len()));
@@ -119,20 +119,21 @@ impl Target {
         if !tables.is_empty() && config.storage.keep_visits == 0 {
             return Err("[[notify]] needs kept visits: set storage.keep_visits above 0".into());
         }
-        let mut targets: Vec<Target> = Vec::new();
+        let mut targets: Vec<NotifyTarget> = Vec::new();
         for table in tables {
             let name = &table.name;
             check_name("notify", name)?;
             if targets.iter().any(|earlier| earlier.name == *name) {
                 return Err(format!("notify.name {name:?} is given twice"));
             }
-            let target = Target::new(table, config, urls).map_err(|e| format!("[[notify]] {name:?}: {e}"))?;
+            let target =
+                NotifyTarget::new(table, config, urls).map_err(|e| format!("[[notify]] {name:?}: {e}"))?;
             targets.push(target);
         }
         Ok(targets)
     }
 
-    fn new(table: &NotifyTable, config: &Config, urls: &UrlRules) -> Result<Target, String> {
+    fn new(table: &NotifyTable, config: &Config, urls: &UrlRules) -> Result<NotifyTarget, String> {
         let named = |key: &'static str| move |e: String| format!("{key}: {e}");
         let kinds: Result<Vec<_>, _> = table.changes.iter().map(|name| ChangeKind::named(name)).collect();
         let kinds = kinds.map_err(named("changes"))?;
@@ -145,9 +146,9 @@ impl Target {
             }
         }
         let pace = match table.digest.as_str() {
-            "each" => Pace::Each,
-            "hour" => Pace::Digest(3_600_000),
-            "day" => Pace::Digest(24 * 3_600_000),
+            "each" => NotifyPace::Each,
+            "hour" => NotifyPace::Digest(3_600_000),
+            "day" => NotifyPace::Digest(24 * 3_600_000),
             other => return Err(format!("digest is {other:?}; write \"each\", \"hour\" or \"day\"")),
         };
         if table.timeout.0.is_zero() {
@@ -162,7 +163,7 @@ impl Target {
         }
         let receiver = receiver(table, config)?;
         let allow = table.allow_addresses.iter().map(|text| address_block(text));
-        Ok(Target {
+        Ok(NotifyTarget {
             name: table.name.clone(),
             kinds,
             when,

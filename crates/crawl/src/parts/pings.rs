@@ -19,7 +19,7 @@ pub use lesson::PingLesson;
 use crate::failure::Failure;
 use crate::part::{InTables, Takedown};
 use indexnow::Notice;
-use keys::{Key, Keys};
+use keys::{IndexNowKeys, KeyState};
 use recrawl_fetcher::{FetchedPage, RunControl};
 use recrawl_repository::{Generation, OriginTable, SledTables};
 use recrawl_types::{CanonicalUrl, LastmodCounts, Origin, PageRecord, Ping, ScheduleEntry, Share};
@@ -39,18 +39,18 @@ const HOUR: u64 = 3_600_000;
 /// The pings of a crawl.
 pub struct Pings {
     tables: Arc<SledTables>,
-    state: Mutex<State>,
+    state: Mutex<PingState>,
     /// Was there ever a ping? If not, no visit is looked up.
     is_used: AtomicBool,
     /// Subscriptions, while they are on.
     websub: OnceLock<WebSub>,
 }
 
-struct State {
+struct PingState {
     min_trust: f64,
-    waiting: BTreeMap<CanonicalUrl, Waiting>,
+    waiting: BTreeMap<CanonicalUrl, WaitingPing>,
     origins: BTreeMap<Origin, LastmodCounts>,
-    keys: Keys,
+    keys: IndexNowKeys,
     /// The hour that `of_hour` counts, since 1970.
     hour: u64,
     /// By host.
@@ -62,7 +62,7 @@ struct State {
     counts: PingCounts,
 }
 
-struct Waiting {
+struct WaitingPing {
     ping: Ping,
     /// Has a round of this cycle tried to visit the page?
     is_tried: bool,
@@ -80,7 +80,7 @@ struct Hour {
 }
 
 /// A number of [`Hour`].
-type Kind = fn(&mut Hour) -> &mut u32;
+type HourCount = fn(&mut Hour) -> &mut u32;
 
 macro_rules! ping_counts {
     ($($(#[$doc:meta])* $name:ident,)*) => {
@@ -123,7 +123,7 @@ pub enum Received {
 
 /// Why a notice is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refused {
+pub enum PingRefusal {
     /// The key is not in its file.
     WrongKey,
     /// The host has sent its pings or keys of the hour: seconds until the next.
@@ -140,16 +140,16 @@ impl Pings {
     pub fn open(tables: Arc<SledTables>, min_trust: f64) -> Result<Pings, Failure> {
         let pings = tables.pings()?.into_iter().take(MAX_PINGED);
         let waiting: BTreeMap<_, _> =
-            pings.map(|(url, ping)| (url, Waiting { ping, is_tried: false })).collect();
+            pings.map(|(url, ping)| (url, WaitingPing { ping, is_tried: false })).collect();
         let mut origins: BTreeMap<_, _> = tables.all_ping_counts()?.into_iter().collect();
         // An origin whose first pings still wait has no row yet, and its visits count all the same.
-        waiting.keys().for_each(|url| _ = origins.entry(Origin::of(url)).or_default());
+        waiting.keys().for_each(|url| _ = origins.entry(Origin::from_url(url)).or_default());
         let is_used = AtomicBool::new(!waiting.is_empty() || !origins.is_empty());
-        let state = State {
+        let state = PingState {
             min_trust,
             waiting,
             origins,
-            keys: Keys::default(),
+            keys: IndexNowKeys::default(),
             hour: 0,
             of_hour: HashMap::new(),
             allowance: 0,
@@ -179,7 +179,7 @@ impl Pings {
         self.websub.get()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PingState> {
         self.state.lock().expect("no panic under the lock")
     }
 
@@ -198,7 +198,7 @@ impl Pings {
         admits: &dyn Fn(&CanonicalUrl) -> bool,
         max_per_host: u32,
         now: u64,
-    ) -> Result<Result<Received, Refused>, Failure> {
+    ) -> Result<Result<Received, PingRefusal>, Failure> {
         let Notice { pages, key, key_file } = notice;
         let sent = pages.len();
         let pages: Vec<CanonicalUrl> = pages.into_iter().filter(|url| admits(url)).collect();
@@ -208,14 +208,14 @@ impl Pings {
             return Ok(Ok(Received::Noted(0)));
         }
         let count = u32::try_from(pages.len()).unwrap_or(u32::MAX);
-        let known = state.keys.of(&key_file, &key, now);
-        if known == Some(Key::Wrong) {
+        let known = state.keys.get(&key_file, &key, now);
+        if known == Some(KeyState::Wrong) {
             state.counts.forged += u64::from(count);
-            return Ok(Err(Refused::WrongKey));
+            return Ok(Err(PingRefusal::WrongKey));
         }
         // Pings that may be forged do not use up the limit of the others.
-        let is_proven = known == Some(Key::Valid);
-        let kind: Kind = if is_proven { |hour| &mut hour.proven } else { |hour| &mut hour.unproven };
+        let is_proven = known == Some(KeyState::Valid);
+        let kind: HourCount = if is_proven { |hour| &mut hour.proven } else { |hour| &mut hour.unproven };
         let mut spent = state.spend(kind, &key_file.host(), count, max_per_host, now);
         if known.is_none() && spent.is_ok() {
             spent = state.spend(|hour| &mut hour.checks, &key_file.host(), 1, MAX_CHECKS_PER_HOUR, now);
@@ -226,12 +226,12 @@ impl Pings {
         }
         if is_proven {
             let noted = self.note(&mut state, pages, now)?;
-            return Ok(if noted > 0 { Ok(Received::Noted(noted)) } else { Err(Refused::Full) });
+            return Ok(if noted > 0 { Ok(Received::Noted(noted)) } else { Err(PingRefusal::Full) });
         }
         self.is_used.store(true, Relaxed);
         if !state.keys.wait(key_file, key, pages, now) {
             state.counts.excess += u64::from(count);
-            return Ok(Err(Refused::Full));
+            return Ok(Err(PingRefusal::Full));
         }
         state.has_news = true;
         state.counts.unproven += u64::from(count);
@@ -247,14 +247,14 @@ impl Pings {
         feed: CanonicalUrl,
         max_per_host: u32,
         now: u64,
-    ) -> Result<Result<Received, Refused>, Failure> {
+    ) -> Result<Result<Received, PingRefusal>, Failure> {
         let mut state = self.state();
         if let Err(refused) = state.spend(|hour| &mut hour.proven, &feed.host(), 1, max_per_host, now) {
             state.counts.excess += 1;
             return Ok(Err(refused));
         }
         let noted = self.note(&mut state, vec![feed], now)?;
-        Ok(if noted > 0 { Ok(Received::Noted(noted)) } else { Err(Refused::Full) })
+        Ok(if noted > 0 { Ok(Received::Noted(noted)) } else { Err(PingRefusal::Full) })
     }
 
     /// Counts a notification whose signature was wrong.
@@ -268,10 +268,10 @@ impl Pings {
     }
 
     /// Notes that these pages were pinged; returns how many.
-    fn note(&self, state: &mut State, pages: Vec<CanonicalUrl>, now: u64) -> Result<usize, Failure> {
+    fn note(&self, state: &mut PingState, pages: Vec<CanonicalUrl>, now: u64) -> Result<usize, Failure> {
         let mut noted = 0;
         for url in pages {
-            let origin = Origin::of(&url);
+            let origin = Origin::from_url(&url);
             let before = state.waiting.get(&url).map(|waiting| waiting.ping);
             let has_room = before.is_some() || state.waiting.len() < MAX_PINGED;
             let is_counted = state.origins.contains_key(&origin) || state.origins.len() < MAX_ORIGINS;
@@ -283,7 +283,7 @@ impl Pings {
             self.tables.keep_ping(&url, Some(ping))?;
             let counts = state.origins.entry(origin).or_default();
             state.has_news |= counts.is_trusted(state.min_trust);
-            state.waiting.insert(url, Waiting { ping, is_tried: false });
+            state.waiting.insert(url, WaitingPing { ping, is_tried: false });
             noted += 1;
         }
         state.counts.noted += noted as u64;
@@ -427,31 +427,38 @@ pub fn forget(takedown: &Takedown<'_>, removed: &mut InTables) -> Result<(), Fai
     Ok(())
 }
 
-impl State {
+impl PingState {
     /// Takes `count` of what the host may send of this kind in the current hour.
-    fn spend(&mut self, kind: Kind, host: &str, count: u32, most: u32, now: u64) -> Result<(), Refused> {
+    fn spend(
+        &mut self,
+        kind: HourCount,
+        host: &str,
+        count: u32,
+        most: u32,
+        now: u64,
+    ) -> Result<(), PingRefusal> {
         if self.hour != now / HOUR {
             self.hour = now / HOUR;
             self.of_hour.clear();
         }
         if self.of_hour.len() >= MAX_HOSTS && !self.of_hour.contains_key(host) {
-            return Err(Refused::Full);
+            return Err(PingRefusal::Full);
         }
         let spent = kind(self.of_hour.entry(host.into()).or_default());
         let left = most.saturating_sub(*spent);
         if count > left {
-            return Err(Refused::TooMany(until_next_hour(now)));
+            return Err(PingRefusal::TooMany(until_next_hour(now)));
         }
         *spent += count;
         Ok(())
     }
 
     fn trusts(&self, url: &CanonicalUrl) -> bool {
-        self.origins.get(&Origin::of(url)).is_some_and(|counts| counts.is_trusted(self.min_trust))
+        self.origins.get(&Origin::from_url(url)).is_some_and(|counts| counts.is_trusted(self.min_trust))
     }
 
     /// Pages to visit at once.
-    fn urgent(&self) -> impl Iterator<Item = (&CanonicalUrl, &Waiting)> {
+    fn urgent(&self) -> impl Iterator<Item = (&CanonicalUrl, &WaitingPing)> {
         self.waiting.iter().filter(|(url, waiting)| !waiting.is_tried && self.trusts(url))
     }
 }

@@ -10,8 +10,8 @@ mod due;
 pub mod limits;
 mod survey;
 
-pub use due::Due;
-pub use survey::{Survey, SurveyRules, Surveyed};
+pub use due::PromisedPage;
+pub use survey::{PromiseSurvey, SurveyRules, Surveyed};
 
 use crate::admission::pattern::Pattern;
 use crate::config::{Config, PromiseTable};
@@ -27,7 +27,7 @@ pub const MAX_PROMISES: usize = 100;
 
 /// A promise.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Promise {
+pub struct VisitPromise {
     /// Its pages.
     pub pages: Pattern,
     /// The longest gap between two visits of a page.
@@ -36,18 +36,18 @@ pub struct Promise {
     pub share: f64,
 }
 
-impl Promise {
+impl VisitPromise {
     /// Reads the promises of a configuration.
     ///
     /// # Errors
     /// What is wrong, with the key.
-    pub fn all(config: &Config, urls: &UrlRules) -> Result<Vec<Promise>, String> {
+    pub fn all(config: &Config, urls: &UrlRules) -> Result<Vec<VisitPromise>, String> {
         let tables = &config.promises;
         if tables.len() > MAX_PROMISES {
             return Err(format!("at most {MAX_PROMISES} [[promises]] can be made"));
         }
-        let promises = tables.iter().map(|table| Promise::of(table, config, urls));
-        let mut promises = promises.collect::<Result<Vec<Promise>, String>>()?;
+        let promises = tables.iter().map(|table| VisitPromise::from_table(table, config, urls));
+        let mut promises = promises.collect::<Result<Vec<VisitPromise>, String>>()?;
         promises.sort_by_cached_key(|promise| promise.key_prefixes());
         if let Some(pair) = promises.windows(2).find(|pair| pair[0].pages == pair[1].pages) {
             return Err(format!("promises.match {} is there twice", pair[0].pages));
@@ -55,7 +55,7 @@ impl Promise {
         Ok(promises)
     }
 
-    fn of(table: &PromiseTable, config: &Config, urls: &UrlRules) -> Result<Promise, String> {
+    fn from_table(table: &PromiseTable, config: &Config, urls: &UrlRules) -> Result<VisitPromise, String> {
         let PromiseTable { matches, within, share } = table;
         let pages = Pattern::parse(matches, urls).map_err(|e| format!("promises.match: {e}"))?;
         if share.0 <= 0.0 {
@@ -63,7 +63,9 @@ impl Promise {
         }
         let period = config.cycle.period;
         if within.0 < period.0 {
-            return Err(limits::Limit::Period { within: within.0, period: period.0 }.of(&pages).to_string());
+            return Err(limits::PromiseLimit::Period { within: within.0, period: period.0 }
+                .binding(&pages)
+                .to_string());
         }
         let cycles = cycles_of(within.0, period.0);
         if u64::from(config.storage.keep_visits) < cycles {
@@ -72,11 +74,14 @@ impl Promise {
                  since gaps are counted from kept visits"
             ));
         }
-        Ok(Promise { pages, within: within.0, share: share.0 })
+        Ok(VisitPromise { pages, within: within.0, share: share.0 })
     }
 
     /// The promise that a page falls under: that of the fewest pages.
-    pub fn covering<'p>(promises: &'p [Promise], url: &CanonicalUrl) -> Option<(usize, &'p Promise)> {
+    pub fn covering<'p>(
+        promises: &'p [VisitPromise],
+        url: &CanonicalUrl,
+    ) -> Option<(usize, &'p VisitPromise)> {
         let matching = promises.iter().enumerate().filter(|(_, promise)| promise.pages.matches(url));
         matching.reduce(|best, next| if best.1.pages.covers(&next.1.pages) { next } else { best })
     }
@@ -120,7 +125,7 @@ fn pages(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::units::{Share, Span};
+    use crate::config::units::{Proportion, Span};
 
     fn config(matches: &str, within: u64, share: f64) -> Config {
         let mut config = Config::default();
@@ -128,7 +133,7 @@ mod tests {
         let table = PromiseTable {
             matches: matches.into(),
             within: Span(Duration::from_secs(within)),
-            share: Share(share),
+            share: Proportion(share),
         };
         config.promises = vec![table];
         config
@@ -137,8 +142,9 @@ mod tests {
     #[test]
     fn a_promise_that_no_crawl_can_keep_is_refused() {
         let urls = UrlRules::default();
-        let of =
-            |matches: &str, within: u64, share: f64| Promise::all(&config(matches, within, share), &urls);
+        let of = |matches: &str, within: u64, share: f64| {
+            VisitPromise::all(&config(matches, within, share), &urls)
+        };
         assert_eq!(of("https://a.example/news/*", 7200, 0.95).unwrap().len(), 1);
         for (matches, within, share, what) in [
             ("a/news", 7200, 0.95, "promises.match: \"a/news\""),
@@ -156,9 +162,9 @@ mod tests {
         }
         let mut twice = config("https://a.example/", 7200, 0.5);
         twice.promises.push(twice.promises[0].clone());
-        assert!(Promise::all(&twice, &urls).unwrap_err().contains("twice"));
+        assert!(VisitPromise::all(&twice, &urls).unwrap_err().contains("twice"));
         twice.promises = vec![twice.promises[0].clone(); MAX_PROMISES + 1];
-        assert!(Promise::all(&twice, &urls).unwrap_err().contains("at most 100"));
+        assert!(VisitPromise::all(&twice, &urls).unwrap_err().contains("at most 100"));
     }
 
     #[test]
@@ -173,10 +179,10 @@ mod tests {
             all.promises.push(config(matches, 3600, share).promises[0].clone());
         }
         let urls = UrlRules::default();
-        let promises = Promise::all(&all, &urls).unwrap();
+        let promises = VisitPromise::all(&all, &urls).unwrap();
         let of = |url: &str| {
             let url = urls.canonicalize(url).unwrap();
-            Promise::covering(&promises, &url).map(|(_, promise)| promise.share)
+            VisitPromise::covering(&promises, &url).map(|(_, promise)| promise.share)
         };
         assert_eq!(of("https://c.example/"), Some(0.2));
         assert_eq!(of("https://c.example/x"), Some(0.3));

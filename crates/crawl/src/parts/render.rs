@@ -24,8 +24,8 @@ use crate::page_rules::{PageRule, PageRules};
 use auto::Measured;
 use bytes::Bytes;
 use recrawl_extractor::Extracted;
-use recrawl_fetcher::{FetchResult, FetchedPage, Load, Response, StoppedBy};
-use recrawl_renderer::{Options, Page, RenderError, Rendered, Renderer};
+use recrawl_fetcher::{FetchResult, FetchedPage, PageLoad, Response, StoppedBy};
+use recrawl_renderer::{RenderError, RenderOptions, Rendered, Renderer, ServedPage};
 use recrawl_repository::SledTables;
 use recrawl_types::{CanonicalUrl, Outcome, Skip, UrlRules};
 use source::{Loaded, PageSource};
@@ -48,7 +48,7 @@ pub fn renderer(pages: &PageRules, config: &Config) -> Result<Option<Arc<Rendere
     Ok(Some(Arc::new(renderer)))
 }
 
-fn options(config: &Config) -> Options {
+fn options(config: &Config) -> RenderOptions {
     let table = config.render.clone();
     let RenderTable {
         browser,
@@ -63,7 +63,7 @@ fn options(config: &Config) -> Options {
         cache,
         restart_after,
     } = table;
-    Options {
+    RenderOptions {
         browser: Some(browser).filter(|path| !path.as_os_str().is_empty()),
         sandbox,
         tabs: tabs as usize,
@@ -109,7 +109,7 @@ pub struct StageInputs<'c> {
     /// How URLs are read.
     pub urls: UrlRules,
     /// How pages are read.
-    pub reading: recrawl_extractor::Options,
+    pub reading: recrawl_extractor::ExtractOptions,
     /// The URLs that may be requested.
     pub scope: &'c Scope,
     /// The decisions of operators.
@@ -124,28 +124,28 @@ pub struct Renders<'c> {
     control: &'c Control,
     tables: &'c SledTables,
     renderer: Arc<Renderer>,
-    rules: Arc<Rules>,
+    rules: Arc<RenderRules>,
 }
 
 /// A page, and the answers that are archived with it.
 pub type RenderedPage = (FetchedPage, Vec<(CanonicalUrl, FetchResult)>);
 
 /// Which pages are rendered, for the fetcher.
-pub struct Rules {
+pub struct RenderRules {
     pages: PageRules,
     auto: AutoRules,
     urls: UrlRules,
-    reading: recrawl_extractor::Options,
+    reading: recrawl_extractor::ExtractOptions,
     /// Pages that are rendered or wait for it.
     waiting: AtomicUsize,
     /// From how many on the fetcher requests no more.
     room: usize,
 }
 
-impl Rules {
+impl RenderRules {
     /// Is this page rendered?
     pub fn is_rendered(&self, url: &CanonicalUrl) -> bool {
-        self.pages.of(url).is_some_and(|rule| match rule.render {
+        self.pages.rule_for(url).is_some_and(|rule| match rule.render {
             Render::Never => false,
             Render::Always => true,
             Render::Auto => self.auto.may_render(rule),
@@ -167,12 +167,12 @@ impl<'c> Renders<'c> {
         let StageInputs { renderer, pages, urls, reading, scope, control, tables } = inputs;
         let auto = AutoRules::open(tables)?;
         let room = renderer.tabs() * (1 + WAITING_PER_TAB);
-        let rules = Arc::new(Rules { pages, auto, urls, reading, waiting: AtomicUsize::new(0), room });
+        let rules = Arc::new(RenderRules { pages, auto, urls, reading, waiting: AtomicUsize::new(0), room });
         Ok(Renders { scope, control, tables, renderer, rules })
     }
 
     /// For the fetcher.
-    pub fn rules(&self) -> Arc<Rules> {
+    pub fn rules(&self) -> Arc<RenderRules> {
         self.rules.clone()
     }
 
@@ -188,7 +188,7 @@ impl<'c> Renders<'c> {
     /// The choice for a page.
     pub fn turn(&self, page: &FetchedPage) -> RenderChoice {
         let FetchResult::Page(response) = &page.result else { return RenderChoice::AsSent };
-        let Some(rule) = self.rules.pages.of(&page.entry.url).filter(|_| is_html(response)) else {
+        let Some(rule) = self.rules.pages.rule_for(&page.entry.url).filter(|_| is_html(response)) else {
             return RenderChoice::AsSent;
         };
         match rule.render {
@@ -199,9 +199,9 @@ impl<'c> Renders<'c> {
     }
 
     /// Counts a page as waiting.
-    pub fn begin(&self) -> Waiting {
+    pub fn begin(&self) -> RenderWait {
         self.rules.waiting.fetch_add(1, Relaxed);
-        Waiting(self.rules.clone())
+        RenderWait(self.rules.clone())
     }
 
     /// Renders a page, and what it loaded if that is archived; none if it is left to a later round.
@@ -212,20 +212,20 @@ impl<'c> Renders<'c> {
         &self,
         mut page: FetchedPage,
         turn: RenderChoice,
-        _waiting: Waiting,
-        load: &Load,
+        _waiting: RenderWait,
+        load: &PageLoad,
     ) -> Result<Option<RenderedPage>, Failure> {
         let FetchResult::Page(response) = &mut page.result else { return Ok(Some((page, Vec::new()))) };
         let url = &page.entry.url;
         let rules = LoadRules::new(url, response, self.scope);
-        let rule = self.rules.pages.of(url).expect("a page is rendered by its rule");
+        let rule = self.rules.pages.rule_for(url).expect("a page is rendered by its rule");
         let loaded = Loaded::default();
         let kept = Some(&loaded).filter(|_| rule.requisites && turn == RenderChoice::Rendered);
         let source = PageSource { page: url, rules, rendering: load, control: self.control, loaded: kept };
         let rendered = self.renderer.render(&to_render(url, response), &source).await;
         if rule.render == Render::Auto {
             let measured = match &rendered {
-                Ok(rendered) => Rules::measure(&self.rules, url, response, rendered).await,
+                Ok(rendered) => RenderRules::measure(&self.rules, url, response, rendered).await,
                 Err(_) => None,
             };
             self.rules.auto.observe(rule, turn, measured);
@@ -254,10 +254,10 @@ impl<'c> Renders<'c> {
     }
 }
 
-impl Rules {
+impl RenderRules {
     /// Counts the words with and without scripts, on a thread of its own; none if the page cannot be read.
     async fn measure(
-        rules: &Arc<Rules>,
+        rules: &Arc<RenderRules>,
         url: &CanonicalUrl,
         response: &Response,
         rendered: &Rendered,
@@ -265,7 +265,7 @@ impl Rules {
         let (rules, url, response) = (rules.clone(), url.clone(), response.clone());
         let html = rendered.html.clone();
         let measured = tokio::task::spawn_blocking(move || {
-            let part = rules.pages.of(&url).and_then(PageRule::part);
+            let part = rules.pages.rule_for(&url).and_then(PageRule::part);
             let words = |body: &[u8], is_rendered: bool| {
                 let mut fields = consent::fields(&response);
                 let (urls, reading) = (&rules.urls, &rules.reading);
@@ -284,9 +284,9 @@ impl Rules {
 }
 
 /// Counts a page as waiting or rendered.
-pub struct Waiting(Arc<Rules>);
+pub struct RenderWait(Arc<RenderRules>);
 
-impl Drop for Waiting {
+impl Drop for RenderWait {
     fn drop(&mut self) {
         self.0.waiting.fetch_sub(1, Relaxed);
     }
@@ -305,7 +305,7 @@ fn is_html(response: &Response) -> bool {
     is_html && !response.is_cut() && !response.body.is_empty()
 }
 
-fn to_render(url: &CanonicalUrl, response: &Response) -> Page {
+fn to_render(url: &CanonicalUrl, response: &Response) -> ServedPage {
     let (headers, body): (_, Bytes) = (source::fields(response), response.body.clone());
-    Page { url: url.to_string(), status: response.status, headers, body }
+    ServedPage { url: url.to_string(), status: response.status, headers, body }
 }

@@ -110,7 +110,7 @@ impl<'t> RepeatedLinks<'t> {
         let Seeds { linked, all, .. } = match known {
             Some(known) => known,
             None => {
-                let count = || self.tables.dropped_links(&Origin::of(url));
+                let count = || self.tables.dropped_links(&Origin::from_url(url));
                 let DropCounts { linked, listed } = self.dropped.get_or_load(url.origin_key(), count)?;
                 let seed = |counts: &[u64]| {
                     xxh3_64(&counts.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<_>>())
@@ -163,7 +163,7 @@ impl RoundLesson for DroppedLinks {
         for (origin, counts) in &self.0 {
             let home = CanonicalUrl::from_key(&[origin, &b"/"[..]].concat());
             let home = home.map_err(|_| Failure::work(io::Error::other("a dropped link is no URL")))?;
-            tables.add_dropped_links(&Origin::of(&home), *counts)?;
+            tables.add_dropped_links(&Origin::from_url(&home), *counts)?;
         }
         Ok(())
     }

@@ -25,7 +25,7 @@ use futures_util::stream::FuturesUnordered;
 use recrawl_archive::ArchiveReader;
 use recrawl_archive::cap::Bodies;
 use recrawl_extractor::{Requisite, RequisiteKind};
-use recrawl_fetcher::{FetchResult, FetchedPage, Load, RequestOptions, Response, WallClock};
+use recrawl_fetcher::{FetchResult, FetchedPage, PageLoad, RequestOptions, Response, WallClock};
 use recrawl_repository::storage::Storage;
 use recrawl_repository::{RequisiteRow, SledTables};
 use recrawl_types::{CanonicalUrl, DatedRound, Failure as FetchFailure, Origin, Outcome, Skip, UrlRules};
@@ -91,7 +91,7 @@ pub struct RequisiteInputs<'c> {
     /// Directives that are obeyed.
     pub consent: Consent,
     /// How pages are read.
-    pub reading: recrawl_extractor::Options,
+    pub reading: recrawl_extractor::ExtractOptions,
     /// How URLs are read.
     pub urls: UrlRules,
     /// The URLs that may be requested.
@@ -123,7 +123,7 @@ impl WaitingPages {
         let waiting = self.waiting();
         let of_host = waiting.get(&host(url)).copied().unwrap_or_default();
         let is_full = of_host >= MAX_WAITING_PER_HOST || waiting.values().sum::<usize>() >= MAX_WAITING;
-        is_full && self.pages.of(url).is_some_and(|rule| rule.requisites)
+        is_full && self.pages.rule_for(url).is_some_and(|rule| rule.requisites)
     }
 
     fn waiting(&self) -> MutexGuard<'_, HashMap<u64, usize>> {
@@ -155,9 +155,9 @@ pub struct Requisites<'c> {
 }
 
 /// A page that waits, and counts as such.
-pub struct WaitingPage(Arc<WaitingPages>, u64);
+pub struct RequisiteWait(Arc<WaitingPages>, u64);
 
-impl Drop for WaitingPage {
+impl Drop for RequisiteWait {
     fn drop(&mut self) {
         let mut waiting = self.0.waiting();
         if let Some(pages) = waiting.get_mut(&self.1) {
@@ -240,20 +240,20 @@ impl<'c> Requisites<'c> {
     }
 
     /// Counts a page as waiting, if requisites of it are archived.
-    pub fn begin(&self, page: &FetchedPage) -> Option<WaitingPage> {
-        let rule = self.waiting.pages.of(&page.entry.url);
+    pub fn begin(&self, page: &FetchedPage) -> Option<RequisiteWait> {
+        let rule = self.waiting.pages.rule_for(&page.entry.url);
         rule.filter(|rule| rule.requisites && response_of(page).is_some())?;
         let host = host(&page.entry.url);
         *self.waiting.waiting().entry(host).or_default() += 1;
-        Some(WaitingPage(self.waiting.clone(), host))
+        Some(RequisiteWait(self.waiting.clone(), host))
     }
 
     /// Archives the requisites of a page, then passes it on. What a browser `loaded` for it is kept as it was answered.
     pub async fn load(
         &self,
         page: FetchedPage,
-        waiting: WaitingPage,
-        load: Load,
+        waiting: RequisiteWait,
+        load: PageLoad,
         loaded: Vec<(CanonicalUrl, FetchResult)>,
     ) -> FetchedPage {
         let Some(response) = response_of(&page) else { return page };
@@ -362,7 +362,7 @@ impl<'c> Requisites<'c> {
         page: &CanonicalUrl,
         rules: &LoadRules<'_>,
         blocks: &Blocks,
-        load: &Load,
+        load: &PageLoad,
     ) -> Arc<[Requisite]> {
         if rules.refuse(&requisite.url, blocks) {
             self.counts.refused.fetch_add(1, Relaxed);
@@ -377,7 +377,7 @@ impl<'c> Requisites<'c> {
         let is_public_only = rules.is_public_only(&requisite.url);
         let Some(cell) = self.cell(&requisite.url, is_public_only) else { return Arc::default() };
         let manner = RequestOptions {
-            is_anonymous: Origin::of(&requisite.url) != Origin::of(page),
+            is_anonymous: Origin::from_url(&requisite.url) != Origin::from_url(page),
             is_public_only,
             max_body: Some(self.table.max_body.0 as usize),
             ..RequestOptions::default()
@@ -402,7 +402,7 @@ impl<'c> Requisites<'c> {
         requisite: Requisite,
         row: RequisiteRow,
         manner: RequestOptions,
-        load: &Load,
+        load: &PageLoad,
     ) -> Arc<[Requisite]> {
         let url = &requisite.url;
         if self.rests(&row) {

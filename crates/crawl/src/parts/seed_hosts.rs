@@ -8,8 +8,8 @@ use crate::lesson::RoundLesson;
 use crate::part::{InTables, Takedown};
 use crate::stored::{keep, kept};
 use recrawl_repository::{Generation, SledTables};
-use recrawl_types::outcome::Effect;
-use recrawl_types::{CanonicalUrl, DatedRound, Origin, Request, Share, Visit};
+use recrawl_types::outcome::OutcomeEffect;
+use recrawl_types::{CanonicalUrl, DatedRound, Origin, Share, Visit, VisitRequest};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Hosts at most that are listed: more are told no better.
@@ -95,14 +95,14 @@ impl<'r> SeedHostLesson<'r> {
 impl RoundLesson for SeedHostLesson<'_> {
     fn visited(&mut self, visit: &Visit) {
         let has_failed = match visit.outcome.effect() {
-            Effect::Failure => true,
-            Effect::Visit | Effect::Absence => false,
+            OutcomeEffect::Failure => true,
+            OutcomeEffect::Visit | OutcomeEffect::Absence => false,
             // It answered, with another media type.
-            Effect::Refusal if visit.outcome.request() == Request::Page => false,
-            Effect::Refusal | Effect::Nothing => return,
+            OutcomeEffect::Refusal if visit.outcome.request() == VisitRequest::Page => false,
+            OutcomeEffect::Refusal | OutcomeEffect::Nothing => return,
         };
         let answers = HostAnswers { has_answered: false, failed: None };
-        let answers = self.asked.entry(Origin::of(&visit.url)).or_insert(answers);
+        let answers = self.asked.entry(Origin::from_url(&visit.url)).or_insert(answers);
         answers.has_answered |= !has_failed;
         // What a redirect led to may be unknown, and is no seed.
         if has_failed && visit.share != Share::Followed {

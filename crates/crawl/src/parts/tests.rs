@@ -214,13 +214,13 @@ fn no_part_imports_another_or_what_joins_them() {
 
 /// Keeps something of a page in the tables, as the part does. None if it keeps nothing.
 fn plant(part: &str, tables: &SledTables, page: &CanonicalUrl) -> Option<()> {
-    let origin = Origin::of(page);
+    let origin = Origin::from_url(page);
     let counts = LastmodCounts { newer_changed: 3, ..LastmodCounts::default() };
     match part {
         "dates" => tables.apply_lastmods(Round(1), [(origin, counts)]).unwrap(),
-        "improve" => improve::panel::Panel::plant(tables, page),
+        "improve" => improve::panel::AuditPanel::plant(tables, page),
         "noise" => {
-            tables.apply_round(Round(1), [(Site::of(page).to_string(), b"{}".to_vec())]).unwrap();
+            tables.apply_round(Round(1), [(Site::from_url(page).to_string(), b"{}".to_vec())]).unwrap();
         }
         "pings" => {
             pings::websub::WebSub::plant(tables, page);
@@ -262,7 +262,7 @@ fn memmem(bytes: &[u8], part: &[u8]) -> bool {
 fn what_a_part_keeps_of_a_page_is_gone_after_a_takedown() {
     let page = UrlRules::keep_all().canonicalize("https://planted-host.example/a").unwrap();
     let meant = Pattern::host("planted-host.example").unwrap();
-    for Part { name, forget, .. } in PARTS {
+    for CrawlPart { name, forget, .. } in PARTS {
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path().join("tables");
         let tables = SledTables::open(&dir).unwrap();

@@ -12,23 +12,23 @@ mod lesson;
 mod pattern;
 mod running;
 
-pub use evidence::{Evidence, OriginTraps};
+pub use evidence::{OriginTraps, TrapEvidence};
 pub use lesson::TrapLesson;
-pub use pattern::Pattern;
+pub use pattern::TrapPattern;
 
 use crate::admission::filters::Filters;
 use crate::config;
 use crate::cycle_cache::CycleCache;
 use crate::failure::Failure;
 use crate::part::{InTables, Takedown};
-use evidence::Rule;
+use evidence::TrapRule;
 use recrawl_repository::{OriginTable, SledTables};
 use recrawl_types::{
     CanonicalUrl, Change, Content, ContentKind, DatedRound, HostPattern, LeftOut, Link, Origin, Outcome,
     Visit,
 };
 use recrawl_verifier::{TrapSign, TrapSigns};
-use running::Running;
+use running::RunningEvidence;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::{Arc, RwLock};
@@ -44,7 +44,7 @@ pub const MAX_PROBES: u32 = 32;
 #[derive(Clone, Debug)]
 pub struct TrapRules {
     is_enabled: bool,
-    rule: Rule,
+    rule: TrapRule,
     allow_hosts: Vec<HostPattern>,
 }
 
@@ -66,7 +66,7 @@ impl TrapRules {
         let (min_pages, near_duplicates) = (config.min_pages, config.near_duplicates.0);
         Ok(TrapRules {
             is_enabled: config.enabled,
-            rule: Rule { min_pages, near_duplicates, max_distance: config.max_distance.into() },
+            rule: TrapRule { min_pages, near_duplicates, max_distance: config.max_distance.into() },
             allow_hosts: HostPattern::all("traps.allow_hosts", &config.allow_hosts)?,
         })
     }
@@ -77,7 +77,7 @@ impl TrapRules {
     }
 
     /// The pattern by which the URL is cut off, given the evidence of its origin.
-    pub fn cut(&self, known: &OriginTraps, url: &CanonicalUrl) -> Option<Pattern> {
+    pub fn cut(&self, known: &OriginTraps, url: &CanonicalUrl) -> Option<TrapPattern> {
         known.cut(url, &self.rule).filter(|_| self.hold_for(&url.host()))
     }
 
@@ -126,7 +126,7 @@ pub struct Traps {
     round: DatedRound,
     /// The evidence at the start of the cycle, by the key of an origin.
     begun: CycleCache<[u8], Signs>,
-    running: RwLock<Running>,
+    running: RwLock<RunningEvidence>,
 }
 
 /// The evidence of an origin; none if nothing of it is cut off or suspected, as for nearly all.
@@ -157,11 +157,11 @@ impl Traps {
         if !tells_of_traps(content) || !self.rules.hold_for(&url.host()) {
             return Ok(());
         }
-        let load = || known(&self.tables, &Origin::of(url));
+        let load = || known(&self.tables, &Origin::from_url(url));
         let mut running = self.running.write().expect("no panic under the lock");
         let news = running.observe(url, content.fingerprint.simhash, self.round, &self.rules.rule, load)?;
         for pattern in news {
-            let origin = Origin::of(url);
+            let origin = Origin::from_url(url);
             tracing::info!(
                 %origin,
                 %pattern,
@@ -182,7 +182,7 @@ impl Traps {
             if !self.rules.hold_for(&url.host()) {
                 return Ok(None);
             }
-            let known = Arc::new(known(&self.tables, &Origin::of(url))?);
+            let known = Arc::new(known(&self.tables, &Origin::from_url(url))?);
             Ok(Some(known).filter(|known| known.has_signs(&self.rules.rule)))
         })
     }
@@ -277,7 +277,7 @@ pub struct LateTraps<'t> {
     /// By the key of an origin.
     cut: HashMap<Box<[u8]>, Arc<OriginTraps>>,
     /// Number of links to probes, by pattern.
-    taken: BTreeMap<(Box<[u8]>, Pattern), u32>,
+    taken: BTreeMap<(Box<[u8]>, TrapPattern), u32>,
 }
 
 impl LateTraps<'_> {
@@ -294,7 +294,7 @@ impl LateTraps<'_> {
         let traps = self.traps;
         let visited = || {
             // By earlier rounds of the cycle.
-            let before = self::known(&traps.tables, &Origin::of(&url)).ok()?;
+            let before = self::known(&traps.tables, &Origin::from_url(&url)).ok()?;
             Some(before.evidence(&pattern)?.probes(traps.round.cycle))
         };
         let entry = self.taken.entry((origin.clone(), pattern.clone()));

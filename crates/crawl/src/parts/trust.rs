@@ -35,7 +35,7 @@ pub struct TrustLesson(BTreeMap<Origin, SignTally>);
 impl RoundLesson for TrustLesson {
     fn visited(&mut self, visit: &Visit) {
         if let Some(sign) = visit.sign {
-            self.0.entry(Origin::of(&visit.url)).or_default().add(sign);
+            self.0.entry(Origin::from_url(&visit.url)).or_default().add(sign);
         }
     }
 
@@ -118,7 +118,7 @@ mod tests {
     fn a_lesson_is_kept_once_beside_what_the_fetcher_keeps() {
         let tables = SledTables::temporary().unwrap();
         let url = UrlRules::default().canonicalize("http://a.test/").unwrap();
-        let origin = Origin::of(&url);
+        let origin = Origin::from_url(&url);
         let state = HostState { requests: 7, ..HostState::default() };
         HostTable::store(&tables, &origin, &state).unwrap();
         let tally = SignTally { hidden: 3, ..SignTally::default() };

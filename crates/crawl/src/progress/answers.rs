@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// How a request for a page was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum AnswerKind {
     /// 2xx.
     Success,
     /// 3xx other than a 304 to a conditional request.
@@ -35,22 +35,22 @@ pub const BOUNDS: [u64; 18] =
 pub const BUCKETS: usize = BOUNDS.len() + 1;
 
 /// How this page was answered; none if it was not requested.
-pub fn of(page: &FetchedPage) -> Option<Answer> {
+pub fn classify(page: &FetchedPage) -> Option<AnswerKind> {
     let by_status = |status: u16| match status / 100 {
-        3 => Answer::Redirect,
-        4 => Answer::ClientError,
-        5 => Answer::ServerError,
-        _ => Answer::Failed,
+        3 => AnswerKind::Redirect,
+        4 => AnswerKind::ClientError,
+        5 => AnswerKind::ServerError,
+        _ => AnswerKind::Failed,
     };
     Some(match &page.result {
-        FetchResult::Page(_) | FetchResult::Nothing(Outcome::Skipped(Skip::MediaType)) => Answer::Success,
-        FetchResult::NotModified(_) => Answer::NotModified,
-        FetchResult::Redirect { .. } => Answer::Redirect,
+        FetchResult::Page(_) | FetchResult::Nothing(Outcome::Skipped(Skip::MediaType)) => AnswerKind::Success,
+        FetchResult::NotModified(_) => AnswerKind::NotModified,
+        FetchResult::Redirect { .. } => AnswerKind::Redirect,
         FetchResult::Nothing(Outcome::NotFound(status) | Outcome::Failed(Failure::Status(status))) => {
             by_status(*status)
         }
-        FetchResult::Nothing(Outcome::Failed(Failure::Redirect)) => Answer::Redirect,
-        FetchResult::Nothing(Outcome::Failed(_)) => Answer::Failed,
+        FetchResult::Nothing(Outcome::Failed(Failure::Redirect)) => AnswerKind::Redirect,
+        FetchResult::Nothing(Outcome::Failed(_)) => AnswerKind::Failed,
         FetchResult::Nothing(_) => return None,
     })
 }
@@ -66,9 +66,9 @@ pub struct AnswerCounters {
 impl AnswerCounters {
     /// Counts a page, if it was requested. Requests without an answer have no response time.
     pub fn count(&self, page: &FetchedPage) {
-        let Some(answer) = of(page) else { return };
+        let Some(answer) = classify(page) else { return };
         self.answers[answer as usize].fetch_add(1, Relaxed);
-        if answer != Answer::Failed {
+        if answer != AnswerKind::Failed {
             let millis = page.elapsed.as_millis() as u64;
             self.buckets[BOUNDS.partition_point(|bound| *bound < millis)].fetch_add(1, Relaxed);
             self.micros.fetch_add(page.elapsed.as_micros() as u64, Relaxed);
@@ -76,9 +76,9 @@ impl AnswerCounters {
     }
 
     /// The counts so far.
-    pub fn read(&self) -> Answers {
+    pub fn read(&self) -> AnswerCounts {
         let load = |counter: &AtomicU64| counter.load(Relaxed);
-        Answers {
+        AnswerCounts {
             answers: self.answers.each_ref().map(load),
             buckets: self.buckets.each_ref().map(load),
             total_time: Duration::from_micros(load(&self.micros)),
@@ -88,7 +88,7 @@ impl AnswerCounters {
 
 /// Counts of answers.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Answers {
+pub struct AnswerCounts {
     /// By [`Answer`].
     answers: [u64; ANSWERS],
     /// Answers by response time: at most the bound in [`BOUNDS`], and the rest.
@@ -97,15 +97,15 @@ pub struct Answers {
     pub total_time: Duration,
 }
 
-impl Answers {
+impl AnswerCounts {
     /// Requests answered so.
-    pub fn of(&self, answer: Answer) -> u64 {
+    pub fn count(&self, answer: AnswerKind) -> u64 {
         self.answers[answer as usize]
     }
 
     /// Those that came after `before`.
-    pub fn since(&self, before: &Answers) -> Answers {
-        Answers {
+    pub fn since(&self, before: &AnswerCounts) -> AnswerCounts {
+        AnswerCounts {
             answers: std::array::from_fn(|at| self.answers[at].saturating_sub(before.answers[at])),
             buckets: std::array::from_fn(|at| self.buckets[at].saturating_sub(before.buckets[at])),
             total_time: self.total_time.saturating_sub(before.total_time),
@@ -162,22 +162,22 @@ mod tests {
     fn every_outcome_has_its_place_and_what_was_not_requested_has_none() {
         let nothing = FetchResult::Nothing;
         for (result, expected) in [
-            (FetchResult::Page(Box::default()), Some(Answer::Success)),
-            (FetchResult::NotModified(Box::default()), Some(Answer::NotModified)),
-            (nothing(Outcome::NotFound(410)), Some(Answer::ClientError)),
-            (nothing(Outcome::Failed(Failure::Status(429))), Some(Answer::ClientError)),
-            (nothing(Outcome::Failed(Failure::Status(503))), Some(Answer::ServerError)),
-            (nothing(Outcome::Failed(Failure::Status(304))), Some(Answer::Redirect)),
-            (nothing(Outcome::Failed(Failure::Redirect)), Some(Answer::Redirect)),
-            (nothing(Outcome::Failed(Failure::Timeout)), Some(Answer::Failed)),
+            (FetchResult::Page(Box::default()), Some(AnswerKind::Success)),
+            (FetchResult::NotModified(Box::default()), Some(AnswerKind::NotModified)),
+            (nothing(Outcome::NotFound(410)), Some(AnswerKind::ClientError)),
+            (nothing(Outcome::Failed(Failure::Status(429))), Some(AnswerKind::ClientError)),
+            (nothing(Outcome::Failed(Failure::Status(503))), Some(AnswerKind::ServerError)),
+            (nothing(Outcome::Failed(Failure::Status(304))), Some(AnswerKind::Redirect)),
+            (nothing(Outcome::Failed(Failure::Redirect)), Some(AnswerKind::Redirect)),
+            (nothing(Outcome::Failed(Failure::Timeout)), Some(AnswerKind::Failed)),
             (nothing(Outcome::RobotsDenied), None),
             (nothing(Outcome::RobotsUnreachable(None)), None),
             (nothing(Outcome::RefusedAddress), None),
             (nothing(Outcome::Skipped(Skip::Deadline)), None),
-            (nothing(Outcome::Skipped(Skip::MediaType)), Some(Answer::Success)),
+            (nothing(Outcome::Skipped(Skip::MediaType)), Some(AnswerKind::Success)),
         ] {
             let page = page(result, Duration::ZERO);
-            assert_eq!(of(&page), expected, "{:?}", page.result);
+            assert_eq!(classify(&page), expected, "{:?}", page.result);
         }
     }
 
@@ -192,11 +192,11 @@ mod tests {
         counters.count(&page(failed, Duration::from_secs(30)));
         counters.count(&page(FetchResult::Nothing(Outcome::RobotsDenied), Duration::ZERO));
         let answers = counters.read().since(&before);
-        assert_eq!((answers.of(Answer::Success), answers.of(Answer::Failed)), (2, 1));
+        assert_eq!((answers.count(AnswerKind::Success), answers.count(AnswerKind::Failed)), (2, 1));
         assert_eq!((answers.buckets[0], answers.buckets[BUCKETS - 1]), (1, 1), "a bound is in its bucket");
         assert_eq!(answers.buckets.iter().sum::<u64>(), 2);
         assert_eq!(answers.total_time, Duration::from_millis(31_005));
-        assert_eq!(counters.read().since(&counters.read()), Answers::default());
+        assert_eq!(counters.read().since(&counters.read()), AnswerCounts::default());
     }
 
     proptest! {

@@ -1,7 +1,7 @@
 //! Pages that could not be fetched: the last ones, and their number by outcome in a cycle.
 
 use crate::labels::counted;
-use recrawl_types::{CanonicalUrl, Effect, Outcome, Visit};
+use recrawl_types::{CanonicalUrl, Outcome, OutcomeEffect, Visit};
 use std::collections::VecDeque;
 
 /// Number of pages that are remembered; the stored visits have the older ones.
@@ -12,7 +12,7 @@ const MAX_REASONS: usize = 5;
 
 /// Recent errors.
 #[derive(Clone, Debug, Default)]
-pub struct Errors {
+pub struct RecentErrors {
     /// Of the running or last cycle. There are about as many kinds as HTTP statuses.
     kinds: Vec<(Outcome, u64)>,
     /// Newest last.
@@ -30,7 +30,7 @@ pub struct Missed {
     pub outcome: Outcome,
 }
 
-impl Errors {
+impl RecentErrors {
     /// Clears the counts at the start of a cycle.
     pub fn begin(&mut self) {
         self.kinds.clear();
@@ -44,7 +44,7 @@ impl Errors {
         }
         // A rule that is obeyed, or a deadline, keeps thousands of pages at once, without anything wrong with
         // them: count, do not list.
-        if matches!(outcome.effect(), Effect::Failure | Effect::Absence) {
+        if matches!(outcome.effect(), OutcomeEffect::Failure | OutcomeEffect::Absence) {
             if self.last.len() == MAX_ERRORS {
                 self.last.pop_front();
             }
@@ -75,7 +75,8 @@ impl Errors {
     /// obeyed and deadlines are no failures.
     pub fn failed(&self) -> Option<String> {
         let example = |outcome| self.last().find(|missed| missed.outcome == outcome);
-        let is_failure = |outcome: &Outcome| matches!(outcome.effect(), Effect::Failure | Effect::Absence);
+        let is_failure =
+            |outcome: &Outcome| matches!(outcome.effect(), OutcomeEffect::Failure | OutcomeEffect::Absence);
         let kinds = self.kinds().into_iter().filter(|(outcome, _)| is_failure(outcome)).take(MAX_REASONS);
         let list = kinds.map(|(outcome, pages)| {
             let such_as =
@@ -104,7 +105,7 @@ mod tests {
 
     #[test]
     fn the_last_are_remembered_and_all_are_counted_by_kind() {
-        let mut errors = Errors::default();
+        let mut errors = RecentErrors::default();
         for page in 0..MAX_ERRORS + 10 {
             errors.note(&visit(page, Outcome::Failed(Failure::Status(503))));
             errors.note(&visit(page, Outcome::Fetched(Change::Changed)));

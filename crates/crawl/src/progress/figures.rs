@@ -4,7 +4,7 @@
 
 use crate::parts::requisites::{RequisiteCounts, RequisiteFigures};
 use crate::progress::answers::AnswerCounters;
-use crate::progress::errors::Errors;
+use crate::progress::errors::RecentErrors;
 use crate::report::Tally;
 use crate::report::facts::Facts;
 use crate::round::RoundKind;
@@ -36,7 +36,7 @@ pub enum Stage {
 
 /// The running cycle.
 #[derive(Clone, Debug)]
-pub struct Now {
+pub struct RunningCycle {
     /// The cycle.
     pub cycle: Cycle,
     /// The round.
@@ -85,19 +85,19 @@ pub struct RoundProgress {
     renderer: OnceLock<Arc<Renderer>>,
     /// Figures of requisites of ended rounds, and the counts of the last one; none if no rule asks for any.
     requisites: Mutex<Option<(RequisiteFigures, Arc<RequisiteCounts>)>>,
-    figures: Mutex<Figures>,
+    figures: Mutex<RunningFigures>,
 }
 
 #[derive(Default)]
-struct Figures {
-    now: Option<Now>,
+struct RunningFigures {
+    now: Option<RunningCycle>,
     /// The cycle of the last plan.
     cycle: Cycle,
     /// Of all cycles since the process started.
     totals: Tally,
     /// Changes found by host, in the running cycle or else the last.
     changed: HashMap<Box<str>, u64>,
-    errors: Errors,
+    errors: RecentErrors,
     refused_seeds: Option<RefusedSeeds>,
 }
 
@@ -133,7 +133,7 @@ impl RoundProgress {
     }
 
     /// Figures of the pages that are rendered; none if no rule asks for it.
-    pub fn rendering(&self) -> Option<recrawl_renderer::Figures> {
+    pub fn rendering(&self) -> Option<recrawl_renderer::RenderFigures> {
         self.renderer.get().map(|renderer| renderer.figures())
     }
 
@@ -149,7 +149,7 @@ impl RoundProgress {
         requisites.as_ref().map(|(before, counts)| before.plus(counts.figures()))
     }
 
-    fn figures(&self) -> MutexGuard<'_, Figures> {
+    fn figures(&self) -> MutexGuard<'_, RunningFigures> {
         self.figures.lock().expect("no panic under the lock")
     }
 
@@ -185,7 +185,7 @@ impl RoundProgress {
             figures.changed.clear();
             figures.errors.begin();
         }
-        figures.now = Some(Now {
+        figures.now = Some(RunningCycle {
             cycle,
             round,
             kind,
@@ -210,7 +210,7 @@ impl RoundProgress {
         let ranked_by = facts.formula_toml.as_ref().and_then(|text| Formula::from_toml(text).ok());
         let mut figures = self.figures();
         if let Some(now) = &mut figures.now {
-            *now = Now {
+            *now = RunningCycle {
                 stage: Stage::Fetching,
                 started: facts.started,
                 cycle_started: facts.cycle_started(),
@@ -269,10 +269,10 @@ impl RoundProgress {
     }
 
     /// The running cycle; none between two.
-    pub fn now(&self) -> Option<Now> {
+    pub fn now(&self) -> Option<RunningCycle> {
         let (passed, to_pass) = (self.passed.load(Relaxed), self.to_pass.load(Relaxed));
         // A pass may begin between the two loads.
-        self.figures().now.clone().map(|now| Now { passed: passed.min(to_pass), to_pass, ..now })
+        self.figures().now.clone().map(|now| RunningCycle { passed: passed.min(to_pass), to_pass, ..now })
     }
 
     /// Counts of all visits recorded since the process started.
@@ -292,7 +292,7 @@ impl RoundProgress {
     }
 
     /// Pages that could not be fetched.
-    pub fn errors(&self) -> Errors {
+    pub fn errors(&self) -> RecentErrors {
         self.figures().errors.clone()
     }
 
@@ -302,7 +302,7 @@ impl RoundProgress {
     }
 }
 
-impl Figures {
+impl RunningFigures {
     fn count_change(&mut self, visit: &Visit) {
         if visit.outcome.change() != Some(recrawl_types::Change::Changed) {
             return;

@@ -1,7 +1,7 @@
 //! Bursts: groups of siblings of which more pages changed than was expected.
 
 use recrawl_formula::siblings::Group;
-use recrawl_types::{CanonicalUrl, Keys};
+use recrawl_types::{CanonicalUrl, KeyRows};
 use serde::{Deserialize, Serialize};
 
 /// Bursts that a report names: those with the most changes beyond what was expected.
@@ -33,7 +33,7 @@ pub struct SiblingVisits {
 
 impl SiblingVisits {
     /// Of a group in a block with these keys.
-    pub fn new(group: &Group, keys: &Keys) -> SiblingVisits {
+    pub fn new(group: &Group, keys: &KeyRows) -> SiblingVisits {
         SiblingVisits {
             folder: folder(keys.get(group.first), keys.get(group.last)),
             pages: group.pages as u64,
@@ -55,7 +55,7 @@ impl Bursts {
     }
 
     /// Adds the bursting groups of a block with these keys. Of equally strong ones the first stay.
-    pub fn add(&mut self, groups: &[Group], keys: &Keys) {
+    pub fn add(&mut self, groups: &[Group], keys: &KeyRows) {
         for group in groups {
             self.groups += 1;
             let visits = SiblingVisits::new(group, keys);
@@ -85,18 +85,18 @@ fn folder(first: &[u8], last: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_formula::siblings::Observed;
+    use recrawl_formula::siblings::ObservedVisits;
     use recrawl_types::UrlRules;
 
     #[test]
     fn the_strongest_bursts_are_named_with_their_folders() {
-        let mut keys = Keys::default();
+        let mut keys = KeyRows::default();
         for page in 0..60 {
             let text = format!("https://a.test:8080/docs/{:02}/{page}?q=/", page / 2);
             keys.push(UrlRules::keep_all().canonicalize(&text).unwrap().key());
         }
         let group = |number: usize| {
-            let met = Observed { visits: 9, changes: 3 + number as u64 % 25, expected: 0.5 };
+            let met = ObservedVisits { visits: 9, changes: 3 + number as u64 % 25, expected: 0.5 };
             Group { first: 2 * number, last: 2 * number + 1, pages: 2, met }
         };
         let groups: Vec<Group> = (0..30).map(group).collect();

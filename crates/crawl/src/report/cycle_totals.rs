@@ -1,7 +1,7 @@
 //! Totals that a round hands on to the next one of its cycle: the sample that carried pages belong to, and the bytes that the
 //! cycle has spent.
 
-use super::Sample;
+use super::CycleSample;
 use super::facts::Facts;
 use crate::failure::Failure;
 use crate::stored::{keep, kept};
@@ -18,7 +18,7 @@ pub struct CycleTotals {
     round: Round,
     /// The sample of the cycle, while later rounds add to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sample: Option<Sample>,
+    pub sample: Option<CycleSample>,
     /// Bytes by origin.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     spent: Vec<(Origin, u64)>,
@@ -73,7 +73,7 @@ impl CycleTotals {
         tables: &SledTables,
         goes_on: bool,
         round: Round,
-        sample: Option<Sample>,
+        sample: Option<CycleSample>,
         spent: BTreeMap<Origin, u64>,
     ) -> Result<(), Failure> {
         if !goes_on {

@@ -3,7 +3,7 @@
 use super::Tally;
 use crate::parts::improve::arms::{ArmsFacts, Division};
 use crate::report::facts::Facts;
-use recrawl_estimation::{Audited, Estimate, Interval, Population, Response, Weighted};
+use recrawl_estimation::{Audited, Estimate, HostResponses, Interval, Population, Weighted};
 use recrawl_types::{Change, Outcome, ScheduleEntry, Share, Skip, Standing, Visit};
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
@@ -53,7 +53,7 @@ impl AuditTally {
     }
 
     /// The freshness of a population of this size, from the pages with a response.
-    pub fn freshness(&self, population: Option<u64>, response: &Response) -> Option<Estimate> {
+    pub fn freshness(&self, population: Option<u64>, response: &HostResponses) -> Option<Estimate> {
         Estimate::of_answered(self.unchanged, self.stale(), population, response)
     }
 
@@ -62,24 +62,24 @@ impl AuditTally {
     /// sample.
     pub fn freshness_bounds(&self, population: Option<u64>) -> Option<[f64; 2]> {
         let AuditTally { unchanged, unanswered, .. } = *self;
-        let low = Estimate::of(unchanged, self.stale() + unanswered, population)?.low;
-        Some([low, Estimate::of(unchanged + unanswered, self.stale(), population)?.high])
+        let low = Estimate::from_sample(unchanged, self.stale() + unanswered, population)?.low;
+        Some([low, Estimate::from_sample(unchanged + unanswered, self.stale(), population)?.high])
     }
 }
 
 /// Host by host, which pages had a response: for the intervals of [`Estimates`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Responses {
-    freshness: Response,
+pub struct PageResponses {
+    freshness: HostResponses,
     /// Of the audit sample, without pages that no longer exist.
-    audit: Response,
-    score: Response,
+    audit: HostResponses,
+    score: HostResponses,
     /// The audit sample beside what was expected of it; empty unless the plan was measured.
     #[serde(default, skip_serializing_if = "recrawl_estimation::Sample::is_empty")]
     beside_expected: recrawl_estimation::Sample,
 }
 
-impl Responses {
+impl PageResponses {
     /// Counts a visit.
     pub fn add(&mut self, visit: &Visit) {
         self.count(&visit.url.host(), visit.share, visit.standing, visit.outcome);
@@ -131,11 +131,11 @@ pub struct Estimates {
 
 /// The basis of a cycle's estimates: the visits of the rounds since its pages were chosen.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Sample {
+pub struct CycleSample {
     audit: AuditTally,
     score_visits: u64,
     score_changed: u64,
-    responses: Responses,
+    responses: PageResponses,
     /// Pages from which the audit sample was drawn, and pages chosen by score; none if unknown.
     audit_eligible: Option<u64>,
     by_score: Option<u64>,
@@ -147,16 +147,25 @@ pub struct Sample {
     arms: Option<ArmsFacts>,
 }
 
-impl Sample {
+impl CycleSample {
     /// The visits of one round.
-    pub fn new(tally: &Tally, responses: Responses, facts: &Facts) -> Sample {
+    pub fn new(tally: &Tally, responses: PageResponses, facts: &Facts) -> CycleSample {
         let Tally { audit, score_visits, score_changed, .. } = *tally;
         let Facts { audit_eligible, by_score, arms, .. } = *facts;
         let population = facts.population.as_ref().map(|population| Population {
             pages: population.audit_eligible,
             expected: population.expected.changes,
         });
-        Sample { audit, score_visits, score_changed, responses, audit_eligible, by_score, population, arms }
+        CycleSample {
+            audit,
+            score_visits,
+            score_changed,
+            responses,
+            audit_eligible,
+            by_score,
+            population,
+            arms,
+        }
     }
 
     /// The arms of the sites, if they were planned apart or counted.
@@ -165,7 +174,7 @@ impl Sample {
     }
 
     /// Adds the visits of a later round of the cycle.
-    pub fn add(&mut self, later: &Sample) {
+    pub fn add(&mut self, later: &CycleSample) {
         self.audit += later.audit;
         self.score_visits += later.score_visits;
         self.score_changed += later.score_changed;
@@ -200,9 +209,9 @@ impl Estimates {
     }
 
     /// From the visits to the pages that were chosen.
-    pub fn of(sample: &Sample) -> Estimates {
-        let Sample { audit, score_visits, score_changed, responses, .. } = sample;
-        let Sample { audit_eligible, by_score, population, arms, .. } = sample;
+    pub fn from_sample(sample: &CycleSample) -> Estimates {
+        let CycleSample { audit, score_visits, score_changed, responses, .. } = sample;
+        let CycleSample { audit_eligible, by_score, population, arms, .. } = sample;
         let changed_pages = population.and_then(|population| responses.beside_expected.changed(population));
         let AuditTally { unchanged, changed, .. } = *audit;
         Estimates {

@@ -3,8 +3,8 @@
 use crate::failure::Failure;
 use crate::parts::focus::report::FocusFacts;
 use crate::parts::improve::arms::ArmsFacts;
-use crate::parts::improve::population::Population;
-use crate::parts::promises::account::Account;
+use crate::parts::improve::population::ScorePopulation;
+use crate::parts::promises::account::PromiseAccount;
 use crate::report::Bursts;
 use crate::round::RoundKind;
 use crate::stored::{keep, kept};
@@ -42,10 +42,10 @@ pub struct Facts {
     pub cutoff: Option<f64>,
     /// All pages, as the plan saw them; none unless it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub population: Option<Population>,
+    pub population: Option<ScorePopulation>,
     /// Accounts of promises when the cycle began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub promises: Vec<Account>,
+    pub promises: Vec<PromiseAccount>,
     /// Facts that the plan of a focused crawl knew; none of another, and of urgent rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub focus: Option<FocusFacts>,

@@ -82,7 +82,7 @@ mod tests {
     use crate::clock::SoFar;
     use crate::open_read::{add_round, last_rounds};
     use crate::report::facts::Facts;
-    use crate::report::{Sample, Tally};
+    use crate::report::{CycleSample, Tally};
     use crate::round::RoundKind;
     use recrawl_fetcher::StoppedBy;
     use recrawl_repository::Generation;
@@ -102,8 +102,14 @@ mod tests {
             let facts = Facts::without_plan(DatedRound { cycle: Cycle(cycle), round }, started, "t");
             let tally = Tally { fetched: u64::from(round.0), ..Tally::default() };
             let merged = MergeReport::default();
-            let report =
-                RoundReport::new(&facts, tally, &Sample::default(), &merged, StoppedBy::End, started + 700);
+            let report = RoundReport::new(
+                &facts,
+                tally,
+                &CycleSample::default(),
+                &merged,
+                StoppedBy::End,
+                started + 700,
+            );
             let kind = if nth == 0 { RoundKind::Revisit } else { RoundKind::Fill };
             let cycle_started = u64::from(round.0 - nth) * 1000;
             let report =

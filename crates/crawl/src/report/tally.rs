@@ -2,7 +2,7 @@
 
 use super::AuditTally;
 use recrawl_estimation::Weighted;
-use recrawl_types::{Change, Effect, Importance, Outcome, Share, Skip, Visit};
+use recrawl_types::{Change, Importance, Outcome, OutcomeEffect, Share, Skip, Visit};
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
@@ -186,7 +186,7 @@ impl Tally {
         self.links_repeated += u64::from(visit.left_out.repeated);
         self.links_filtered += u64::from(visit.left_out.filtered);
         self.links_trapped += u64::from(visit.left_out.trapped);
-        if visit.outcome.effect() != Effect::Nothing {
+        if visit.outcome.effect() != OutcomeEffect::Nothing {
             self.conclusive += 1;
             self.discoveries += u64::from(matches!(visit.share, Share::Discovery | Share::Explored(_)));
         }

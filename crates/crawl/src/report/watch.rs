@@ -3,7 +3,7 @@
 //! kept.
 
 use crate::failure::Failure;
-use crate::parts::improve::found::Found;
+use crate::parts::improve::found::ComparedVisits;
 use crate::parts::improve::population::{Histograms, bin_of_digits};
 use crate::report::RoundReport;
 use recrawl_estimation::drift::CycleFound;
@@ -32,7 +32,7 @@ const WANTED: f64 = 0.02;
 
 /// Measurements up to a cycle.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Watch {
+pub struct CrawlWatch {
     /// Measured cycles.
     pub cycles: u32,
     /// The last of them.
@@ -42,13 +42,13 @@ pub struct Watch {
     /// Share of pages unchanged since their last visit, before the visits of a cycle.
     pub freshness: Pooled,
     /// Visits by score in the pooled cycles, beside what was expected of them.
-    pub score: Found,
+    pub score: ComparedVisits,
     /// Visits of the audit sample, likewise.
-    pub audit: Found,
+    pub audit: ComparedVisits,
     /// Changed visits of pages with unequal chances: how far from what was expected.
-    pub drift: DriftWatch,
+    pub drift: ChangeCusum,
     /// How the distributions of pages have moved.
-    pub population: PopulationWatch,
+    pub population: PopulationShift,
 }
 
 /// A mean over cycles.
@@ -68,18 +68,18 @@ pub struct Pooled {
 
 /// Changes beside what the histories of pages let expect, cycle by cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct DriftWatch {
+pub struct ChangeCusum {
     /// Cycles until there is a norm to compare with.
     pub cycles_wanted: usize,
     /// Sums of the CUSUM above and below the norm, in deviations; an alarm is raised above 5.
     pub sums: [f64; 2],
     /// The last alarm.
-    pub alarm: Option<DriftAlarm>,
+    pub alarm: Option<CusumAlarm>,
 }
 
 /// An alarm.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct DriftAlarm {
+pub struct CusumAlarm {
     /// The cycle that raised it.
     pub cycle: u32,
     /// More, or fewer, changes than expected.
@@ -90,7 +90,7 @@ pub struct DriftAlarm {
 ///
 /// n and t are no part of it: n only grows, and t grows in a young crawl and swings with the order of the visits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct PopulationWatch {
+pub struct PopulationShift {
     /// Measured cycles from which on something is told.
     pub cycles_needed: u32,
     /// By X / n; none while half of the pages have fewer than 16 comparisons in the cycle compared with. X/n of such a page
@@ -102,14 +102,14 @@ pub struct PopulationWatch {
     pub has_moved: Option<bool>,
 }
 
-impl Default for PopulationWatch {
-    fn default() -> PopulationWatch {
-        PopulationWatch { cycles_needed: POPULATION_NEEDS, change_rate: None, depth: None, has_moved: None }
+impl Default for PopulationShift {
+    fn default() -> PopulationShift {
+        PopulationShift { cycles_needed: POPULATION_NEEDS, change_rate: None, depth: None, has_moved: None }
     }
 }
 
-impl PopulationWatch {
-    fn compared(before: &Histograms, now: &Histograms) -> PopulationWatch {
+impl PopulationShift {
+    fn compared(before: &Histograms, now: &Histograms) -> PopulationShift {
         let resolved: u64 = before.visits[bin_of_digits(RESOLVED)..].iter().sum();
         let is_resolved = 2 * resolved >= before.visits.iter().sum::<u64>();
         // Whether each or no visit yet has found a change depends on n, so the ends join their neighbours.
@@ -117,8 +117,12 @@ impl PopulationWatch {
             let [none, few, between @ .., many, all] = of.change_rate;
             [&[none + few], between.as_slice(), &[many + all]].concat()
         };
-        let change_rate = Stability::of(&rates(before), &rates(now)).filter(|_| is_resolved);
-        PopulationWatch { change_rate, depth: Stability::of(&before.depth, &now.depth), ..Self::default() }
+        let change_rate = Stability::compare(&rates(before), &rates(now)).filter(|_| is_resolved);
+        PopulationShift {
+            change_rate,
+            depth: Stability::compare(&before.depth, &now.depth),
+            ..Self::default()
+        }
     }
 
     fn indexes(&self) -> impl Iterator<Item = Stability> {
@@ -138,7 +142,7 @@ impl Follower {
     ///
     /// # Errors
     /// When the reports cannot be read.
-    pub fn of(repository: &Repository) -> Result<Follower, Failure> {
+    pub fn read(repository: &Repository) -> Result<Follower, Failure> {
         let mut follower = Follower { watcher: Watcher::new(), last: None };
         let mut reports = repository.reports().map_err(Failure::work)?;
         while let Some(bytes) = reports.next_report().map_err(Failure::work)? {
@@ -160,7 +164,7 @@ impl Follower {
     }
 
     /// Measurements so far.
-    pub fn watch(&self) -> Watch {
+    pub fn watch(&self) -> CrawlWatch {
         let mut watcher = self.watcher.clone();
         self.last.clone().into_iter().for_each(|cycle| watcher.add(cycle));
         watcher.finish()
@@ -170,7 +174,7 @@ impl Follower {
 /// Reads the reports of cycles in order.
 #[derive(Clone, Default)]
 pub struct Watcher {
-    watch: Watch,
+    watch: CrawlWatch,
     /// The pooled cycles, and the one before them.
     recent: VecDeque<RoundReport>,
     drift: Drift,
@@ -195,41 +199,41 @@ impl Watcher {
             variance: found.score.expected.variance,
         };
         if let Some(changes) = self.drift.add(of_score) {
-            self.watch.drift.alarm = Some(DriftAlarm { cycle: report.cycle, changes });
+            self.watch.drift.alarm = Some(CusumAlarm { cycle: report.cycle, changes });
         }
         if self.recent.len() > POOLED {
             self.recent.pop_front();
         }
         let before = self.recent.front().filter(|_| self.watch.cycles > SETTLING + POOLED as u32);
         if let Some(before) = before.and_then(|before| before.population.as_ref()) {
-            let now = PopulationWatch::compared(&before.histograms, &population.histograms);
+            let now = PopulationShift::compared(&before.histograms, &population.histograms);
             let is_unstable = now.indexes().any(|stability| stability.has_moved());
             self.unstable = if is_unstable { self.unstable + 1 } else { 0 };
             if self.watch.cycles >= POPULATION_NEEDS {
                 let has_moved = now.indexes().next().map(|_| self.unstable >= UNSTABLE_CYCLES);
-                self.watch.population = PopulationWatch { has_moved, ..now };
+                self.watch.population = PopulationShift { has_moved, ..now };
             }
         }
         self.recent.push_back(report);
     }
 
     /// All measurements.
-    pub fn finish(self) -> Watch {
+    pub fn finish(self) -> CrawlWatch {
         let pooled: Vec<&RoundReport> = self.recent.iter().rev().take(POOLED).collect();
-        let sum = |of: fn(&RoundReport) -> Option<Found>| {
-            pooled.iter().filter_map(|report| of(report)).fold(Found::default(), |mut sum, found| {
+        let sum = |of: fn(&RoundReport) -> Option<ComparedVisits>| {
+            pooled.iter().filter_map(|report| of(report)).fold(ComparedVisits::default(), |mut sum, found| {
                 sum += found;
                 sum
             })
         };
         let estimates: Vec<Interval> =
             pooled.iter().filter_map(|report| report.estimates.adjusted_freshness).collect();
-        Watch {
+        CrawlWatch {
             pooled: pooled.len() as u32,
-            freshness: Pooled::of(&estimates),
+            freshness: Pooled::from_estimates(&estimates),
             score: sum(|report| report.found.map(|found| found.score)),
             audit: sum(|report| report.found.map(|found| found.audit)),
-            drift: DriftWatch {
+            drift: ChangeCusum {
                 cycles_wanted: self.drift.cycles_wanted(),
                 sums: self.drift.sums(),
                 ..self.watch.drift
@@ -240,7 +244,7 @@ impl Watcher {
 }
 
 impl Pooled {
-    fn of(estimates: &[Interval]) -> Pooled {
+    fn from_estimates(estimates: &[Interval]) -> Pooled {
         let pages = estimates.iter().map(|estimate| estimate.sample).sum();
         let mean = Interval::mean(estimates).filter(|_| pages >= ENOUGH_AUDITED);
         // The variance falls with the number of pages.
@@ -259,9 +263,9 @@ impl Pooled {
 mod tests {
     use super::*;
     use crate::parts::improve::found::FoundByShare;
-    use crate::parts::improve::population::{Population, bin_of_rate};
+    use crate::parts::improve::population::{ScorePopulation, bin_of_rate};
     use crate::report::facts::Facts;
-    use crate::report::{Estimates, Sample, Tally};
+    use crate::report::{CycleSample, Estimates, Tally};
     use recrawl_fetcher::StoppedBy;
     use recrawl_scheduler::ExpectedChanges;
     use recrawl_types::{Cycle, DatedRound};
@@ -269,11 +273,11 @@ mod tests {
 
     fn report(cycle: u32, changed: u64, deep: u64) -> RoundReport {
         let facts = Facts::without_plan(DatedRound::only_of(Cycle(cycle)), 0, "t");
-        let (tally, sample, merged) = (Tally::default(), Sample::default(), MergeReport::default());
-        let mut population = Population::default();
+        let (tally, sample, merged) = (Tally::default(), CycleSample::default(), MergeReport::default());
+        let mut population = ScorePopulation::default();
         population.histograms.depth = [1000 - deep, deep, 0, 0, 0, 0, 0, 0, 0, 0];
         let expected = ExpectedChanges { changes: 400.0, variance: 256.0 };
-        let score = Found { visits: 1000, changed, expected };
+        let score = ComparedVisits { visits: 1000, changed, expected };
         let estimates = Estimates {
             adjusted_freshness: Some(Interval { value: 0.8, variance: 0.04 / 10.0, sample: 10 }),
             ..Estimates::default()
@@ -286,7 +290,7 @@ mod tests {
         }
     }
 
-    fn watch(reports: impl Iterator<Item = RoundReport>) -> Watch {
+    fn watch(reports: impl Iterator<Item = RoundReport>) -> CrawlWatch {
         let mut watcher = Watcher::new();
         reports.for_each(|report| watcher.add(report));
         watcher.finish()
@@ -352,8 +356,8 @@ mod tests {
             });
             watch(all).population
         };
-        assert_eq!(of(47, 1000), PopulationWatch::default());
-        assert_eq!(PopulationWatch::default().cycles_needed, 48);
+        assert_eq!(of(47, 1000), PopulationShift::default());
+        assert_eq!(PopulationShift::default().cycles_needed, 48);
         let found = of(48, 1000);
         assert!(found.depth.unwrap().index < 0.01 && found.has_moved == Some(false), "{found:?}");
         let few = of(48, 0);

@@ -39,9 +39,9 @@ fn url(host: &str) -> CanonicalUrl {
 }
 
 /// Keys of hosts: their names in messages, the configuration with `HOST`, and whether a page is meant.
-type Key = (&'static str, &'static str, fn(&Settings, &CanonicalUrl) -> bool);
+type HostKey = (&'static str, &'static str, fn(&Settings, &CanonicalUrl) -> bool);
 
-const KEYS: [Key; 8] = [
+const KEYS: [HostKey; 8] = [
     ("scope.hosts", "[scope]\nhosts = [\"HOST\"]", |s, page| s.scope.admits(page)),
     ("scope.refuse_hosts", "[scope]\nhosts = [\"*\"]\nrefuse_hosts = [\"HOST\"]", |s, page| {
         !s.scope.admits(page)
@@ -53,7 +53,9 @@ const KEYS: [Key; 8] = [
     ("[[hosts]]", "[[hosts]]\nhost = \"HOST\"\nover_http = true\nheaders = { x = \"y\" }", |s, page| {
         s.fetch.access[0].admits(page)
     }),
-    ("pages.match", "[[pages]]\nmatch = \"HOST\"\nignore = [\"nav\"]", |s, page| s.pages.of(page).is_some()),
+    ("pages.match", "[[pages]]\nmatch = \"HOST\"\nignore = [\"nav\"]", |s, page| {
+        s.pages.rule_for(page).is_some()
+    }),
     ("[[notify]]", "[[notify]]\nname = \"me\"\nfile = \"/tmp/changes\"\npages = [\"HOST\"]", |s, page| {
         s.notify[0].wants(page)
     }),
@@ -191,7 +193,7 @@ fn arguments_and_requests_take_every_spelling_of_a_host() {
                 "{spelling}"
             );
             assert!(Pattern::host(spelling).unwrap().matches(&page), "{spelling}");
-            assert!(NamedHost::parse(spelling).unwrap().is(&Origin::of(&page)), "{spelling}");
+            assert!(NamedHost::parse(spelling).unwrap().is(&Origin::from_url(&page)), "{spelling}");
         }
     }
     for (wrong, reason) in WRONG {

@@ -61,7 +61,7 @@ pub fn check(config: &Config, learns: bool) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::units::{DiscoveryShare, Share};
+    use crate::config::units::{DiscoveryShare, Proportion};
 
     fn wrong(learns: bool, change: fn(&mut Config)) -> Option<String> {
         let mut config = Config::default();
@@ -76,12 +76,12 @@ mod tests {
         for (learns, change, parts) in [
             (
                 false,
-                (|c| c.cycle.audit_share = Share(0.0)) as fn(&mut Config),
+                (|c| c.cycle.audit_share = Proportion(0.0)) as fn(&mut Config),
                 ["cycle.audit_share is 0", "improve.mode = \"watch\"", "set it to 0.02"],
             ),
             (
                 true,
-                |c| c.cycle.discovery_share = DiscoveryShare::Fixed(Share(0.89)),
+                |c| c.cycle.discovery_share = DiscoveryShare::Fixed(Proportion(0.89)),
                 [
                     "leave nothing of k to the score",
                     "improve.mode = \"propose\"",

@@ -3,7 +3,7 @@
 use crate::vault::lineage;
 use recrawl_archive::opener;
 use recrawl_repository::storage::Storage;
-use recrawl_vault::{CapturedFile, Known};
+use recrawl_vault::{CapturedFile, ShippedFile};
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 const NOT_SHIPPED: [&str; 4] = [".part", ".next", ".new", ".spill-"];
 
 /// The data directory.
-pub(super) struct Folder {
+pub(super) struct CrawlFolder {
     pub storage: Arc<dyn Storage>,
     pub warc: Arc<dyn Storage>,
 }
@@ -27,9 +27,9 @@ pub(super) fn is_of_warc(name: &str) -> bool {
     name.strip_prefix(opener::FOLDER).is_some_and(|rest| rest.starts_with('/'))
 }
 
-impl Folder {
+impl CrawlFolder {
     /// Its files, open as far as the vault has not all of them. What is removed meanwhile stays readable.
-    pub fn capture(&self, known: &BTreeMap<String, Known>) -> io::Result<Vec<CapturedFile>> {
+    pub fn capture(&self, known: &BTreeMap<String, ShippedFile>) -> io::Result<Vec<CapturedFile>> {
         // Logs before bodies: a visit that is captured has its body.
         let mut files = Vec::new();
         for name in self.storage.list()?.iter().filter(|name| is_shipped(name)) {
@@ -60,7 +60,7 @@ pub(super) fn captured(
     storage: &dyn Storage,
     name: &str,
     in_vault: String,
-    known: &BTreeMap<String, Known>,
+    known: &BTreeMap<String, ShippedFile>,
 ) -> io::Result<CapturedFile> {
     let source = storage.open(name)?;
     let (identity, length) = (source.identity()?, source.length()?);

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::settings::Settings;
 use crate::whole_file;
-use recrawl_vault::{Founded, Key, Uploads};
+use recrawl_vault::{Founded, ObjectKey, Uploads};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -40,7 +40,7 @@ pub struct Lineage {
     pub uploads: Uploads,
     /// The last step of the vault when this directory was restored from it. None once it has shipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub restored: Option<Key>,
+    pub restored: Option<ObjectKey>,
     /// Addresses of vaults that this directory shipped to before.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub former: BTreeSet<String>,
@@ -79,7 +79,7 @@ impl Lineage {
     ///
     /// # Errors
     /// [`Failure::Usage`], saying so. `newest`: the last step of the vault.
-    pub fn check_restored(&self, newest: Option<Key>, data_dir: &Path) -> Result<(), Failure> {
+    pub fn check_restored(&self, newest: Option<ObjectKey>, data_dir: &Path) -> Result<(), Failure> {
         let Some(restored) = self.restored.filter(|restored| newest != Some(*restored)) else {
             return Ok(());
         };

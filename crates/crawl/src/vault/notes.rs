@@ -3,7 +3,7 @@
 
 use super::folder::is_of_warc;
 use super::lineage::Lineage;
-use recrawl_vault::{Clock, Upkeep, Vault, VaultError};
+use recrawl_vault::{MillisClock, Upkeep, Vault, VaultError};
 use std::path::PathBuf;
 
 /// Time between two sweeps of a process. Objects must be a day old.
@@ -13,14 +13,14 @@ const SWEEP_EVERY: u64 = 24 * 60 * 60 * 1000;
 pub(super) struct Notes {
     lineage: Lineage,
     data_dir: PathBuf,
-    clock: Clock,
+    clock: MillisClock,
     swept_at: Option<u64>,
     /// As it is on disk.
     noted: Option<Lineage>,
 }
 
 impl Notes {
-    pub fn new(lineage: Lineage, data_dir: PathBuf, clock: Clock) -> Notes {
+    pub fn new(lineage: Lineage, data_dir: PathBuf, clock: MillisClock) -> Notes {
         Notes { noted: Some(lineage.clone()), lineage, data_dir, clock, swept_at: None }
     }
 

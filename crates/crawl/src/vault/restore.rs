@@ -8,7 +8,7 @@ use crate::vault::rows::PREFIX;
 use recrawl_archive::opener;
 use recrawl_repository::SledTables;
 use recrawl_repository::storage::{FileStorage, Storage, WriteFile};
-use recrawl_vault::{Contents, Founded, Restored, Store, VaultError, contents, found, store};
+use recrawl_vault::{Founded, Restored, Store, VaultContents, VaultError, contents, found, store};
 use std::fs::{self, File};
 use std::io::{self, BufReader, ErrorKind};
 use std::path::Path;
@@ -20,31 +20,31 @@ const SCRATCH: &str = "restored.rows";
 const ROWS: [&str; 3] = ["base", "rounds", "round"];
 
 /// A vault that has something to restore.
-pub struct Source {
+pub struct RestoreSource {
     address: String,
     store: Arc<dyn Store>,
     there: Founded,
-    contents: Contents,
+    contents: VaultContents,
 }
 
 /// Opens a vault to restore from it.
 ///
 /// # Errors
 /// [`Failure::Usage`] if there is none; else when it is damaged, or does not answer.
-pub fn open(address: &str) -> Result<Source, Failure> {
+pub fn open(address: &str) -> Result<RestoreSource, Failure> {
     let store = store::open(address).map_err(|e| failure(&e))?;
     let absent = || failure(&VaultError::Absent(store.locate("")));
     let there = found(&*store).map_err(|e| failure(&e))?.ok_or_else(absent)?;
     let contents = contents(&*store).map_err(|e| failure(&e))?.ok_or_else(absent)?;
-    Ok(Source { address: address.to_owned(), store, there, contents })
+    Ok(RestoreSource { address: address.to_owned(), store, there, contents })
 }
 
 /// Makes a data directory in an empty folder: a start goes on from there, as after a kill. It has its manifest last.
 ///
 /// # Errors
 /// When an object is damaged, with its name and the offset, or files cannot be written.
-pub fn restore(source: &Source, data_dir: &Path) -> Result<Restored, Failure> {
-    let Source { address, store, there, contents } = source;
+pub fn restore(source: &RestoreSource, data_dir: &Path) -> Result<Restored, Failure> {
+    let RestoreSource { address, store, there, contents } = source;
     let files = FileStorage::create(data_dir)?;
     let warc = opener::create(data_dir)?;
     let scratch = data_dir.join(SCRATCH);

@@ -6,7 +6,7 @@
 
 use recrawl_repository::storage::ReadFile;
 use recrawl_repository::{RowKey, SledTables};
-use recrawl_vault::{CapturedFile, Known};
+use recrawl_vault::{CapturedFile, ShippedFile};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
@@ -20,7 +20,7 @@ pub(super) const PREFIX: &str = "hosts.rows.";
 const FEW: u64 = 1 << 20;
 
 /// The tables of a crawl, followed.
-pub(super) struct Rows {
+pub(super) struct FollowedRows {
     tables: Arc<SledTables>,
     nonce: String,
     data_dir: PathBuf,
@@ -43,31 +43,31 @@ struct Base {
 struct Tail {
     name: &'static str,
     identity: String,
-    bytes: Arc<Mutex<Kept>>,
+    bytes: Arc<Mutex<UnshippedRows>>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct UnshippedRows {
     /// Where the bytes begin in the file.
     start: u64,
     bytes: Vec<u8>,
 }
 
-impl Rows {
+impl FollowedRows {
     /// Follows these tables from now on.
-    pub fn follow(tables: Arc<SledTables>, nonce: &str, data_dir: &Path) -> Rows {
+    pub fn follow(tables: Arc<SledTables>, nonce: &str, data_dir: &Path) -> FollowedRows {
         tables.note_written();
         let (nonce, data_dir) = (nonce.to_owned(), data_dir.to_owned());
         let (rounds, round) = (Tail::new("rounds", &nonce, 0), Tail::new("round", &nonce, 0));
         let (since_commit, written) = (BTreeSet::new(), BTreeSet::new());
-        Rows { tables, nonce, data_dir, base: None, rounds, round, since_commit, written, made: 0 }
+        FollowedRows { tables, nonce, data_dir, base: None, rounds, round, since_commit, written, made: 0 }
     }
 
     /// The files, with all that was written up to now.
     pub fn capture(
         &mut self,
         is_commit: bool,
-        known: &BTreeMap<String, Known>,
+        known: &BTreeMap<String, ShippedFile>,
     ) -> io::Result<Vec<CapturedFile>> {
         self.rounds.let_go(known);
         self.round.let_go(known);
@@ -133,7 +133,7 @@ impl Tail {
     }
 
     /// Lets go of what the vault has: it is never read again, since each part is an object of its own.
-    fn let_go(&self, known: &BTreeMap<String, Known>) {
+    fn let_go(&self, known: &BTreeMap<String, ShippedFile>) {
         let known = known.get(&self.in_vault()).filter(|known| known.identity == self.identity);
         let Some(known) = known.filter(|known| known.is_settled) else { return };
         let mut kept = self.bytes.lock().expect("no panic under the lock");
@@ -154,7 +154,7 @@ impl Tail {
     }
 }
 
-struct TailFile(Arc<Mutex<Kept>>);
+struct TailFile(Arc<Mutex<UnshippedRows>>);
 
 impl ReadFile for TailFile {
     fn length(&self) -> io::Result<u64> {

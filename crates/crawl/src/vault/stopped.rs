@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::operator::stopped::StoppedCrawl;
 use crate::settings::Settings;
 use crate::vault::lineage::Lineage;
-use crate::vault::{Followed, prepare};
+use crate::vault::{FollowedCrawl, prepare};
 use recrawl_archive::opener;
 use recrawl_fetcher::system_clock;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ pub fn ship_stopped(settings: &Settings, tag: &str, must_finish: bool) -> Result
     let Some(prepared) = prepare(settings, tag, clock())? else { return Ok(false) };
     let StoppedCrawl { storage, repository, tables, .. } = StoppedCrawl::open(settings)?;
     let warc = opener::create(&settings.data_dir)?;
-    let vault = prepared.begin(Followed { settings, storage, warc, tables: Arc::new(tables), clock })?;
+    let vault = prepared.begin(FollowedCrawl { settings, storage, warc, tables: Arc::new(tables), clock })?;
     if must_finish {
         vault.wait_while_it_answers();
     }

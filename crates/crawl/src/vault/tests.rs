@@ -3,12 +3,12 @@
 mod start;
 
 use super::lineage::{Lineage, join};
-use super::rows::{PREFIX, Rows};
+use super::rows::{FollowedRows, PREFIX};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::settings::Settings;
 use recrawl_repository::SledTables;
-use recrawl_vault::{CapturedFile, Founded, Known};
+use recrawl_vault::{CapturedFile, Founded, ShippedFile};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
@@ -86,12 +86,12 @@ fn what_is_noted_is_read_again_and_what_is_damaged_is_told() {
 
 /// A vault that keeps the bytes of files.
 #[derive(Default)]
-struct Kept {
+struct MemoryVault {
     files: BTreeMap<String, (String, Vec<u8>)>,
-    known: BTreeMap<String, Known>,
+    known: BTreeMap<String, ShippedFile>,
 }
 
-impl Kept {
+impl MemoryVault {
     fn take(&mut self, captured: Vec<CapturedFile>) {
         let names: Vec<String> = captured.iter().map(|file| file.name.clone()).collect();
         self.files.retain(|name, _| names.contains(name));
@@ -104,7 +104,7 @@ impl Kept {
             let at = kept.1.len();
             kept.1.resize(length as usize, 0);
             source.unwrap().read_at(&mut kept.1[at..], at as u64).unwrap();
-            self.known.insert(name, Known { identity, length, is_settled: true });
+            self.known.insert(name, ShippedFile { identity, length, is_settled: true });
         }
     }
 
@@ -134,8 +134,8 @@ fn followed_tables_come_back_as_they_were_at_each_capture() {
     let folder = tempfile::tempdir().unwrap();
     let tables = Arc::new(SledTables::temporary().unwrap());
     tables.set_setting("before", b"begun").unwrap();
-    let mut rows = Rows::follow(tables.clone(), "n", folder.path());
-    let (mut kept, mut bases) = (Kept::default(), std::collections::BTreeSet::new());
+    let mut rows = FollowedRows::follow(tables.clone(), "n", folder.path());
+    let (mut kept, mut bases) = (MemoryVault::default(), std::collections::BTreeSet::new());
     // Values long enough that a new base is made in between; the tables compress what they can.
     let value = |n: u32| {
         let mut state = u64::from(n);
@@ -169,8 +169,8 @@ fn rows_that_could_not_be_read_are_in_the_next_capture() {
     for (fails, is_commit) in [(false, false), (false, true), (true, false), (true, true)] {
         let folder = tempfile::tempdir().unwrap();
         let tables = Arc::new(SledTables::temporary().unwrap());
-        let mut rows = Rows::follow(tables.clone(), "n", folder.path());
-        let mut kept = Kept::default();
+        let mut rows = FollowedRows::follow(tables.clone(), "n", folder.path());
+        let mut kept = MemoryVault::default();
         kept.take(rows.capture(true, &kept.known).unwrap());
         tables.set_setting("name", b"value").unwrap();
         // A row of no table cannot be read.

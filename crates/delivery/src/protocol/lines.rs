@@ -1,15 +1,15 @@
 //! Lines of JSON: `{"op":"put",…}` with the fields of the document, and `{"op":"delete","id":…}`.
 
-use super::{CopyItem, Protocol, TargetPlace};
-use crate::document::{Document, id};
+use super::{CopyItem, TargetPlace, TargetProtocol};
+use crate::document::{PageDocument, id};
 use recrawl_types::{CanonicalUrl, UrlRules};
 use serde::{Deserialize, Serialize};
 use std::path::{Component, Path, PathBuf};
 
 #[derive(Serialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
-enum Line<'d> {
-    Put(&'d Document),
+enum DocumentLine<'d> {
+    Put(&'d PageDocument),
     Delete { id: String, version: u64 },
 }
 
@@ -18,8 +18,8 @@ pub fn lines(version: u64, items: &[CopyItem]) -> Vec<u8> {
     let mut out = Vec::new();
     for item in items {
         let line = match item {
-            CopyItem::Put(document) => Line::Put(document),
-            CopyItem::Delete(url) => Line::Delete { id: id(url), version },
+            CopyItem::Put(document) => DocumentLine::Put(document),
+            CopyItem::Delete(url) => DocumentLine::Delete { id: id(url), version },
         };
         out.extend_from_slice(&serde_json::to_vec(&line).expect("a document is plain data"));
         out.push(b'\n');
@@ -36,7 +36,7 @@ pub(super) fn place(path: &str) -> Result<TargetPlace, String> {
             let path: PathBuf = Path::new(path).components().collect();
             Ok(TargetPlace {
                 address: format!("jsonl+file://{}", path.display()),
-                protocol: Protocol::Lines(path),
+                protocol: TargetProtocol::Lines(path),
             })
         }
         false => Err("name a file by its whole path, without `..`".into()),

@@ -1,8 +1,8 @@
 //! Whole lives of a target, over each protocol: requests get lost or are made in part, servers refuse, programs are killed,
 //! and after the next delivery that ends well the target holds what it should.
 
-use super::{AfterAnswer, CopyItem, HttpMethod, Protocol, TargetPlace, TargetRequest, TargetServer};
-use crate::document::{Document, id, name_of};
+use super::{AfterAnswer, CopyItem, HttpMethod, TargetPlace, TargetProtocol, TargetRequest, TargetServer};
+use crate::document::{PageDocument, id, name_of};
 use crate::sync::{BatchAnswers, CopyChange, Interrupted, ItemAnswer, TargetCopy};
 use proptest::prelude::*;
 use recrawl_mockweb::target::{Api, AskedRequest, RequestFault, SearchServer};
@@ -21,14 +21,14 @@ const LATE: u64 = 15_000;
 const LATENESS: Duration = Duration::from_secs(20);
 
 /// Pages with their states.
-type Web = BTreeMap<u8, u64>;
+type PageStates = BTreeMap<u8, u64>;
 
 fn url(page: u8) -> CanonicalUrl {
     UrlRules::keep_all().canonicalize(&format!("http://a.test/{page:03}")).unwrap()
 }
 
-fn document(version: u64, url: &CanonicalUrl, state: u64) -> Document {
-    Document {
+fn document(version: u64, url: &CanonicalUrl, state: u64) -> PageDocument {
+    PageDocument {
         id: id(url),
         version,
         url: url.to_string(),
@@ -52,7 +52,7 @@ fn of_api(api: Api) -> Arc<dyn TargetServer> {
         Api::Solr => "solr+http://a.test/solr/docs",
     };
     match TargetPlace::parse(to).unwrap().protocol {
-        Protocol::Server(server) => server,
+        TargetProtocol::Server(server) => server,
         _ => panic!("a server"),
     }
 }
@@ -131,7 +131,7 @@ proptest! {
             store.faults = VecDeque::from(faults.clone());
             let (storage, target) = (MemoryStorage::new(), "x");
             let lateness = if server.has_versions() { Duration::ZERO } else { LATENESS };
-            let live = |web: &Web, kill: Option<usize>, store: &mut SearchServer, now: u64| {
+            let live = |web: &PageStates, kill: Option<usize>, store: &mut SearchServer, now: u64| {
                 let (mut requests, mut killed_with) = (0, None);
                 let mut send_changes = |version, changes: &[CopyChange]| {
                     let items: Vec<CopyItem> = changes.iter().map(|change| match change {

@@ -15,23 +15,23 @@ const COMMIT: &str = "commitWithin=5000";
 
 /// A core, or collection.
 #[derive(Debug)]
-pub struct Core {
+pub struct SolrCore {
     core: Url,
 }
 
-impl Core {
+impl SolrCore {
     /// # Errors
     /// That no core has this name.
-    pub fn new(server: &Url, name: &str) -> Result<Core, String> {
+    pub fn new(server: &Url, name: &str) -> Result<SolrCore, String> {
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         match name.chars().all(is_name) {
-            true => Ok(Core { core: below(server, &format!("{name}/")) }),
+            true => Ok(SolrCore { core: below(server, &format!("{name}/")) }),
             false => Err(format!("{name:?}: name a core by letters, digits, -, _ and .")),
         }
     }
 }
 
-impl TargetServer for Core {
+impl TargetServer for SolrCore {
     /// Puts alone, or deletes alone.
     fn request(&self, _version: u64, items: &[CopyItem]) -> TargetRequest {
         let (mut documents, mut deleted) = (Vec::new(), Vec::new());

@@ -9,7 +9,7 @@ fn page(name: &str) -> CanonicalUrl {
 }
 
 fn put(name: &str) -> CopyItem {
-    CopyItem::Put(Box::new(Document {
+    CopyItem::Put(Box::new(PageDocument {
         id: id(&page(name)),
         version: 7,
         url: page(name).to_string(),
@@ -31,7 +31,7 @@ fn items() -> Vec<CopyItem> {
 
 fn server(text: &str) -> Arc<dyn TargetServer> {
     match TargetPlace::parse(text).unwrap().protocol {
-        Protocol::Server(server) => server,
+        TargetProtocol::Server(server) => server,
         other => panic!("{other:?}"),
     }
 }
@@ -55,7 +55,7 @@ fn what_names_a_target_is_read_and_what_does_not_is_refused_with_an_example() {
     let request = server("meilisearch+http://localhost:7700/docs").request(1, &[put("a")]);
     assert_eq!(request.url.as_str(), "http://localhost:7700/indexes/docs/documents?primaryKey=id");
     let place = TargetPlace::parse("jsonl+file:///tmp/x.jsonl").unwrap();
-    assert!(matches!(place.protocol, Protocol::Lines(path) if path == Path::new("/tmp/x.jsonl")));
+    assert!(matches!(place.protocol, TargetProtocol::Lines(path) if path == Path::new("/tmp/x.jsonl")));
     for text in [
         "",
         "docs",

@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 use recrawl_repository::copies;
-use recrawl_repository::storage::{Fault, FaultyStorage, MemoryStorage};
+use recrawl_repository::storage::{FaultyStorage, MemoryStorage, StorageFault};
 use recrawl_types::UrlRules;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -18,28 +18,28 @@ fn url(page: u8) -> CanonicalUrl {
 }
 
 /// Pages that should be there, with their states.
-type Web = BTreeMap<u8, u64>;
+type WantedStates = BTreeMap<u8, u64>;
 
 fn state(page: u64) -> DocumentState {
     DocumentState { page, capture: 0 }
 }
 
 fn pages(
-    web: &Web,
+    web: &WantedStates,
 ) -> impl Fn() -> std::vec::IntoIter<Result<(CanonicalUrl, DocumentState), Infallible>> + '_ {
     || web.iter().map(|(page, number)| Ok((url(*page), state(*number)))).collect::<Vec<_>>().into_iter()
 }
 
 /// A target with external versions.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Store {
+struct VersionedTarget {
     documents: BTreeMap<CanonicalUrl, (u64, u64)>,
     /// The highest version seen of any page, also of deleted ones.
     versions: BTreeMap<CanonicalUrl, u64>,
     requests: usize,
 }
 
-impl Store {
+impl VersionedTarget {
     fn apply(&mut self, version: u64, change: &CopyChange) {
         let (CopyChange::Put(page, _) | CopyChange::Delete(page)) = change;
         let last = self.versions.insert(page.clone(), version);
@@ -55,7 +55,7 @@ impl Store {
     }
 }
 
-fn is_right(store: &Store, web: &Web) -> bool {
+fn is_right(store: &VersionedTarget, web: &WantedStates) -> bool {
     store.holds() == web.iter().map(|(page, state)| (url(*page), *state)).collect()
 }
 
@@ -64,7 +64,12 @@ fn copy(storage: &dyn Storage, batch: usize) -> TargetCopy<'_> {
 }
 
 /// Sends all, with a version that the clock gives.
-fn bring(storage: &dyn Storage, store: &mut Store, web: &Web, batch: usize) -> Sent {
+fn bring(
+    storage: &dyn Storage,
+    store: &mut VersionedTarget,
+    web: &WantedStates,
+    batch: usize,
+) -> SentChanges {
     let mut send = |version, changes: &[CopyChange]| {
         store.requests += 1;
         changes.iter().for_each(|change| store.apply(version, change));
@@ -75,15 +80,18 @@ fn bring(storage: &dyn Storage, store: &mut Store, web: &Web, batch: usize) -> S
 
 #[test]
 fn nothing_is_sent_twice_and_nothing_without_a_difference() {
-    let (storage, mut store) = (MemoryStorage::new(), Store::default());
-    let web: Web = (0..7).map(|page| (page, 1)).collect();
-    assert_eq!(bring(&storage, &mut store, &web, 3), Sent { puts: 7, ..Sent::default() });
+    let (storage, mut store) = (MemoryStorage::new(), VersionedTarget::default());
+    let web: WantedStates = (0..7).map(|page| (page, 1)).collect();
+    assert_eq!(bring(&storage, &mut store, &web, 3), SentChanges { puts: 7, ..SentChanges::default() });
     assert_eq!((store.requests, is_right(&store, &web)), (3, true));
     let bytes = storage.open(&desk()).unwrap().identity().unwrap();
-    assert_eq!(bring(&storage, &mut store, &web, 3), Sent::default());
+    assert_eq!(bring(&storage, &mut store, &web, 3), SentChanges::default());
     assert_eq!((store.requests, storage.open(&desk()).unwrap().identity().unwrap()), (3, bytes));
-    let web: Web = (2..9).map(|page| (page, u64::from(page > 5))).collect();
-    assert_eq!(bring(&storage, &mut store, &web, 3), Sent { puts: 6, deletes: 2, ..Sent::default() });
+    let web: WantedStates = (2..9).map(|page| (page, u64::from(page > 5))).collect();
+    assert_eq!(
+        bring(&storage, &mut store, &web, 3),
+        SentChanges { puts: 6, deletes: 2, ..SentChanges::default() }
+    );
     assert!(is_right(&store, &web));
     assert_eq!(doubt(&storage, &name_of(DESK), None).unwrap(), None);
     assert_eq!(bring(&storage, &mut store, &web, 3).puts, 7);
@@ -91,10 +99,10 @@ fn nothing_is_sent_twice_and_nothing_without_a_difference() {
 
 #[test]
 fn deletes_come_before_puts() {
-    let (storage, mut store) = (MemoryStorage::new(), Store::default());
+    let (storage, mut store) = (MemoryStorage::new(), VersionedTarget::default());
     bring(&storage, &mut store, &(0..6).map(|page| (page, 1)).collect(), 2);
     let mut order = Vec::new();
-    let web: Web = (3..9).map(|page| (page, 2)).collect();
+    let web: WantedStates = (3..9).map(|page| (page, 2)).collect();
     let mut send = |_, changes: &[CopyChange]| {
         order.extend(changes.iter().map(|change| matches!(change, CopyChange::Put(..))));
         all(ItemAnswer::Taken, changes)
@@ -105,7 +113,7 @@ fn deletes_come_before_puts() {
 
 #[test]
 fn what_is_refused_waits_for_another_state() {
-    let (storage, web) = (MemoryStorage::new(), Web::from([(1, 1), (2, 1)]));
+    let (storage, web) = (MemoryStorage::new(), WantedStates::from([(1, 1), (2, 1)]));
     let refuse = |page: u8| {
         move |_, changes: &[CopyChange]| {
             let is_it =
@@ -118,35 +126,43 @@ fn what_is_refused_waits_for_another_state() {
             }
         }
     };
-    let sync = |web: &Web, send: &mut dyn SendChanges| copy(&storage, 9).sync(1, &pages(web), send).unwrap();
-    assert_eq!(sync(&web, &mut refuse(2)), Sent { puts: 1, refused: 1, ..Sent::default() });
-    assert_eq!(sync(&web, &mut refuse(9)), Sent::default());
-    assert_eq!(sync(&Web::from([(1, 1), (2, 2)]), &mut refuse(9)), Sent { puts: 1, ..Sent::default() });
+    let sync = |web: &WantedStates, send: &mut dyn SendChanges| {
+        copy(&storage, 9).sync(1, &pages(web), send).unwrap()
+    };
+    assert_eq!(sync(&web, &mut refuse(2)), SentChanges { puts: 1, refused: 1, ..SentChanges::default() });
+    assert_eq!(sync(&web, &mut refuse(9)), SentChanges::default());
+    assert_eq!(
+        sync(&WantedStates::from([(1, 1), (2, 2)]), &mut refuse(9)),
+        SentChanges { puts: 1, ..SentChanges::default() }
+    );
     // It may have an earlier state of what it refused, so it is deleted there.
-    assert_eq!(sync(&Web::from([(1, 1), (2, 3)]), &mut refuse(2)).refused, 1);
-    assert_eq!(sync(&Web::from([(1, 1)]), &mut refuse(9)), Sent { puts: 0, deletes: 1, ..Sent::default() });
+    assert_eq!(sync(&WantedStates::from([(1, 1), (2, 3)]), &mut refuse(2)).refused, 1);
+    assert_eq!(
+        sync(&WantedStates::from([(1, 1)]), &mut refuse(9)),
+        SentChanges { puts: 0, deletes: 1, ..SentChanges::default() }
+    );
 }
 
 #[test]
 fn answers_before_an_interruption_count() {
-    let (storage, web) = (MemoryStorage::new(), (0..6).map(|page| (page, 1)).collect::<Web>());
+    let (storage, web) = (MemoryStorage::new(), (0..6).map(|page| (page, 1)).collect::<WantedStates>());
     let mut send = |_, changes: &[CopyChange]| {
         let answers = vec![ItemAnswer::Taken; changes.len() / 2];
         BatchAnswers { answers, digests: Vec::new(), interrupted: Some("busy".into()) }
     };
     let interrupted = copy(&storage, 4).sync(1, &pages(&web), &mut send).unwrap_err();
     assert!(matches!(interrupted, SyncError::Interrupted(interrupted) if interrupted.why == "busy"));
-    let mut store = Store::default();
+    let mut store = VersionedTarget::default();
     assert_eq!(bring(&storage, &mut store, &web, 9).puts, 4);
     assert!(store.holds().keys().eq((2..6).map(url).collect::<Vec<_>>().iter()));
 }
 
 #[test]
 fn answers_before_the_pages_end_too_early_count_and_nothing_behind_is_taken_for_gone() {
-    let (storage, mut store) = (MemoryStorage::new(), Store::default());
-    let old: Web = (0..9).map(|page| (page, 1)).collect();
+    let (storage, mut store) = (MemoryStorage::new(), VersionedTarget::default());
+    let old: WantedStates = (0..9).map(|page| (page, 1)).collect();
     bring(&storage, &mut store, &old, 2);
-    let web: Web = (0..9).map(|page| (page, 2)).collect();
+    let web: WantedStates = (0..9).map(|page| (page, 2)).collect();
     let asked = std::cell::Cell::new(0);
     // The pass that compares and the one that notes are whole; the one that sends ends at the fourth page.
     let cut = || {
@@ -169,7 +185,7 @@ fn answers_before_the_pages_end_too_early_count_and_nothing_behind_is_taken_for_
 
 #[test]
 fn what_cannot_be_read_stops_no_other_and_is_tried_again() {
-    let (storage, web) = (MemoryStorage::new(), (0..6).map(|page| (page, 1)).collect::<Web>());
+    let (storage, web) = (MemoryStorage::new(), (0..6).map(|page| (page, 1)).collect::<WantedStates>());
     let mut send = |_, changes: &[CopyChange]| {
         let answer = |change: &CopyChange| match change {
             CopyChange::Put(page, _) if *page == url(1) => ItemAnswer::Unread,
@@ -178,20 +194,20 @@ fn what_cannot_be_read_stops_no_other_and_is_tried_again() {
         BatchAnswers { answers: changes.iter().map(answer).collect(), digests: Vec::new(), interrupted: None }
     };
     let sent = copy(&storage, 2).sync(1, &pages(&web), &mut send).unwrap();
-    assert_eq!(sent, Sent { puts: 5, unread: 1, ..Sent::default() });
-    assert_eq!(bring(&storage, &mut Store::default(), &web, 9).puts, 1);
+    assert_eq!(sent, SentChanges { puts: 5, unread: 1, ..SentChanges::default() });
+    assert_eq!(bring(&storage, &mut VersionedTarget::default(), &web, 9).puts, 1);
 }
 
 /// A name says nothing of what the target holds: its address does.
 #[test]
 fn another_address_has_another_copy() {
-    let (storage, web) = (MemoryStorage::new(), Web::from([(1, 1), (2, 1)]));
-    bring(&storage, &mut Store::default(), &web, 9);
+    let (storage, web) = (MemoryStorage::new(), WantedStates::from([(1, 1), (2, 1)]));
+    bring(&storage, &mut VersionedTarget::default(), &web, 9);
     let moved =
         TargetCopy { storage: &storage, target: "jsonl+file:///other", batch: 9, lateness: Duration::ZERO };
     let mut send = |_, changes: &[CopyChange]| all(ItemAnswer::Taken, changes);
     assert_eq!(moved.sync(1, &pages(&web), &mut send).unwrap().puts, 2);
-    assert_eq!(bring(&storage, &mut Store::default(), &web, 9), Sent::default());
+    assert_eq!(bring(&storage, &mut VersionedTarget::default(), &web, 9), SentChanges::default());
     let heads: Vec<CopyHead> = copies(&storage)
         .unwrap()
         .iter()
@@ -205,28 +221,28 @@ fn another_address_has_another_copy() {
 /// A page may be known again before the next delivery, with the state that it had.
 #[test]
 fn lines_that_are_to_go_are_noted_until_they_went() {
-    let (storage, web) = (MemoryStorage::new(), Web::from([(1, 1), (2, 1)]));
+    let (storage, web) = (MemoryStorage::new(), WantedStates::from([(1, 1), (2, 1)]));
     assert_eq!(copy(&storage, 9).purge().unwrap(), None);
-    bring(&storage, &mut Store::default(), &web, 9);
+    bring(&storage, &mut VersionedTarget::default(), &web, 9);
     let server = TargetCopy { target: "solr+http://a.test/solr/docs", ..copy(&storage, 9) };
     let mut send = |_, changes: &[CopyChange]| all(ItemAnswer::Taken, changes);
     server.sync(1, &pages(&web), &mut send).unwrap();
     for pattern in ["http://a.test/001", "b.test", "b.test"] {
         note_takedown(&storage, pattern, &|_| false, &|target| target == DESK).unwrap();
     }
-    assert_eq!(bring(&storage, &mut Store::default(), &web, 9), Sent::default());
+    assert_eq!(bring(&storage, &mut VersionedTarget::default(), &web, 9), SentChanges::default());
     let noted = ["http://a.test/001", "b.test"].map(str::to_owned).to_vec();
     assert_eq!(copy(&storage, 9).purge().unwrap(), Some(noted));
     assert_eq!(server.purge().unwrap(), Some(Vec::new()));
     copy(&storage, 9).purged::<Infallible>(&|page| *page == url(1)).unwrap();
     assert_eq!(copy(&storage, 9).purge().unwrap(), Some(Vec::new()));
-    assert_eq!(bring(&storage, &mut Store::default(), &web, 9).puts, 1);
+    assert_eq!(bring(&storage, &mut VersionedTarget::default(), &web, 9).puts, 1);
 }
 
 /// The target may have deleted pages that are allowed again, in the state that they had, before the next delivery.
 #[test]
 fn nobody_knows_what_a_target_holds_of_pages_that_were_taken_down() {
-    let (storage, web) = (MemoryStorage::new(), Web::from([(1, 1), (2, 1), (3, 1)]));
+    let (storage, web) = (MemoryStorage::new(), WantedStates::from([(1, 1), (2, 1), (3, 1)]));
     let server = TargetCopy { target: "solr+http://a.test/solr/docs", ..copy(&storage, 9) };
     let mut send = |_, changes: &[CopyChange]| all(ItemAnswer::Taken, changes);
     server.sync(1, &pages(&web), &mut send).unwrap();
@@ -296,7 +312,7 @@ fn another_body_is_sent_if_its_document_is_another() {
 fn nothing_is_sent_while_an_abandoned_request_may_be_taken() {
     let storage = MemoryStorage::new();
     let late = TargetCopy { lateness: Duration::from_secs(30), ..copy(&storage, 9) };
-    let web = Web::from([(1, 1), (2, 1)]);
+    let web = WantedStates::from([(1, 1), (2, 1)]);
     let give_up = Interrupted { given_up: Some(5_000), ..Interrupted::from("no answer") };
     let mut lost =
         |_, _: &[CopyChange]| BatchAnswers { interrupted: Some(give_up.clone()), ..BatchAnswers::default() };
@@ -323,16 +339,16 @@ fn nothing_is_sent_while_an_abandoned_request_may_be_taken() {
 /// Only damage is a reason to begin anew, and it is told.
 #[test]
 fn a_copy_that_cannot_be_read_is_no_damaged_one() {
-    let web: Web = (0..6).map(|page| (page, 1)).collect();
+    let web: WantedStates = (0..6).map(|page| (page, 1)).collect();
     let memory = MemoryStorage::new();
-    bring(&memory, &mut Store::default(), &web, 9);
+    bring(&memory, &mut VersionedTarget::default(), &web, 9);
     let bytes = bytes_of(&memory).unwrap();
     let unreadable = FaultyStorage::with_files([(desk(), bytes.clone())].into());
     for read in [1, 2] {
-        unreadable.set_fault(Fault::FailRead(read));
+        unreadable.set_fault(StorageFault::FailRead(read));
         let failed = doubt(&unreadable, &name_of(DESK), None);
         assert!(matches!(failed, Err(DoubtError::Read(ReadError::Io { .. }))), "{read}: {failed:?}");
-        unreadable.set_fault(Fault::FailRead(read));
+        unreadable.set_fault(StorageFault::FailRead(read));
         let error = copy(&unreadable, 9)
             .sync(1, &pages(&web), &mut |_, _: &[CopyChange]| panic!())
             .unwrap_err()
@@ -352,15 +368,15 @@ fn a_copy_that_cannot_be_read_is_no_damaged_one() {
             .to_string();
         assert!(error.contains("damaged at byte") && error.contains("deliver rebuild"), "{error}");
         assert!(doubt(&storage, &name_of(DESK), Some(DESK)).unwrap().is_some());
-        let mut store = Store::default();
-        assert_eq!(bring(&storage, &mut store, &Web::new(), 9).deletes, left);
+        let mut store = VersionedTarget::default();
+        assert_eq!(bring(&storage, &mut store, &WantedStates::new(), 9).deletes, left);
         assert_eq!(bring(&storage, &mut store, &web, 9).puts, 6);
     }
 }
 
 /// How one request ends.
 #[derive(Clone, Copy, Debug)]
-enum End {
+enum RequestEnd {
     Answered,
     /// The first changes are made, then the connection breaks.
     Broken(usize),
@@ -372,13 +388,13 @@ enum End {
     InPart(usize),
 }
 
-fn end() -> impl Strategy<Value = End> {
+fn end() -> impl Strategy<Value = RequestEnd> {
     prop_oneof![
-        3 => Just(End::Answered),
-        1 => (0usize..5).prop_map(End::Broken),
-        1 => Just(End::Lost),
-        1 => Just(End::Killed),
-        1 => (0usize..5).prop_map(End::InPart),
+        3 => Just(RequestEnd::Answered),
+        1 => (0usize..5).prop_map(RequestEnd::Broken),
+        1 => Just(RequestEnd::Lost),
+        1 => Just(RequestEnd::Killed),
+        1 => (0usize..5).prop_map(RequestEnd::InPart),
     ]
 }
 
@@ -403,24 +419,24 @@ proptest! {
         webs in proptest::collection::vec(proptest::collection::btree_map(0u8..12, 0u64..4, 0..12), 1..8),
         ends in proptest::collection::vec(end(), 0..25), batch in 1usize..6,
     ) {
-        let (storage, mut store, mut ends) = (MemoryStorage::new(), Store::default(), ends.into_iter());
+        let (storage, mut store, mut ends) = (MemoryStorage::new(), VersionedTarget::default(), ends.into_iter());
         for web in &webs {
             let (mut killed_with, mut is_killed) = (None, false);
             let mut send = |version, changes: &[CopyChange]| {
                 assert!(!is_killed, "a program that is killed sends nothing");
-                let made = match ends.next().unwrap_or(End::Answered) {
-                    End::Broken(made) => {
+                let made = match ends.next().unwrap_or(RequestEnd::Answered) {
+                    RequestEnd::Broken(made) => {
                         changes.iter().take(made).for_each(|change| store.apply(version, change));
                         return BatchAnswers { answers: Vec::new(), digests: Vec::new(), interrupted: Some("broken".into()) };
                     }
-                    End::InPart(made) => made,
+                    RequestEnd::InPart(made) => made,
                     end => {
                         changes.iter().for_each(|change| store.apply(version, change));
                         match end {
-                            End::Lost => {
+                            RequestEnd::Lost => {
                                 return BatchAnswers { answers: Vec::new(), digests: Vec::new(), interrupted: Some("lost".into()) };
                             }
-                            End::Killed => {
+                            RequestEnd::Killed => {
                                 (killed_with, is_killed) = (Some(bytes_of(&storage)), true);
                                 return BatchAnswers { answers: Vec::new(), digests: Vec::new(), interrupted: Some("killed".into()) };
                             }

@@ -20,8 +20,8 @@ const WITHOUT_TAGS: [&[u8]; 8] =
 pub(super) fn in_html(body: &[u8]) -> Option<&'static Encoding> {
     let head = &body[..body.len().min(PRESCAN)];
     wide(head)
-        .or_else(|| Scan { bytes: body, at: 0, knows_contents: true }.meta())
-        .or_else(|| Scan { bytes: head, at: 0, knows_contents: false }.meta())
+        .or_else(|| MetaScan { bytes: body, at: 0, knows_contents: true }.meta())
+        .or_else(|| MetaScan { bytes: head, at: 0, knows_contents: false }.meta())
         .or_else(|| in_declaration(head))
 }
 
@@ -70,7 +70,7 @@ fn of_meta(encoding: &'static Encoding) -> &'static Encoding {
 }
 
 /// A scan for a `<meta>`.
-struct Scan<'b> {
+struct MetaScan<'b> {
     bytes: &'b [u8],
     at: usize,
     /// Whether contents without tags are skipped, as the parser does.
@@ -84,7 +84,7 @@ struct Attribute {
     value: Vec<u8>,
 }
 
-impl Scan<'_> {
+impl MetaScan<'_> {
     /// The encoding of the first `<meta>` that has one; `None` at the end of the bytes.
     fn meta(&mut self) -> Option<&'static Encoding> {
         loop {

@@ -4,14 +4,14 @@
 //! reference of a style leads nowhere. An SVG image is shown as an image, in which a browser runs and loads nothing. What
 //! is put in is bounded by [`MAX_LOOK`] for the document, in the order in which it stands there.
 
-use crate::base::Resolver;
+use crate::base::ReferenceResolver;
 use crate::html;
 use crate::inert::{alternative, cleaned, rename, show_target};
 use crate::media::media_type;
 use crate::requisites::{
     CssTarget, LAZY_SRC, LAZY_SRCSET, candidates, document, resolved, rewrite, style_text,
 };
-use crate::{Fields, RequisiteKind};
+use crate::{BodyFields, RequisiteKind};
 use data_encoding::BASE64;
 use html5ever::tendril::StrTendril;
 use html5ever::tree_builder::QuirksMode;
@@ -64,7 +64,7 @@ pub struct Looked {
 /// The same as [`inert`](crate::inert()), with the look of a page; none if it is not HTML.
 pub fn inert_look(
     body: &[u8],
-    fields: &Fields<'_>,
+    fields: &BodyFields<'_>,
     url: &CanonicalUrl,
     types: &MediaTypes,
     archive: &mut dyn FnMut(&CanonicalUrl, RequisiteKind) -> Option<ArchivedRequisite>,
@@ -72,7 +72,7 @@ pub fn inert_look(
     let (mut html, encoding) = document(body, fields, url, types)?;
     let rules = UrlRules::keep_all();
     let base = html::base(&html).map(str::to_owned);
-    let resolver = Resolver::of_page(url, base.as_deref(), &rules, encoding);
+    let resolver = ReferenceResolver::of_page(url, base.as_deref(), &rules, encoding);
     let mut look = LookWriter { archive, rules: &rules, room: MAX_LOOK, without_room: 0, missing: 0 };
     let styles = look.styles(&html, &resolver);
     let of_root = |html: &Html, name: &str| find(html, name).map(|element| attributes(element.value()));
@@ -143,7 +143,7 @@ struct LookWriter<'l> {
 
 impl LookWriter<'_> {
     /// The style sheets of a document, in their order.
-    fn styles(&mut self, html: &Html, resolver: &Resolver<'_>) -> String {
+    fn styles(&mut self, html: &Html, resolver: &ReferenceResolver<'_>) -> String {
         let mut out = String::new();
         for node in html.tree.root().descendants() {
             let Node::Element(element) = node.value() else { continue };
@@ -181,7 +181,7 @@ impl LookWriter<'_> {
     fn get(
         &mut self,
         reference: &str,
-        resolver: &Resolver<'_>,
+        resolver: &ReferenceResolver<'_>,
         kind: RequisiteKind,
     ) -> Option<ArchivedRequisite> {
         let url = resolved(resolver, reference)?;
@@ -192,7 +192,7 @@ impl LookWriter<'_> {
     }
 
     /// The text of a style sheet, with those that it imports.
-    fn sheet(&mut self, reference: &str, resolver: &Resolver<'_>, depth: usize) -> Option<String> {
+    fn sheet(&mut self, reference: &str, resolver: &ReferenceResolver<'_>, depth: usize) -> Option<String> {
         let ArchivedRequisite { url, content_type, body } =
             self.get(reference, resolver, RequisiteKind::Style)?;
         let text = style_text(&body, content_type.as_deref(), &url);
@@ -200,10 +200,10 @@ impl LookWriter<'_> {
             return None;
         }
         let rules = self.rules;
-        Some(self.rewritten(&text, &Resolver::new(&url, None, rules), depth))
+        Some(self.rewritten(&text, &ReferenceResolver::new(&url, None, rules), depth))
     }
 
-    fn rewritten(&mut self, css: &str, resolver: &Resolver<'_>, depth: usize) -> String {
+    fn rewritten(&mut self, css: &str, resolver: &ReferenceResolver<'_>, depth: usize) -> String {
         rewrite(css, &mut |target| match target {
             CssTarget::Import { reference, conditions } if depth < MAX_IMPORTS => {
                 let sheet = self.sheet(&reference, resolver, depth + 1);
@@ -215,7 +215,7 @@ impl LookWriter<'_> {
         })
     }
 
-    fn data_url(&mut self, reference: &str, resolver: &Resolver<'_>, kind: RequisiteKind) -> String {
+    fn data_url(&mut self, reference: &str, resolver: &ReferenceResolver<'_>, kind: RequisiteKind) -> String {
         let reference = reference.trim();
         // A part of the document, and what the page itself has inline.
         if reference.starts_with('#') {
@@ -232,7 +232,12 @@ impl LookWriter<'_> {
         (is_data && self.take(reference.len())).then(|| reference.to_owned())
     }
 
-    fn data(&mut self, reference: &str, resolver: &Resolver<'_>, kind: RequisiteKind) -> Option<String> {
+    fn data(
+        &mut self,
+        reference: &str,
+        resolver: &ReferenceResolver<'_>,
+        kind: RequisiteKind,
+    ) -> Option<String> {
         let ArchivedRequisite { content_type, body, .. } = self.get(reference, resolver, kind)?;
         let kind_of_body = media_type(content_type.as_deref(), &body);
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '+' | '-' | '.');
@@ -248,7 +253,12 @@ impl LookWriter<'_> {
     }
 
     /// Puts an image into its element, its own or one of its picture; false if there is none.
-    fn image(&mut self, element: &mut Element, resolver: &Resolver<'_>, of_picture: &[String]) -> bool {
+    fn image(
+        &mut self,
+        element: &mut Element,
+        resolver: &ReferenceResolver<'_>,
+        of_picture: &[String],
+    ) -> bool {
         // No script will put the late ones in the place of the others.
         let sources = [LAZY_SRC, "src"].map(|name| element.attr(name).map(str::to_owned));
         let lists = [LAZY_SRCSET, "srcset"].map(|name| element.attr(name).unwrap_or_default().to_owned());
@@ -266,7 +276,7 @@ impl LookWriter<'_> {
         true
     }
 
-    fn inline_style(&mut self, element: &mut Element, resolver: &Resolver<'_>) {
+    fn inline_style(&mut self, element: &mut Element, resolver: &ReferenceResolver<'_>) {
         for (name, value) in element.attrs.iter_mut().filter(|(name, _)| &*name.local == "style") {
             debug_assert_eq!(name.ns, ns!());
             *value = self.rewritten(value, resolver, MAX_IMPORTS).into();

@@ -12,13 +12,13 @@ fn url() -> CanonicalUrl {
     UrlRules::keep_all().canonicalize("https://a.example/dir/page").unwrap()
 }
 
-fn of(body: &[u8], content_type: Option<&str>) -> Option<String> {
-    let fields = Fields { content_type, ..Fields::default() };
+fn inert_document(body: &[u8], content_type: Option<&str>) -> Option<String> {
+    let fields = BodyFields { content_type, ..BodyFields::default() };
     inert(body, &fields, &url(), &MediaTypes::default())
 }
 
 fn html(text: &str) -> String {
-    of(text.as_bytes(), Some("text/html; charset=utf-8")).unwrap()
+    inert_document(text.as_bytes(), Some("text/html; charset=utf-8")).unwrap()
 }
 
 /// The tags and attributes of a document, as the tokenizer of a browser sees them, whatever tree they build.
@@ -215,7 +215,7 @@ fn other_encodings_hide_nothing() {
         (b"<p>words</p>\x8e<img src=x onerror=1>".to_vec(), "text/html; charset=euc-jp"),
         (b"<a title=\x81\"><p>words</p><img src=x onerror=1>".to_vec(), "text/html; charset=shift_jis"),
     ] {
-        let document = of(&body, Some(content_type)).unwrap();
+        let document = inert_document(&body, Some(content_type)).unwrap();
         assert_eq!(active(&document), Vec::<String>::new(), "{content_type}: {document}");
         assert!(
             document.contains("words") || content_type.contains("iso-2022"),
@@ -262,10 +262,11 @@ fn shadow_trees_and_preformatted_text_are_shown() {
 
 #[test]
 fn text_is_shown_as_text_and_other_types_not_at_all() {
-    let text = of(b"\n1 < 2 & <script>alert(1)</script>", Some("text/plain; charset=utf-8")).unwrap();
+    let text =
+        inert_document(b"\n1 < 2 & <script>alert(1)</script>", Some("text/plain; charset=utf-8")).unwrap();
     assert_eq!(text, "<pre>\n\n1 &lt; 2 &amp; &lt;script&gt;alert(1)&lt;/script&gt;</pre>");
     assert_eq!(active(&text), Vec::<String>::new());
-    let json = of(b"{\"a\": \"<script>\"}", Some("application/json")).unwrap();
+    let json = inert_document(b"{\"a\": \"<script>\"}", Some("application/json")).unwrap();
     assert_eq!(json, "<pre>\n{\"a\": \"&lt;script&gt;\"}</pre>");
     for (body, content_type) in [
         (&b"\x89PNG\r\n\x1a\n<script>alert(1)</script>"[..], "text/html"),
@@ -274,10 +275,11 @@ fn text_is_shown_as_text_and_other_types_not_at_all() {
         (b"GIF89a<script>alert(1)</script>", "image/gif"),
         (b"\0\x01\x02\x03", "application/octet-stream"),
     ] {
-        assert_eq!(of(body, Some(content_type)), None, "{content_type}");
+        assert_eq!(inert_document(body, Some(content_type)), None, "{content_type}");
     }
     // What the declared type denies, the bytes may show: then it is HTML, and made inert as such.
-    let sniffed = of(b"<!doctype html><p>words<script>alert(1)</script>", Some("text/plain")).unwrap();
+    let sniffed =
+        inert_document(b"<!doctype html><p>words<script>alert(1)</script>", Some("text/plain")).unwrap();
     assert_eq!((sniffed.contains("words"), active(&sniffed)), (true, Vec::new()));
 }
 
@@ -345,7 +347,7 @@ proptest! {
     #[test]
     fn nothing_active_stays_of_any_bytes(body in prop::collection::vec(any::<u8>(), 0..400)) {
         for content_type in ["text/html", "text/html; charset=utf-16", "text/html; charset=iso-2022-jp"] {
-            if let Some(document) = of(&body, Some(content_type)) {
+            if let Some(document) = inert_document(&body, Some(content_type)) {
                 prop_assert_eq!(active(&document), Vec::<String>::new());
             }
         }

@@ -28,6 +28,6 @@ pub(super) fn is_whole(address: &str) -> bool {
 pub(super) fn with_scheme(address: &str, document: &CanonicalUrl) -> Option<String> {
     let host = address.split(['/', '?', '#', ':']).next()?.to_ascii_lowercase();
     let is_host = host.contains('.') && !host.starts_with('.') && !host.ends_with('.');
-    let is_named = host.starts_with("www.") || Site::of_host(&host) == Site::of(document);
+    let is_named = host.starts_with("www.") || Site::of_host(&host) == Site::from_url(document);
     (is_host && is_named).then(|| format!("{}://{address}", document.scheme()))
 }

@@ -3,7 +3,7 @@
 use super::ListingKind;
 
 #[derive(Debug)]
-pub(super) struct Format {
+pub(super) struct ListingFormat {
     pub kind: ListingKind,
     /// The root element's name. Prefixes and namespaces are ignored: many are wrong, and an
     /// element's position is enough.
@@ -12,12 +12,12 @@ pub(super) struct Format {
     pub entry: &'static str,
     /// The meaning of an entry's direct children. Deeper elements are ignored: an image's URL is
     /// not the page's.
-    fields: &'static [(&'static str, Field)],
+    fields: &'static [(&'static str, EntryField)],
 }
 
 /// The meaning of a child of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Field {
+pub(super) enum EntryField {
     /// The URL, as text.
     Address,
     /// The URL, in the attribute `href` of a link to the page itself (RFC 4287 §4.2.7.2).
@@ -37,72 +37,72 @@ pub(super) enum Field {
     Text,
 }
 
-impl Field {
+impl EntryField {
     /// Is it text for people, which may contain markup?
     pub fn is_text(self) -> bool {
-        matches!(self, Field::Title | Field::Text)
+        matches!(self, EntryField::Title | EntryField::Text)
     }
 }
 
-const SITEMAP: &[(&str, Field)] = &[("loc", Field::Address), ("lastmod", Field::Modified)];
+const SITEMAP: &[(&str, EntryField)] = &[("loc", EntryField::Address), ("lastmod", EntryField::Modified)];
 
-const URLSET: &[(&str, Field)] =
-    &[("loc", Field::Address), ("lastmod", Field::Modified), ("link", Field::Alternate)];
+const URLSET: &[(&str, EntryField)] =
+    &[("loc", EntryField::Address), ("lastmod", EntryField::Modified), ("link", EntryField::Alternate)];
 
-static FORMATS: [Format; 5] = [
-    Format { kind: ListingKind::Index, root: "sitemapindex", entry: "sitemap", fields: SITEMAP },
-    Format { kind: ListingKind::Urlset, root: "urlset", entry: "url", fields: URLSET },
-    Format {
+static FORMATS: [ListingFormat; 5] = [
+    ListingFormat { kind: ListingKind::Index, root: "sitemapindex", entry: "sitemap", fields: SITEMAP },
+    ListingFormat { kind: ListingKind::Urlset, root: "urlset", entry: "url", fields: URLSET },
+    ListingFormat {
         kind: ListingKind::Rss,
         root: "rss",
         entry: "item",
         fields: &[
-            ("link", Field::Address),
-            ("guid", Field::Permalink),
-            ("pubDate", Field::Published),
-            ("date", Field::Published),
-            ("updated", Field::Modified),
-            ("title", Field::Title),
-            ("description", Field::Text),
-            ("encoded", Field::Text),
-            ("summary", Field::Text),
+            ("link", EntryField::Address),
+            ("guid", EntryField::Permalink),
+            ("pubDate", EntryField::Published),
+            ("date", EntryField::Published),
+            ("updated", EntryField::Modified),
+            ("title", EntryField::Title),
+            ("description", EntryField::Text),
+            ("encoded", EntryField::Text),
+            ("summary", EntryField::Text),
         ],
     },
-    Format {
+    ListingFormat {
         kind: ListingKind::Rdf,
         root: "RDF",
         entry: "item",
         fields: &[
-            ("link", Field::Address),
-            ("date", Field::Published),
-            ("modified", Field::Modified),
-            ("title", Field::Title),
-            ("description", Field::Text),
-            ("encoded", Field::Text),
+            ("link", EntryField::Address),
+            ("date", EntryField::Published),
+            ("modified", EntryField::Modified),
+            ("title", EntryField::Title),
+            ("description", EntryField::Text),
+            ("encoded", EntryField::Text),
         ],
     },
-    Format {
+    ListingFormat {
         kind: ListingKind::Atom,
         root: "feed",
         entry: "entry",
         fields: &[
-            ("link", Field::Href),
-            ("updated", Field::Modified),
-            ("published", Field::Published),
-            ("title", Field::Title),
-            ("summary", Field::Text),
-            ("content", Field::Text),
+            ("link", EntryField::Href),
+            ("updated", EntryField::Modified),
+            ("published", EntryField::Published),
+            ("title", EntryField::Title),
+            ("summary", EntryField::Text),
+            ("content", EntryField::Text),
         ],
     },
 ];
 
-impl Format {
+impl ListingFormat {
     /// The format with this root element.
-    pub fn of_root(root: &str) -> Option<&'static Format> {
+    pub fn of_root(root: &str) -> Option<&'static ListingFormat> {
         FORMATS.iter().find(|format| format.root == root)
     }
 
-    pub fn field(&self, name: &str) -> Option<Field> {
+    pub fn field(&self, name: &str) -> Option<EntryField> {
         self.fields.iter().find(|(known, _)| *known == name).map(|(_, field)| *field)
     }
 }

@@ -1,12 +1,12 @@
 //! What the items of a feed say, as text: it is compared, matched by patterns and shown.
 
-use super::{Found, ListingEntry};
+use super::{EntryCollector, ListingEntry};
 use crate::html::{self, Attributes};
 use crate::stream;
 use crate::walk;
 use jiff::Timestamp;
 
-impl Found<'_> {
+impl EntryCollector<'_> {
     /// Adds what an item of a feed says. Its entry is the one behind the first `before`, if it has one.
     pub(super) fn item(&mut self, before: usize, title: Option<&str>, texts: &[String]) {
         let room = self.max_text.saturating_sub(self.listing.text.len());
@@ -38,6 +38,6 @@ fn line(entry: &ListingEntry) -> String {
 fn visible(markup: &str, max: usize) -> String {
     stream::read(markup, max, false).map(|found| found.text).unwrap_or_else(|_| {
         let (html, _) = html::parse(markup, Attributes::Read);
-        walk::Found::of_tree(&html, max, false).text
+        walk::WalkResult::of_tree(&html, max, false).text
     })
 }

@@ -1,6 +1,6 @@
 //! Plain-text sitemaps: one URL per line and nothing else (sitemaps.org, "Text file").
 
-use super::Found;
+use super::EntryCollector;
 
 /// Lines inspected to tell a list from other text.
 const SNIFFED_LINES: usize = 20;
@@ -37,7 +37,7 @@ fn is_address(line: &[u8]) -> bool {
 }
 
 /// Reads all lines. If the text was cut, drops the incomplete last line: half a URL is another URL.
-pub(super) fn read(text: &str, found: &mut Found<'_>) {
+pub(super) fn read(text: &str, found: &mut EntryCollector<'_>) {
     let text = match found.listing.damage {
         Some(_) => &text[..text.rfind(['\n', '\r']).unwrap_or(0)],
         None => text,

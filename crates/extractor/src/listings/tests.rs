@@ -3,7 +3,7 @@
 mod sloppy;
 
 use super::*;
-use crate::{Extracted, Fields, Options, extract};
+use crate::{BodyFields, ExtractOptions, Extracted, extract};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use proptest::prelude::*;
@@ -12,15 +12,15 @@ use std::io::Write;
 
 const AT: &str = "https://example.com/maps/sitemap.xml";
 
-fn extracted(body: &[u8], content_type: Option<&str>, limits: &Limits) -> Extracted {
+fn extracted(body: &[u8], content_type: Option<&str>, limits: &ExtractLimits) -> Extracted {
     let rules = UrlRules::default();
-    let fields = Fields { content_type, ..Fields::default() };
-    let options = Options { limits: limits.clone(), ..Options::default() };
+    let fields = BodyFields { content_type, ..BodyFields::default() };
+    let options = ExtractOptions { limits: limits.clone(), ..ExtractOptions::default() };
     extract(body, &fields, &rules.canonicalize(AT).unwrap(), &rules, &options)
 }
 
 fn listing(body: impl AsRef<[u8]>) -> Listing {
-    match extracted(body.as_ref(), Some("application/xml"), &Limits::default()) {
+    match extracted(body.as_ref(), Some("application/xml"), &ExtractLimits::default()) {
         Extracted::Listing(listing, _) => listing,
         other => panic!("no listing: {other:?}"),
     }
@@ -92,7 +92,8 @@ fn sitemaps_org_text_file() {
     let head = "https://example.com/1\r\n\r\n  HTTPS://Example.com/2#x \nhttps://example.com/ü\n";
     let list = format!("\u{feff}{}nonsense\nhttp://[", head.repeat(7));
     for content_type in [Some("text/plain; charset=utf-8"), Some("application/octet-stream"), None] {
-        let Extracted::Listing(found, _) = extracted(list.as_bytes(), content_type, &Limits::default())
+        let Extracted::Listing(found, _) =
+            extracted(list.as_bytes(), content_type, &ExtractLimits::default())
         else {
             panic!("a list: {content_type:?}");
         };
@@ -101,11 +102,14 @@ fn sitemaps_org_text_file() {
         assert_eq!(found.refused, 2);
     }
     for text in ["", "words\nhttps://example.com/\n", "https://example.com/ and words\n", "http://\n"] {
-        let found = extracted(text.as_bytes(), Some("text/plain"), &Limits::default());
+        let found = extracted(text.as_bytes(), Some("text/plain"), &ExtractLimits::default());
         assert!(matches!(found, Extracted::Page(_)), "{text:?}");
     }
     let list = "https://example.com/1\nhttps://example.com/2\n";
-    assert!(matches!(extracted(list.as_bytes(), Some("text/html"), &Limits::default()), Extracted::Page(_)));
+    assert!(matches!(
+        extracted(list.as_bytes(), Some("text/html"), &ExtractLimits::default()),
+        Extracted::Page(_)
+    ));
 }
 
 #[test]
@@ -173,7 +177,7 @@ fn whatever_the_content_type_says_and_pages_stay_pages() {
         Some("x"),
         None,
     ] {
-        let found = extracted(URLSET.as_bytes(), content_type, &Limits::default());
+        let found = extracted(URLSET.as_bytes(), content_type, &ExtractLimits::default());
         assert!(matches!(found, Extracted::Listing(h, _) if h.entries.len() == 4), "{content_type:?}");
     }
     for (body, is_page) in [
@@ -181,11 +185,11 @@ fn whatever_the_content_type_says_and_pages_stay_pages() {
         ("words, then <urlset></urlset>", true),
         ("<html xmlns='http://www.w3.org/1999/xhtml'><body><p>x</p></body></html>", true),
     ] {
-        let found = extracted(body.as_bytes(), Some("text/html"), &Limits::default());
+        let found = extracted(body.as_bytes(), Some("text/html"), &ExtractLimits::default());
         assert_eq!(matches!(found, Extracted::Page(_)), is_page, "{body}");
     }
     for other in ["<svg/>", "<?xml version='1.0'?><root><item/></root>", "{}"] {
-        let found = extracted(other.as_bytes(), Some("application/xml"), &Limits::default());
+        let found = extracted(other.as_bytes(), Some("application/xml"), &ExtractLimits::default());
         assert!(matches!(found, Extracted::Page(page) if page.text == other), "{other}");
     }
 }
@@ -218,13 +222,13 @@ fn every_spelling_of_characters() {
 #[test]
 fn inside_gzip_once_and_under_a_limit() {
     for content_type in [Some("application/gzip"), Some("application/x-gzip"), Some("text/xml"), None] {
-        let found = extracted(&packed(URLSET.as_bytes()), content_type, &Limits::default());
+        let found = extracted(&packed(URLSET.as_bytes()), content_type, &ExtractLimits::default());
         assert!(matches!(found, Extracted::Listing(h, _) if h.entries.len() == 4), "{content_type:?}");
     }
     let list = "https://example.com/1\nhttps://example.com/2\n";
-    let found = extracted(&packed(list.as_bytes()), Some("application/gzip"), &Limits::default());
+    let found = extracted(&packed(list.as_bytes()), Some("application/gzip"), &ExtractLimits::default());
     assert!(matches!(found, Extracted::Listing(h, _) if h.kind == ListingKind::Text && h.entries.len() == 2));
-    let limits = Limits { max_unpacked: list.len() - 2, ..Limits::default() };
+    let limits = ExtractLimits { max_unpacked: list.len() - 2, ..ExtractLimits::default() };
     let found = extracted(&packed(list.as_bytes()), Some("application/gzip"), &limits);
     assert!(matches!(found, Extracted::Listing(h, _) if h.entries.len() == 1), "half an address is none");
     // Consecutive members are one document.
@@ -235,17 +239,17 @@ fn inside_gzip_once_and_under_a_limit() {
     let whole = packed(URLSET.as_bytes());
     let cut = listing(&whole[..whole.len() - 12]);
     assert!(cut.damage.as_ref().is_some_and(|d| d.contains("end early")), "{:?}", cut.damage);
-    let limits = Limits { max_unpacked: URLSET.len() - 200, ..Limits::default() };
+    let limits = ExtractLimits { max_unpacked: URLSET.len() - 200, ..ExtractLimits::default() };
     let Extracted::Listing(large, _) = extracted(&whole, None, &limits) else { panic!("a sitemap") };
     assert_eq!(large.entries.len(), 2);
     assert!(large.damage.as_ref().is_some_and(|d| d.contains("larger than the limit")), "{:?}", large.damage);
     // A decompression bomb costs the limit, and is no sitemap.
     let bomb = packed(&vec![0; 3 << 20]);
-    let limits = Limits { max_unpacked: 1 << 20, ..Limits::default() };
+    let limits = ExtractLimits { max_unpacked: 1 << 20, ..ExtractLimits::default() };
     assert_eq!(extracted(&bomb, Some("application/gzip"), &limits), Extracted::Opaque(Consent::default()));
     let twice = packed(&whole);
     assert_eq!(
-        extracted(&twice, Some("application/gzip"), &Limits::default()),
+        extracted(&twice, Some("application/gzip"), &ExtractLimits::default()),
         Extracted::Opaque(Consent::default())
     );
 }
@@ -337,7 +341,7 @@ proptest! {
         is_packed: bool,
     ) {
         let body = if is_packed { packed(&body) } else { body };
-        let limits = Limits { max_entries: 3, max_unpacked: 200, ..Limits::default() };
+        let limits = ExtractLimits { max_entries: 3, max_unpacked: 200, ..ExtractLimits::default() };
         if let Extracted::Listing(found, _) = extracted(&body, None, &limits) {
             prop_assert!(found.entries.len() <= 3);
         }
@@ -373,8 +377,14 @@ fn http_date(at: std::time::SystemTime) -> String {
 fn hub(fields: &[&str], body: &str) -> Option<(String, String)> {
     let rules = UrlRules::default();
     let links = fields.iter().map(|field| (*field).into()).collect();
-    let fields = Fields { content_type: Some("application/xml"), links, ..Fields::default() };
-    match extract(body.as_bytes(), &fields, &rules.canonicalize(AT).unwrap(), &rules, &Options::default()) {
+    let fields = BodyFields { content_type: Some("application/xml"), links, ..BodyFields::default() };
+    match extract(
+        body.as_bytes(),
+        &fields,
+        &rules.canonicalize(AT).unwrap(),
+        &rules,
+        &ExtractOptions::default(),
+    ) {
         Extracted::Listing(listing, _) => listing.hub.map(|hub| (hub.url.as_text(), hub.topic)),
         other => panic!("no listing: {other:?}"),
     }
@@ -450,7 +460,7 @@ fn what_the_items_of_a_feed_say_is_text() {
     assert_eq!(listing(URLSET).text, "");
     // Cut at a limit, between characters.
     let long = rss(&format!("<title>{}</title>", "\u{e9}".repeat(100)));
-    let limits = Limits { max_text: 21, ..Limits::default() };
+    let limits = ExtractLimits { max_text: 21, ..ExtractLimits::default() };
     let Extracted::Listing(cut, _) = extracted(long.as_bytes(), None, &limits) else { panic!("a feed") };
     assert_eq!(cut.text, format!("{}\n", "\u{e9}".repeat(10)));
 }

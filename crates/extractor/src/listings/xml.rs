@@ -5,8 +5,8 @@
 //! next ones begin.
 
 use super::entities::Entities;
-use super::formats::{Field, Format};
-use super::{Found, address};
+use super::formats::{EntryField, ListingFormat};
+use super::{EntryCollector, address};
 use crate::xhtml::reader;
 use quick_xml::events::{BytesStart, Event};
 use recrawl_types::url::MAX_URL_BYTES;
@@ -25,14 +25,16 @@ const MAX_LINK_DEPTH: usize = 3;
 const MAX_BASES: usize = 10_000;
 
 /// The format of a document with this beginning.
-pub(super) fn format(head: &str) -> Option<&'static Format> {
+pub(super) fn format(head: &str) -> Option<&'static ListingFormat> {
     if !head.trim_start().starts_with('<') {
         return None;
     }
     let mut reader = reader(head);
     for _ in 0..MAX_PROLOGUE {
         match reader.read_event().ok()? {
-            Event::Start(root) | Event::Empty(root) => return Format::of_root(root.local_name().as_ref()),
+            Event::Start(root) | Event::Empty(root) => {
+                return ListingFormat::of_root(root.local_name().as_ref());
+            }
             Event::Text(text) if !text.trim().is_empty() => return None,
             Event::Eof | Event::End(_) | Event::CData(_) | Event::GeneralRef(_) => return None,
             _ => {}
@@ -42,7 +44,7 @@ pub(super) fn format(head: &str) -> Option<&'static Format> {
 }
 
 /// Reads a document of this format to its end, or up to the first damage.
-pub(super) fn read(text: &str, format: &Format, found: &mut Found<'_>) {
+pub(super) fn read(text: &str, format: &ListingFormat, found: &mut EntryCollector<'_>) {
     let mut reader = reader(text);
     let mut walk = Walk {
         format,
@@ -71,7 +73,9 @@ pub(super) fn read(text: &str, format: &Format, found: &mut Found<'_>) {
             Event::GeneralRef(reference) => match walk.entities.text(&reference) {
                 Some(text) => walk.push(&text),
                 // One of HTML, which the text is read as.
-                None if walk.field.is_some_and(Field::is_text) => walk.push(&format!("&{};", &*reference)),
+                None if walk.field.is_some_and(EntryField::is_text) => {
+                    walk.push(&format!("&{};", &*reference))
+                }
                 None => walk.is_sound = false,
             },
             Event::DocType(text) => walk.entities.define(&text),
@@ -86,12 +90,12 @@ pub(super) fn read(text: &str, format: &Format, found: &mut Found<'_>) {
 
 /// State of the pass.
 struct Walk<'f> {
-    format: &'f Format,
+    format: &'f ListingFormat,
     /// Number of open elements.
     depth: usize,
     /// The open entry, and the depth of its children.
-    entry: Option<(Entry, usize)>,
-    field: Option<Field>,
+    entry: Option<(XmlEntry, usize)>,
+    field: Option<EntryField>,
     /// The text of the open field.
     text: String,
     /// False if the text is too long or has an unknown reference.
@@ -102,7 +106,7 @@ struct Walk<'f> {
 
 /// The values of an entry so far; the first of each counts.
 #[derive(Default)]
-struct Entry {
+struct XmlEntry {
     address: Option<String>,
     permalink: Option<String>,
     modified: Option<String>,
@@ -113,7 +117,7 @@ struct Entry {
 }
 
 impl Walk<'_> {
-    fn open(&mut self, element: &BytesStart<'_>, found: &mut Found<'_>) {
+    fn open(&mut self, element: &BytesStart<'_>, found: &mut EntryCollector<'_>) {
         let name = element.local_name();
         match &self.entry {
             // The entry before it was not closed.
@@ -137,7 +141,7 @@ impl Walk<'_> {
         }
         match &self.entry {
             None if self.depth > 1 && name.as_ref() == self.format.entry => {
-                self.entry = Some((Entry::default(), self.depth + 1));
+                self.entry = Some((XmlEntry::default(), self.depth + 1));
             }
             None if self.depth <= MAX_LINK_DEPTH && name.as_ref() == "link" && is_feed => {
                 if let (Some(rel), Some(href)) =
@@ -154,13 +158,13 @@ impl Walk<'_> {
                 self.read_attributes(element, found);
             }
             // Markup of the text separates words.
-            Some(_) if self.field.is_some_and(Field::is_text) => self.push(" "),
+            Some(_) if self.field.is_some_and(EntryField::is_text) => self.push(" "),
             _ => {}
         }
     }
 
     /// Reads what a field says in its attributes.
-    fn read_attributes(&mut self, element: &BytesStart<'_>, found: &mut Found<'_>) {
+    fn read_attributes(&mut self, element: &BytesStart<'_>, found: &mut EntryCollector<'_>) {
         let attribute = |name| self.attribute(element, name);
         let is_alternate = |rel: &str| {
             rel.split_ascii_whitespace().any(|rel| {
@@ -170,21 +174,22 @@ impl Walk<'_> {
         };
         match self.field {
             // A missing `rel` means the same (RFC 4287 §4.2.7.2). Some items of RSS have no link but such a one.
-            Some(field @ (Field::Href | Field::Address))
+            Some(field @ (EntryField::Href | EntryField::Address))
                 if attribute("rel").is_none_or(|rel| is_alternate(&rel)) =>
             {
                 let href = attribute("href").and_then(|href| self.bases.resolve(&href));
                 if let Some((entry, _)) = &mut self.entry {
-                    let place = if field == Field::Href { &mut entry.address } else { &mut entry.permalink };
+                    let place =
+                        if field == EntryField::Href { &mut entry.address } else { &mut entry.permalink };
                     *place = place.take().or(href);
                 }
             }
-            Some(Field::Alternate) if attribute("rel").is_some_and(|rel| is_alternate(&rel)) => {
+            Some(EntryField::Alternate) if attribute("rel").is_some_and(|rel| is_alternate(&rel)) => {
                 if let Some(href) = attribute("href") {
                     found.alternate(&href);
                 }
             }
-            Some(Field::Permalink)
+            Some(EntryField::Permalink)
                 if attribute("isPermaLink").is_some_and(|v| v.trim().eq_ignore_ascii_case("false")) =>
             {
                 self.field = None;
@@ -193,7 +198,7 @@ impl Walk<'_> {
         }
     }
 
-    fn close(&mut self, name: &str, found: &mut Found<'_>) {
+    fn close(&mut self, name: &str, found: &mut EntryCollector<'_>) {
         match &self.entry {
             Some(_) if name == self.format.entry => return self.end_entry(found),
             // It closes nothing that is open.
@@ -218,9 +223,9 @@ impl Walk<'_> {
             && !text.is_empty()
         {
             let text = match field {
-                Field::Address => self.bases.resolve(&text),
+                EntryField::Address => self.bases.resolve(&text),
                 // An identifier without a scheme of the Web is no URL, whatever it says.
-                Field::Permalink => address::is_whole(&text).then(|| text.into_owned()),
+                EntryField::Permalink => address::is_whole(&text).then(|| text.into_owned()),
                 _ => Some(text.into_owned()),
             };
             if let Some(text) = text {
@@ -230,7 +235,7 @@ impl Walk<'_> {
     }
 
     /// Ends the open entry, with what is open in it.
-    fn end_entry(&mut self, found: &mut Found<'_>) {
+    fn end_entry(&mut self, found: &mut EntryCollector<'_>) {
         if self.entry.as_ref().is_some_and(|(_, children)| self.depth == *children) {
             self.end_field();
         }
@@ -249,7 +254,7 @@ impl Walk<'_> {
     fn push(&mut self, text: &str) {
         // Elements inside a field are not part of its text; URLs and dates have none.
         let is_inside = self.entry.as_ref().is_some_and(|(_, depth)| *depth == self.depth);
-        if self.field.is_some_and(Field::is_text) {
+        if self.field.is_some_and(EntryField::is_text) {
             let room = MAX_TEXT.saturating_sub(self.text.len()).min(text.len());
             let end = (0..=room).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
             self.text.push_str(&text[..end]);
@@ -276,16 +281,16 @@ impl Walk<'_> {
     }
 }
 
-impl Entry {
-    fn say(&mut self, field: Field, text: String) {
+impl XmlEntry {
+    fn say(&mut self, field: EntryField, text: String) {
         let place = match field {
-            Field::Address => &mut self.address,
-            Field::Permalink => &mut self.permalink,
-            Field::Modified => &mut self.modified,
-            Field::Published => &mut self.published,
-            Field::Title => &mut self.title,
-            Field::Text => return self.texts.push(text),
-            Field::Href | Field::Alternate => return,
+            EntryField::Address => &mut self.address,
+            EntryField::Permalink => &mut self.permalink,
+            EntryField::Modified => &mut self.modified,
+            EntryField::Published => &mut self.published,
+            EntryField::Title => &mut self.title,
+            EntryField::Text => return self.texts.push(text),
+            EntryField::Href | EntryField::Alternate => return,
         };
         place.get_or_insert(text);
     }

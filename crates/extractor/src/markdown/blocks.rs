@@ -10,7 +10,7 @@ const MAX_NUMBER: i64 = 999_999_999;
 
 /// A list whose items are being written.
 #[derive(Clone, Copy)]
-struct List {
+struct MarkdownList {
     /// Tells the lists apart.
     id: usize,
     /// Number of containers around it.
@@ -24,7 +24,7 @@ struct List {
 
 enum Container {
     Quote,
-    Item { marker: String, is_written: bool, list: List },
+    Item { marker: String, is_written: bool, list: MarkdownList },
 }
 
 /// The end of the last block, as the next one sees it.
@@ -46,9 +46,9 @@ pub(super) struct BlockWriter {
     /// Containers that are open since the last block.
     shared: usize,
     before: Before,
-    lists: Vec<List>,
+    lists: Vec<MarkdownList>,
     /// The list that ended, if no block followed.
-    ended: Option<List>,
+    ended: Option<MarkdownList>,
     /// The levels of headings behind the last other block, and where the text ended before each.
     headings: Vec<(u8, usize)>,
     ids: usize,
@@ -162,7 +162,7 @@ impl BlockWriter {
         let is_next = self.ended.is_some_and(|ended| ended.depth == depth && ended.sign == signs[0]);
         self.ids += 1;
         let (sign, next) = (signs[usize::from(is_next)], first.unwrap_or(1));
-        self.lists.push(List { id: self.ids, depth, sign, next, has_items: false });
+        self.lists.push(MarkdownList { id: self.ids, depth, sign, next, has_items: false });
     }
 
     pub(super) fn end_list(&mut self) {

@@ -15,7 +15,7 @@ use crate::element::Element;
 use crate::names::Name;
 use crate::part::Selected;
 use crate::sink::Handle;
-use crate::text::{Shown, effect, is_mostly_frame};
+use crate::text::{ShownText, effect, is_mostly_frame};
 use ego_tree::iter::Edge;
 use scraper::{Html, Node, node};
 use std::ops::AddAssign;
@@ -251,7 +251,7 @@ struct RegionContext {
     /// The innermost element, and the innermost block.
     region: usize,
     block: usize,
-    shown: Shown,
+    shown: ShownText,
     is_in_section: bool,
     is_in_link: bool,
     is_ignored: bool,

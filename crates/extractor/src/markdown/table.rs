@@ -38,7 +38,7 @@ impl DataTable {
                 _ => continue,
             };
             use Name::*;
-            match Name::of(element.name().as_bytes()) {
+            match Name::lookup(element.name().as_bytes()) {
                 Tr => (rows, columns) = (rows + 1, 0),
                 cell @ (Td | Th) => {
                     (columns, bytes) = (columns + 1, 0);

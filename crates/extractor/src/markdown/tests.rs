@@ -5,11 +5,11 @@ use pulldown_cmark::{Event, Parser, Tag, TagEnd, html::push_html};
 
 const PAGE: &str = "https://example.com/docs/page?x=1";
 
-fn read(body: &[u8], content_type: &str, part: Option<&Part>, extent: PageExtent) -> Option<Markdown> {
+fn read(body: &[u8], content_type: &str, part: Option<&CountedPart>, extent: PageExtent) -> Option<Markdown> {
     let rules = UrlRules::default();
     let url = rules.canonicalize(PAGE).unwrap();
-    let fields = Fields { content_type: Some(content_type), ..Fields::default() };
-    markdown(body, &fields, &url, &rules, &Options::default(), part, extent)
+    let fields = BodyFields { content_type: Some(content_type), ..BodyFields::default() };
+    markdown(body, &fields, &url, &rules, &ExtractOptions::default(), part, extent)
 }
 
 fn whole(html: &str) -> String {
@@ -22,7 +22,9 @@ fn parser(markdown: &str) -> Parser<'_> {
     use pulldown_cmark::Options;
     Parser::new_ext(
         markdown,
-        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS,
+        ExtractOptions::ENABLE_TABLES
+            | ExtractOptions::ENABLE_STRIKETHROUGH
+            | ExtractOptions::ENABLE_TASKLISTS,
     )
 }
 
@@ -58,9 +60,9 @@ fn words(markdown: &str) -> Vec<String> {
 fn seen(html: &str, has_frame: bool) -> Vec<String> {
     let rules = UrlRules::default();
     let url = rules.canonicalize(PAGE).unwrap();
-    let fields = Fields { content_type: Some("text/html; charset=utf-8"), ..Fields::default() };
-    let all = has_frame.then(|| Part::new(&["html".into()], &[], &[]).unwrap());
-    match extract_part(html.as_bytes(), &fields, &url, &rules, &Options::default(), all.as_ref()) {
+    let fields = BodyFields { content_type: Some("text/html; charset=utf-8"), ..BodyFields::default() };
+    let all = has_frame.then(|| CountedPart::new(&["html".into()], &[], &[]).unwrap());
+    match extract_part(html.as_bytes(), &fields, &url, &rules, &ExtractOptions::default(), all.as_ref()) {
         Extracted::Page(page) => page.text.split_whitespace().map(str::to_owned).collect(),
         other => panic!("{other:?}"),
     }
@@ -238,7 +240,7 @@ fn a_rule_leaves_out_what_it_leaves_out_of_the_text() {
             "# Shoe\n\n|  |  |\n| - | - |\n|  | x |\n| y | z |\n\n```\ncode\n```\n",
         ),
     ] {
-        let part = Part::new(&list(include), &list(ignore), &list(ignore_text)).unwrap();
+        let part = CountedPart::new(&list(include), &list(ignore), &list(ignore_text)).unwrap();
         let read = |extent| read(page.as_bytes(), "text/html", Some(&part), extent).unwrap().text;
         assert_eq!(read(PageExtent::Whole), expected, "{include:?} {ignore:?}");
         if !include.is_empty() {
@@ -273,8 +275,9 @@ fn other_types_are_code_or_markdown_or_nothing() {
     let body =
         "<meta charset=windows-1251><a href='?q=\u{44f}'>a</a>".replace('\u{44f}', "\u{1}").into_bytes();
     let body: Vec<u8> = body.into_iter().map(|byte| if byte == 1 { 0xFF } else { byte }).collect();
-    let fields = Fields { content_type: Some("text/html"), ..Fields::default() };
-    let page = markdown(&body, &fields, &url, &rules, &Options::default(), None, PageExtent::Whole).unwrap();
+    let fields = BodyFields { content_type: Some("text/html"), ..BodyFields::default() };
+    let page =
+        markdown(&body, &fields, &url, &rules, &ExtractOptions::default(), None, PageExtent::Whole).unwrap();
     assert_eq!(page.text, "[a](https://example.com/docs/page?q=%FF)\n", "queries are in the page's encoding");
 }
 

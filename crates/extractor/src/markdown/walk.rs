@@ -4,13 +4,13 @@ use super::blocks::BlockWriter;
 use super::line::{InlineMark, LinePlace, LineWriter, render, strip};
 use super::table::DataTable;
 use super::{MAX_LINK_BYTES, PageExtent};
-use crate::base::Resolver;
-use crate::element::{Element, Space};
+use crate::base::ReferenceResolver;
+use crate::element::{Element, ElementSpace};
 use crate::html::{self, Attributes};
 use crate::names::{Attr, Name};
 use crate::part::Selected;
 use crate::shadow;
-use crate::text::{Effect, Shown, effect, label};
+use crate::text::{ShownText, TextEffect, effect, label};
 use crate::walk::{MAX_EMBEDDED, MAX_NESTED};
 use ego_tree::NodeRef;
 use ego_tree::iter::Edge;
@@ -37,7 +37,7 @@ enum ElementRole {
 /// Inherited from the elements around a text.
 #[derive(Clone, Copy, Default)]
 struct Around {
-    shown: Shown,
+    shown: ShownText,
     /// Is it in the part of the page that counts?
     is_included: bool,
     is_ignored: bool,
@@ -98,14 +98,19 @@ impl<'r> MarkdownWriter<'r> {
     }
 
     /// Writes the selected part of a page.
-    pub(super) fn page(mut self, html: &Html, resolver: &Resolver<'_>, part: &Selected) -> (String, bool) {
+    pub(super) fn page(
+        mut self,
+        html: &Html,
+        resolver: &ReferenceResolver<'_>,
+        part: &Selected,
+    ) -> (String, bool) {
         self.around.is_included = part.included.is_none();
         self.tree(html, resolver, Some(part));
         self.flush();
         self.blocks.finish()
     }
 
-    fn tree(&mut self, html: &Html, resolver: &Resolver<'_>, part: Option<&Selected>) {
+    fn tree(&mut self, html: &Html, resolver: &ReferenceResolver<'_>, part: Option<&Selected>) {
         for edge in html.tree.root().traverse() {
             match edge {
                 Edge::Open(node) => match node.value() {
@@ -134,14 +139,14 @@ impl<'r> MarkdownWriter<'r> {
         &mut self,
         node: NodeRef<'_, Node>,
         of_node: &node::Element,
-        resolver: &Resolver<'_>,
+        resolver: &ReferenceResolver<'_>,
         [is_included, is_ignored]: [bool; 2],
     ) {
         let element = Element::of_node(of_node);
         let effect = effect(&element, false);
         let before = self.around;
         // Custom elements may stand in a line.
-        let is_custom = element.space == Space::Html && element.name == Name::Other;
+        let is_custom = element.space == ElementSpace::Html && element.name == Name::Other;
         let is_block =
             (effect.is_block && !is_custom && !element.is(Name::Br) || is_included) && !before.is_closed;
         let is_custom = is_custom && effect.is_block && !before.is_closed;
@@ -159,7 +164,7 @@ impl<'r> MarkdownWriter<'r> {
         };
         if self.counts() {
             let role = match element.space {
-                Space::Html => self.begin(node, of_node, &element, resolver),
+                ElementSpace::Html => self.begin(node, of_node, &element, resolver),
                 _ if element.name == Name::A => self.link(&element, resolver),
                 _ => ElementRole::Plain,
             };
@@ -177,7 +182,7 @@ impl<'r> MarkdownWriter<'r> {
         node: NodeRef<'_, Node>,
         of_node: &node::Element,
         element: &Element<'_>,
-        resolver: &Resolver<'_>,
+        resolver: &ReferenceResolver<'_>,
     ) -> ElementRole {
         use Name::{
             A, B, Blockquote, Br, Code, Del, Dir, Em, H1, H2, H3, H4, H5, H6, Hr, I, Img, Kbd, Li, Listing,
@@ -240,15 +245,15 @@ impl<'r> MarkdownWriter<'r> {
         }
     }
 
-    fn link(&mut self, element: &Element<'_>, resolver: &Resolver<'_>) -> ElementRole {
-        let xlink = || element.get(Attr::XlinkHref).filter(|_| element.space != Space::Html);
+    fn link(&mut self, element: &Element<'_>, resolver: &ReferenceResolver<'_>) -> ElementRole {
+        let xlink = || element.get(Attr::XlinkHref).filter(|_| element.space != ElementSpace::Html);
         let target = element.get(Attr::Href).or_else(xlink);
         let url = target.and_then(|href| self.resolve(href, resolver, &["http", "https", "mailto", "tel"]));
         url.map_or(ElementRole::Plain, |url| self.mark(InlineMark::Link(url)))
     }
 
     /// Writes an image, unless it says that it is decoration. Scripts load many images from another attribute.
-    fn image(&mut self, image: &node::Element, resolver: &Resolver<'_>) {
+    fn image(&mut self, image: &node::Element, resolver: &ReferenceResolver<'_>) {
         let alt = image.attr("alt");
         if alt.is_some_and(|alt| alt.trim().is_empty()) || self.code.is_some() {
             return;
@@ -260,14 +265,14 @@ impl<'r> MarkdownWriter<'r> {
         }
     }
 
-    fn resolve(&mut self, href: &str, resolver: &Resolver<'_>, schemes: &[&str]) -> Option<Rc<str>> {
+    fn resolve(&mut self, href: &str, resolver: &ReferenceResolver<'_>, schemes: &[&str]) -> Option<Rc<str>> {
         let url = if self.resolved > 0 { resolver.absolute(href)? } else { return None };
         self.resolved = self.resolved.saturating_sub(url.as_str().len());
         schemes.contains(&url.scheme()).then(|| Rc::from(url.as_str()))
     }
 
     /// Writes the document in an `iframe` that was just opened.
-    fn embed(&mut self, element: &Element<'_>, resolver: &Resolver<'_>) {
+    fn embed(&mut self, element: &Element<'_>, resolver: &ReferenceResolver<'_>) {
         let Some(document) = element.get(Attr::Srcdoc).filter(|_| element.is(Name::Iframe)) else { return };
         if self.nested < MAX_NESTED && self.embedded < MAX_EMBEDDED {
             let (mut html, _) = html::parse(document, Attributes::All);
@@ -280,7 +285,7 @@ impl<'r> MarkdownWriter<'r> {
             self.around.shown = shown;
             self.nested -= 1;
         }
-        self.around.shown = self.around.shown.within(&Effect { hides: true, ..Effect::default() });
+        self.around.shown = self.around.shown.within(&TextEffect { hides: true, ..TextEffect::default() });
     }
 
     fn leave(&mut self) {

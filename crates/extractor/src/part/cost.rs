@@ -9,7 +9,7 @@ const ATTRIBUTES_A_STEP: u64 = 8;
 
 /// What a list of selectors may ask of an element.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Cost {
+pub(crate) struct SelectorCost {
     /// Number of selectors.
     selectors: u64,
     /// Of these, the selectors that may ask all siblings of an element.
@@ -20,21 +20,21 @@ pub(crate) struct Cost {
     /// siblings.
     nested: Vec<(u32, bool)>,
     /// Attributes whose values are searched, once for each search.
-    searches: Vec<Search>,
+    searches: Vec<ValueSearch>,
 }
 
 /// A search in the value of an attribute.
 #[derive(Clone, Debug)]
-struct Search {
+struct ValueSearch {
     attribute: String,
     /// Bytes of a value for each step.
     bytes_a_step: u64,
 }
 
-impl Cost {
+impl SelectorCost {
     /// Of entries that were found to be selectors.
-    pub(crate) fn of<'a>(entries: impl Iterator<Item = &'a String>) -> Cost {
-        let mut cost = Cost::default();
+    pub(crate) fn estimate<'a>(entries: impl Iterator<Item = &'a String>) -> SelectorCost {
+        let mut cost = SelectorCost::default();
         for entry in entries {
             let entry = compact(entry);
             // A comma begins another selector.
@@ -48,7 +48,7 @@ impl Cost {
                 cost.of_levels += if combinators[at..].contains([' ', '>']) { count } else { 0 };
             }
             cost.nested.extend(nested(&combinators).map(|depth| (depth, sibling.is_some())));
-            cost.searches.extend(entry.split('[').skip(1).filter_map(Search::of));
+            cost.searches.extend(entry.split('[').skip(1).filter_map(ValueSearch::parse));
         }
         cost
     }
@@ -97,7 +97,7 @@ impl Cost {
     fn of_node(&self, node: &Node) -> u64 {
         let Node::Element(element) = node else { return 0 };
         let attributes = element.attrs.len() as u64;
-        let of_search = |search: &Search| {
+        let of_search = |search: &ValueSearch| {
             let value = element.attr(&search.attribute).map_or(0, str::len) as u64;
             value / search.bytes_a_step
         };
@@ -158,9 +158,9 @@ fn nested(entry: &str) -> impl Iterator<Item = u32> {
     depths.into_iter()
 }
 
-impl Search {
+impl ValueSearch {
     /// Of the text behind a `[`, in lower case; none if the value is at most compared.
-    fn of(text: &str) -> Option<Search> {
+    fn parse(text: &str) -> Option<ValueSearch> {
         let text = text.split(']').next().unwrap_or(text);
         let (name, value) = text.split_once('=')?;
         let is_folded = value.strip_suffix('i').is_some_and(|rest| rest.ends_with([' ', '"', '\'']));
@@ -172,6 +172,6 @@ impl Search {
         };
         let name = name.trim_end_matches(['~', '*', ' ']);
         let attribute = name.rsplit('|').next().unwrap_or(name).to_owned();
-        Some(Search { attribute, bytes_a_step })
+        Some(ValueSearch { attribute, bytes_a_step })
     }
 }

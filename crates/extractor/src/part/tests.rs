@@ -1,25 +1,25 @@
 use super::*;
-use crate::{Extracted, Fields, Options, PageContent, extract, extract_part};
+use crate::{BodyFields, ExtractOptions, Extracted, PageContent, extract, extract_part};
 use proptest::prelude::*;
 use recrawl_types::UrlRules;
 
-fn part(include: &[&str], ignore: &[&str], ignore_text: &[&str]) -> Part {
+fn part(include: &[&str], ignore: &[&str], ignore_text: &[&str]) -> CountedPart {
     let owned = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-    Part::new(&owned(include), &owned(ignore), &owned(ignore_text)).unwrap()
+    CountedPart::new(&owned(include), &owned(ignore), &owned(ignore_text)).unwrap()
 }
 
-fn read(html: &str, content_type: &str, part: Option<&Part>) -> PageContent {
+fn read(html: &str, content_type: &str, part: Option<&CountedPart>) -> PageContent {
     let rules = UrlRules::default();
     let url = rules.canonicalize("http://a.example/p").unwrap();
-    let fields = Fields { content_type: Some(content_type), ..Fields::default() };
-    let options = Options { anchors: true, ..Options::default() };
+    let fields = BodyFields { content_type: Some(content_type), ..BodyFields::default() };
+    let options = ExtractOptions { anchors: true, ..ExtractOptions::default() };
     match extract_part(html.as_bytes(), &fields, &url, &rules, &options, part) {
         Extracted::Page(page) => page,
         other => panic!("{other:?}"),
     }
 }
 
-fn text(html: &str, part: &Part) -> String {
+fn text(html: &str, part: &CountedPart) -> String {
     read(html, "text/html", Some(part)).text
 }
 
@@ -76,7 +76,7 @@ fn patterns_drop_what_they_match_and_see_a_line_for_each_block() {
 fn invalid_entries_are_refused_with_their_list_and_a_remedy() {
     let new = |include: &str, ignore: &str, text: &str| {
         let list = |entry: &str| if entry == "-" { vec![] } else { vec![entry.to_owned()] };
-        Part::new(&list(include), &list(ignore), &list(text)).unwrap_err()
+        CountedPart::new(&list(include), &list(ignore), &list(text)).unwrap_err()
     };
     for (error, key, says) in [
         (new("main[", "-", "-"), "include", "\"main[\" is not a CSS selector"),
@@ -93,7 +93,7 @@ fn invalid_entries_are_refused_with_their_list_and_a_remedy() {
         assert!(!error.why.contains('\n'), "{error:?}");
     }
     let many = vec!["p".to_owned(); MAX_PART_ENTRIES + 1];
-    assert!(Part::new(&[], &many, &[]).unwrap_err().why.starts_with("51 entries"));
+    assert!(CountedPart::new(&[], &many, &[]).unwrap_err().why.starts_with("51 entries"));
 }
 
 /// A page of 2 MB with an element every few bytes costs few steps if it is flat, and is given up if it is deep or
@@ -179,9 +179,9 @@ proptest! {
     fn a_part_without_effect_changes_nothing(html in markup()) {
         let rules = UrlRules::default();
         let url = rules.canonicalize("http://a.example/p").unwrap();
-        let (fields, options) = (Fields { content_type: Some("text/html"), ..Fields::default() }, Options { anchors: true, ..Options::default() });
+        let (fields, options) = (BodyFields { content_type: Some("text/html"), ..BodyFields::default() }, ExtractOptions { anchors: true, ..ExtractOptions::default() });
         let Extracted::Page(whole) = extract(html.as_bytes(), &fields, &url, &rules, &options) else { panic!() };
-        for idle in [part(&[], &["#none"], &[]), part(&[], &[], &["\u{1}"]), Part::default()] {
+        for idle in [part(&[], &["#none"], &[]), part(&[], &[], &["\u{1}"]), CountedPart::default()] {
             let same = read(&html, "text/html", Some(&idle));
             prop_assert_eq!(PageContent { work: 0, ..same }, PageContent { work: 0, ..whole.clone() });
         }
@@ -190,7 +190,7 @@ proptest! {
     /// What is included and what is ignored divide the text of a page.
     #[test]
     fn included_and_ignored_text_divide_the_page(html in markup()) {
-        let words = |part: &Part| {
+        let words = |part: &CountedPart| {
             let mut letters: Vec<char> = text(&html, part).chars().filter(|c| !c.is_whitespace()).collect();
             letters.sort_unstable();
             letters

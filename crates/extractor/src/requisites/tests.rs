@@ -7,7 +7,7 @@ fn url(text: &str) -> CanonicalUrl {
 }
 
 fn of_page(html: &str) -> Vec<(RequisiteKind, String)> {
-    let fields = Fields { content_type: Some("text/html; charset=utf-8"), ..Fields::default() };
+    let fields = BodyFields { content_type: Some("text/html; charset=utf-8"), ..BodyFields::default() };
     let found = requisites(html.as_bytes(), &fields, &url("http://a.test/d/p"), &MediaTypes::default());
     short(found)
 }
@@ -80,7 +80,7 @@ fn all_that_a_browser_might_load_is_found_once_the_most_important_first() {
     let kinds: Vec<RequisiteKind> = of_page(html).into_iter().map(|(kind, _)| kind).collect();
     assert!(kinds.is_sorted());
     assert_eq!(of_page("<base href='data:text/html,x'><img src=x.png>")[0].1, "/d/x.png");
-    assert_eq!(requisites(b"{}", &Fields::default(), &url("http://a.test/"), &MediaTypes::default()), []);
+    assert_eq!(requisites(b"{}", &BodyFields::default(), &url("http://a.test/"), &MediaTypes::default()), []);
 }
 
 #[test]
@@ -153,7 +153,7 @@ proptest! {
     #[test]
     fn any_bytes_are_read(body in prop::collection::vec(any::<u8>(), 0..300)) {
         let page = url("http://a.test/");
-        let fields = Fields { content_type: Some("text/html"), ..Fields::default() };
+        let fields = BodyFields { content_type: Some("text/html"), ..BodyFields::default() };
         let found = requisites(&body, &fields, &page, &MediaTypes::default());
         prop_assert!(found.iter().all(|requisite| requisite.url != page));
         style_requisites(&body, None, &page);

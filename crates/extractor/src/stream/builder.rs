@@ -5,8 +5,8 @@
 //! move what is there, the page is [`Slow`].
 
 use super::Slow;
-use super::stack::{Formatting, Open, Scope};
-use super::tokens::{Content, Part, Tag, Token, Tokens};
+use super::stack::{Formatting, Open, StackScope};
+use super::tokens::{ContentModel, HtmlToken, HtmlTokens, Tag, TextToken};
 use crate::element::Element;
 use crate::names::Name::{self, *};
 use crate::walk::Walk;
@@ -52,7 +52,7 @@ enum Quirks {
 }
 
 /// What became of a token.
-enum Step {
+enum TokenStep {
     Done,
     /// The new mode decides.
     Again,
@@ -60,7 +60,7 @@ enum Step {
 
 pub(super) struct Builder<'d, 'w> {
     walk: &'w mut Walk<'d>,
-    tokens: Tokens<'d>,
+    tokens: HtmlTokens<'d>,
     mode: Mode,
     quirks: Quirks,
     open: Vec<Open<'d>>,
@@ -91,7 +91,7 @@ impl<'d, 'w> Builder<'d, 'w> {
     pub(super) fn new(text: &'d str, budget: u64, walk: &'w mut Walk<'d>) -> Builder<'d, 'w> {
         Builder {
             walk,
-            tokens: Tokens::new(text),
+            tokens: HtmlTokens::new(text),
             mode: Mode::Initial,
             quirks: Quirks::Yes,
             open: Vec::with_capacity(64),
@@ -116,9 +116,9 @@ impl<'d, 'w> Builder<'d, 'w> {
             let token = self.tokens.next(&mut element)?;
             let skips_newline = std::mem::take(&mut self.skips_newline);
             match token {
-                Token::Text(part) => {
+                HtmlToken::Text(part) => {
                     let text = part.as_str();
-                    let is_written = matches!(part, Part::Text(_));
+                    let is_written = matches!(part, TextToken::Text(_));
                     // The line break behind `<pre>` and its like is no text (§13.2.6.4.7). A carriage return
                     // may stand for one.
                     let rest = match text.strip_prefix('\r').filter(|_| is_written) {
@@ -130,10 +130,10 @@ impl<'d, 'w> Builder<'d, 'w> {
                         self.text(text)?;
                     }
                 }
-                Token::Start(tag) => {
+                HtmlToken::Start(tag) => {
                     self.steps += 8;
                     let content = self.start(&mut element, &tag)?;
-                    if content != Content::Markup {
+                    if content != ContentModel::Markup {
                         self.content(&tag, content)?;
                     }
                     // The tree's tokenizer pauses behind these, and drops a byte order mark after a pause.
@@ -143,15 +143,15 @@ impl<'d, 'w> Builder<'d, 'w> {
                         return Err(Slow("byte order mark"));
                     }
                 }
-                Token::End(tag) => {
+                HtmlToken::End(tag) => {
                     self.steps += 8;
                     self.end(&tag)?;
                     if tag.name == Script && self.tokens.is_at_mark() {
                         return Err(Slow("byte order mark"));
                     }
                 }
-                Token::Doctype(doctype) => self.doctype(doctype),
-                Token::Eof => break,
+                HtmlToken::Doctype(doctype) => self.doctype(doctype),
+                HtmlToken::Eof => break,
             }
             // Here the bounds of the module `html` could apply, and then only the tree tells what is read.
             if self.steps > self.budget {
@@ -174,7 +174,7 @@ impl<'d, 'w> Builder<'d, 'w> {
     }
 
     /// Reads the one text of the element that was just opened, and closes it.
-    fn content(&mut self, tag: &Tag<'d>, kind: Content) -> Result<(), Slow> {
+    fn content(&mut self, tag: &Tag<'d>, kind: ContentModel) -> Result<(), Slow> {
         let content = self.tokens.content(tag, kind)?;
         self.steps += 8;
         if !matches!(tag.name, Script | Style) {
@@ -207,7 +207,7 @@ impl<'d, 'w> Builder<'d, 'w> {
         let id = self.ids;
         self.ids += 1;
         self.paragraphs += u32::from(element.is(P));
-        self.open.push(Open::of(element, tag.map_or("", |tag| tag.spelling), id));
+        self.open.push(Open::new(element, tag.map_or("", |tag| tag.spelling), id));
         if self.templates.is_empty() {
             self.walk.enter(element);
         }
@@ -247,7 +247,7 @@ impl<'d, 'w> Builder<'d, 'w> {
     }
 
     /// The innermost open element with a property, if no bound of the scope is in between.
-    fn in_scope(&mut self, scope: Scope, has: impl Fn(&Open<'d>) -> bool) -> Option<usize> {
+    fn in_scope(&mut self, scope: StackScope, has: impl Fn(&Open<'d>) -> bool) -> Option<usize> {
         let mut found = None;
         let mut seen = 1;
         for (at, open) in self.open.iter().enumerate().rev() {
@@ -264,7 +264,7 @@ impl<'d, 'w> Builder<'d, 'w> {
         found
     }
 
-    fn is_in_scope(&mut self, scope: Scope, name: Name) -> bool {
+    fn is_in_scope(&mut self, scope: StackScope, name: Name) -> bool {
         self.in_scope(scope, |open| open.is(name)).is_some()
     }
 
@@ -286,7 +286,7 @@ impl<'d, 'w> Builder<'d, 'w> {
         // Most pages have no open `p` here, and the search would go down to the root.
         if self.paragraphs == 0 {
             self.steps += 2 * self.open.len() as u64;
-        } else if self.is_in_scope(Scope::Button, P) {
+        } else if self.is_in_scope(StackScope::Button, P) {
             self.close_implied(P);
             self.close_through(|open| open.is(P));
         }

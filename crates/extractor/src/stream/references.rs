@@ -10,14 +10,14 @@ const LONGEST_LEGACY: usize = 6;
 
 /// A decoded reference: one or two characters.
 #[derive(Clone, Copy)]
-pub(super) struct Reference {
+pub(super) struct CharReference {
     bytes: [u8; 8],
     len: usize,
 }
 
-impl Reference {
-    fn of(chars: [u32; 2]) -> Reference {
-        let mut reference = Reference { bytes: [0; 8], len: 0 };
+impl CharReference {
+    fn from_chars(chars: [u32; 2]) -> CharReference {
+        let mut reference = CharReference { bytes: [0; 8], len: 0 };
         let count = if chars[1] == 0 { 1 } else { 2 };
         for char in chars.into_iter().take(count) {
             let char = char::from_u32(char).unwrap_or(char::REPLACEMENT_CHARACTER);
@@ -36,7 +36,7 @@ impl Reference {
 ///
 /// # Errors
 /// If the reference ends with the text, or lacks its semicolon where that matters.
-pub(super) fn reference(text: &str, in_attribute: bool) -> Result<Option<(Reference, usize)>, Slow> {
+pub(super) fn reference(text: &str, in_attribute: bool) -> Result<Option<(CharReference, usize)>, Slow> {
     let bytes = text.as_bytes();
     match bytes.get(1) {
         None => Err(Slow("reference at the end")),
@@ -46,7 +46,7 @@ pub(super) fn reference(text: &str, in_attribute: bool) -> Result<Option<(Refere
     }
 }
 
-fn numeric(bytes: &[u8]) -> Result<Option<(Reference, usize)>, Slow> {
+fn numeric(bytes: &[u8]) -> Result<Option<(CharReference, usize)>, Slow> {
     let (base, start) = match bytes.get(2) {
         Some(b'x' | b'X') => (16, 3),
         _ => (10, 2),
@@ -69,10 +69,10 @@ fn numeric(bytes: &[u8]) -> Result<Option<(Reference, usize)>, Slow> {
         0x80..=0x9F => C1_REPLACEMENTS[(number - 0x80) as usize].map_or(number, u32::from),
         number => number,
     };
-    Ok(Some((Reference::of([char, 0]), at)))
+    Ok(Some((CharReference::from_chars([char, 0]), at)))
 }
 
-fn named(text: &str, in_attribute: bool) -> Result<Option<(Reference, usize)>, Slow> {
+fn named(text: &str, in_attribute: bool) -> Result<Option<(CharReference, usize)>, Slow> {
     let name = &text[1..];
     let len = name.bytes().position(|byte| !byte.is_ascii_alphanumeric());
     let len = len.ok_or(Slow("reference at the end"))?;
@@ -81,7 +81,7 @@ fn named(text: &str, in_attribute: bool) -> Result<Option<(Reference, usize)>, S
     if next == b';'
         && let Some((one, two)) = known(&name[..=len])
     {
-        return Ok(Some((Reference::of([one, two]), len + 2)));
+        return Ok(Some((CharReference::from_chars([one, two]), len + 2)));
     }
     let Some((end, (one, two))) =
         (1..=len.min(LONGEST_LEGACY)).rev().find_map(|end| Some((end, known(&name[..end])?)))
@@ -91,7 +91,7 @@ fn named(text: &str, in_attribute: bool) -> Result<Option<(Reference, usize)>, S
     if in_attribute && (end < len || next == b'=') {
         return Ok(None);
     }
-    Ok(Some((Reference::of([one, two]), end + 1)))
+    Ok(Some((CharReference::from_chars([one, two]), end + 1)))
 }
 
 /// The attribute value that stands at these places of a text.

@@ -1,7 +1,7 @@
 //! The stack of open elements and the list of active formatting elements (WHATWG HTML §13.2.4.2, 3).
 
 use super::tokens::Tag;
-use crate::element::{Element, Space};
+use crate::element::{Element, ElementSpace};
 use crate::names::Name;
 use Name::*;
 
@@ -9,7 +9,7 @@ use Name::*;
 #[derive(Clone, Copy)]
 pub(super) struct Open<'d> {
     pub(super) name: Name,
-    pub(super) space: Space,
+    pub(super) space: ElementSpace,
     /// The name as written; empty for an element that no tag began.
     spelling: &'d str,
     /// Different for each element of a page.
@@ -17,13 +17,13 @@ pub(super) struct Open<'d> {
 }
 
 impl<'d> Open<'d> {
-    pub(super) fn of(element: &Element<'_>, spelling: &'d str, id: u32) -> Open<'d> {
+    pub(super) fn new(element: &Element<'_>, spelling: &'d str, id: u32) -> Open<'d> {
         Open { name: element.name, space: element.space, spelling, id }
     }
 
     /// Whether this is an HTML element of this name.
     pub(super) fn is(&self, name: Name) -> bool {
-        self.name == name && self.space == Space::Html
+        self.name == name && self.space == ElementSpace::Html
     }
 
     /// Whether a tag has its name, in any vocabulary.
@@ -32,7 +32,7 @@ impl<'d> Open<'d> {
     }
 
     pub(super) fn is_html(&self) -> bool {
-        self.space == Space::Html
+        self.space == ElementSpace::Html
     }
 
     pub(super) fn is_heading(&self) -> bool {
@@ -58,21 +58,21 @@ impl<'d> Open<'d> {
     /// A foreign element in which texts are read as in HTML.
     pub(super) fn is_integration_point(&self) -> bool {
         match self.space {
-            Space::Html => false,
-            Space::MathMl => matches!(self.name, Mi | Mn | Mo | Ms | Mtext),
-            Space::Svg => matches!(self.name, Desc | ForeignObject | Title),
+            ElementSpace::Html => false,
+            ElementSpace::MathMl => matches!(self.name, Mi | Mn | Mo | Ms | Mtext),
+            ElementSpace::Svg => matches!(self.name, Desc | ForeignObject | Title),
         }
     }
 
     /// Whether the search for an open element ends here.
-    pub(super) fn bounds(&self, scope: Scope) -> bool {
-        if scope == Scope::Table {
+    pub(super) fn bounds(&self, scope: StackScope) -> bool {
+        if scope == StackScope::Table {
             return self.is_html() && matches!(self.name, Html | Table | Template);
         }
         let bounds = match self.name {
             Applet | Caption | Html | Table | Td | Th | Marquee | Object | Select | Template => true,
-            Ol | Ul => scope == Scope::ListItem,
-            Button => scope == Scope::Button,
+            Ol | Ul => scope == StackScope::ListItem,
+            Button => scope == StackScope::Button,
             _ => false,
         };
         bounds && self.is_html() || self.is_integration_point()
@@ -170,7 +170,7 @@ impl<'d> Open<'d> {
 
 /// Where the search for an open element ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scope {
+pub(super) enum StackScope {
     Default,
     ListItem,
     Button,

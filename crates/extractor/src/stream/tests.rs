@@ -3,7 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 use recrawl_mockweb::procedural::Procedural;
-use recrawl_mockweb::replay::Replay;
+use recrawl_mockweb::replay::ReplayedWeb;
 use recrawl_mockweb::web::Web;
 use recrawl_mockweb::{ProceduralConfig, ReplayConfig};
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 /// Pages of the bundled recording in their first and last version, and of a procedural web.
 static PAGES: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let replay = Replay::new(&ReplayConfig::default()).unwrap();
+    let replay = ReplayedWeb::new(&ReplayConfig::default()).unwrap();
     let procedural = Procedural::new(ProceduralConfig { pages: 100, ..ProceduralConfig::default() }).unwrap();
     let mut pages = Vec::new();
     for web in [&replay as &dyn Web, &procedural] {

@@ -3,8 +3,8 @@
 //! Comments are skipped. Attributes are kept if some rule reads them.
 
 use super::Slow;
-use super::references::{self, Reference};
-use crate::element::{Element, Space};
+use super::references::{self, CharReference};
+use crate::element::{Element, ElementSpace};
 use crate::names::{Attr, Name};
 use memchr::memmem;
 use memchr::{memchr, memchr2};
@@ -25,23 +25,23 @@ pub(super) struct Tag<'d> {
 }
 
 /// A part of a text.
-pub(super) enum Part<'d> {
+pub(super) enum TextToken<'d> {
     Text(&'d str),
     /// Written as a reference.
-    Reference(Reference),
+    Reference(CharReference),
 }
 
-impl Part<'_> {
+impl TextToken<'_> {
     pub(super) fn as_str(&self) -> &str {
         match self {
-            Part::Text(text) => text,
-            Part::Reference(reference) => reference.as_str(),
+            TextToken::Text(text) => text,
+            TextToken::Reference(reference) => reference.as_str(),
         }
     }
 }
 
-pub(super) enum Token<'d> {
-    Text(Part<'d>),
+pub(super) enum HtmlToken<'d> {
+    Text(TextToken<'d>),
     Start(Tag<'d>),
     End(Tag<'d>),
     /// What stands between `<!doctype` and `>`.
@@ -51,7 +51,7 @@ pub(super) enum Token<'d> {
 
 /// How the content of an element is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Content {
+pub(super) enum ContentModel {
     /// Elements and texts.
     Markup,
     /// One text, with references.
@@ -62,40 +62,40 @@ pub(super) enum Content {
     Script,
 }
 
-pub(super) struct Tokens<'d> {
+pub(super) struct HtmlTokens<'d> {
     text: &'d str,
     at: usize,
     /// Does something look like a tag that is none? Then only `oversized_tags` knows what it does.
     pub(super) has_other_readings: bool,
 }
 
-impl<'d> Tokens<'d> {
-    pub(super) fn new(text: &'d str) -> Tokens<'d> {
-        Tokens { text, at: 0, has_other_readings: false }
+impl<'d> HtmlTokens<'d> {
+    pub(super) fn new(text: &'d str) -> HtmlTokens<'d> {
+        HtmlTokens { text, at: 0, has_other_readings: false }
     }
 
     /// The next token. Of a start tag, `element` takes name and attributes.
-    pub(super) fn next(&mut self, element: &mut Element<'d>) -> Result<Token<'d>, Slow> {
+    pub(super) fn next(&mut self, element: &mut Element<'d>) -> Result<HtmlToken<'d>, Slow> {
         let bytes = self.text.as_bytes();
         loop {
             let start = self.at;
-            let Some(&first) = bytes.get(start) else { return Ok(Token::Eof) };
+            let Some(&first) = bytes.get(start) else { return Ok(HtmlToken::Eof) };
             match first {
                 b'&' => {
                     if let Some((reference, len)) = references::reference(&self.text[start..], false)? {
                         self.at += len;
-                        return Ok(Token::Text(Part::Reference(reference)));
+                        return Ok(HtmlToken::Text(TextToken::Reference(reference)));
                     }
                 }
                 b'<' => match bytes.get(start + 1) {
                     Some(b'!') => match self.declaration()? {
-                        Some(doctype) => return Ok(Token::Doctype(doctype)),
+                        Some(doctype) => return Ok(HtmlToken::Doctype(doctype)),
                         None => continue,
                     },
                     Some(b'/') => match bytes.get(start + 2) {
                         Some(byte) if byte.is_ascii_alphabetic() => {
-                            let Some(tag) = self.tag(start + 2, None)? else { return Ok(Token::Eof) };
-                            return Ok(Token::End(tag));
+                            let Some(tag) = self.tag(start + 2, None)? else { return Ok(HtmlToken::Eof) };
+                            return Ok(HtmlToken::End(tag));
                         }
                         // An empty end tag is nothing at all (§13.2.5.7).
                         Some(b'>') => {
@@ -114,8 +114,10 @@ impl<'d> Tokens<'d> {
                         continue;
                     }
                     Some(byte) if byte.is_ascii_alphabetic() => {
-                        let Some(tag) = self.tag(start + 1, Some(element))? else { return Ok(Token::Eof) };
-                        return Ok(Token::Start(tag));
+                        let Some(tag) = self.tag(start + 1, Some(element))? else {
+                            return Ok(HtmlToken::Eof);
+                        };
+                        return Ok(HtmlToken::Start(tag));
                     }
                     _ => {}
                 },
@@ -124,19 +126,19 @@ impl<'d> Tokens<'d> {
             // A text; its first byte is one even if it is `<` or `&`.
             let end = memchr2(b'<', b'&', &bytes[start + 1..]).map_or(bytes.len(), |len| start + 1 + len);
             self.at = end;
-            return Ok(Token::Text(Part::Text(&self.text[start..end])));
+            return Ok(HtmlToken::Text(TextToken::Text(&self.text[start..end])));
         }
     }
 
     /// Reads the start tag at `at` once more, and returns its length.
     pub(super) fn reread(&self, at: usize, element: &mut Element<'d>) -> Result<usize, Slow> {
-        let mut again = Tokens { text: self.text, at, has_other_readings: false };
+        let mut again = HtmlTokens { text: self.text, at, has_other_readings: false };
         again.next(element)?;
         Ok(again.at - at)
     }
 
     /// Reads the content of an element up to its end tag, and that. Returns the places of the content.
-    pub(super) fn content(&mut self, tag: &Tag<'d>, kind: Content) -> Result<Range<usize>, Slow> {
+    pub(super) fn content(&mut self, tag: &Tag<'d>, kind: ContentModel) -> Result<Range<usize>, Slow> {
         let start = self.at;
         let bytes = self.text.as_bytes();
         let name = tag.spelling.as_bytes();
@@ -154,7 +156,7 @@ impl<'d> Tokens<'d> {
             at += 1;
         }
         let content = &self.text[start..at];
-        if kind == Content::Script
+        if kind == ContentModel::Script
             && let Some(comment) = memmem::find(content.as_bytes(), b"<!--")
             && content.as_bytes()[comment..].windows(7).any(|word| word.eq_ignore_ascii_case(b"<script"))
         {
@@ -165,24 +167,29 @@ impl<'d> Tokens<'d> {
     }
 
     /// The next part of a content, which goes from `at` to `end`.
-    pub(super) fn part(&self, at: &mut usize, end: usize, kind: Content) -> Result<Option<Part<'d>>, Slow> {
+    pub(super) fn part(
+        &self,
+        at: &mut usize,
+        end: usize,
+        kind: ContentModel,
+    ) -> Result<Option<TextToken<'d>>, Slow> {
         let start = *at;
         if start == end {
             return Ok(None);
         }
         let content = &self.text[..end];
-        if kind != Content::RcData {
+        if kind != ContentModel::RcData {
             *at = end;
-            return Ok(Some(Part::Text(&content[start..])));
+            return Ok(Some(TextToken::Text(&content[start..])));
         }
         if content.as_bytes()[start] == b'&'
             && let Some((reference, len)) = references::reference(&self.text[start..], false)?
         {
             *at = start + len;
-            return Ok(Some(Part::Reference(reference)));
+            return Ok(Some(TextToken::Reference(reference)));
         }
         *at = memchr(b'&', &content.as_bytes()[start + 1..]).map_or(end, |len| start + 1 + len);
-        Ok(Some(Part::Text(&content[start..*at])))
+        Ok(Some(TextToken::Text(&content[start..*at])))
     }
 
     /// Does the text go on with a byte order mark? The tree's tokenizer drops it after a pause.
@@ -246,11 +253,11 @@ impl<'d> Tokens<'d> {
             return Err(Slow("tag in a tag"));
         }
         let spelling = &self.text[start..end];
-        let name = Name::of(spelling.as_bytes());
+        let name = Name::lookup(spelling.as_bytes());
         let mut tag = Tag { name, spelling, is_closed: false, at: begin };
         let mut element = element;
         if let Some(element) = &mut element {
-            (element.name, element.space) = (name, Space::Html);
+            (element.name, element.space) = (name, ElementSpace::Html);
             element.attributes.clear();
         }
         let mut at = end;
@@ -312,7 +319,7 @@ impl<'d> Tokens<'d> {
             self.note_tags(raw.start, at);
         }
         let Some(element) = element else { return Ok(at) };
-        let attr = Attr::of(&bytes[start..end]);
+        let attr = Attr::lookup(&bytes[start..end]);
         // The first of two counts.
         if attr != Attr::Other && element.get(attr).is_none() {
             element.attributes.push((attr, references::value(self.text, raw.start, raw.end)?));

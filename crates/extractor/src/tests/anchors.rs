@@ -4,8 +4,8 @@ use super::*;
 use crate::{MAX_ANCHOR_BYTES, MAX_ANCHORS_BYTES};
 
 fn read(html: &str, anchors: bool) -> PageContent {
-    let options = Options { agent: "recrawl".into(), anchors, ..Options::default() };
-    let fields = Fields { content_type: Some("text/html; charset=utf-8"), ..Fields::default() };
+    let options = ExtractOptions { agent: "recrawl".into(), anchors, ..ExtractOptions::default() };
+    let fields = BodyFields { content_type: Some("text/html; charset=utf-8"), ..BodyFields::default() };
     let url = at("https://example.com/a/b.html");
     match extract(html.as_bytes(), &fields, &url, &UrlRules::default(), &options) {
         Extracted::Page(page) => page,

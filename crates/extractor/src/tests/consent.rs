@@ -6,13 +6,13 @@ use recrawl_types::Canonical;
 const PAGE: &str = "https://example.com/dir/page";
 
 fn read(html: &str, robots_tags: &[&str], links: &[&str], content_type: &str) -> Extracted {
-    let fields = Fields {
+    let fields = BodyFields {
         content_type: Some(content_type),
         robots_tags: robots_tags.iter().map(|value| Cow::Borrowed(*value)).collect(),
         links: links.iter().map(|value| Cow::Borrowed(*value)).collect(),
-        ..Fields::default()
+        ..BodyFields::default()
     };
-    let options = Options { agent: "recrawl".into(), ..Options::default() };
+    let options = ExtractOptions { agent: "recrawl".into(), ..ExtractOptions::default() };
     extract(html.as_bytes(), &fields, &at(PAGE), &UrlRules::default(), &options)
 }
 

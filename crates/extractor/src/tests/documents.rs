@@ -3,16 +3,16 @@
 use super::*;
 use encoding_rs::Encoding;
 
-fn read(body: &[u8], fields: &Fields<'_>) -> PageContent {
-    let options = Options { agent: "recrawl".into(), anchors: true, ..Options::default() };
+fn read(body: &[u8], fields: &BodyFields<'_>) -> PageContent {
+    let options = ExtractOptions { agent: "recrawl".into(), anchors: true, ..ExtractOptions::default() };
     match extract(body, fields, &at("https://example.com/a/b"), &UrlRules::default(), &options) {
         Extracted::Page(page) => page,
         other => panic!("a page, and not {other:?}"),
     }
 }
 
-fn typed<'t>(content_type: &'t str) -> Fields<'t> {
-    Fields { content_type: Some(content_type), ..Fields::default() }
+fn typed<'t>(content_type: &'t str) -> BodyFields<'t> {
+    BodyFields { content_type: Some(content_type), ..BodyFields::default() }
 }
 
 /// Paths and queries of the links.
@@ -82,11 +82,11 @@ fn xhtml_is_read_as_xml() {
     let found = read(format!("{root}<title/><p>x</p>").as_bytes(), &typed("text/html"));
     assert_eq!(found.text, "");
     // Selectors apply to it as well.
-    let part = Part::new(&["p".into()], &[], &[]).unwrap();
+    let part = CountedPart::new(&["p".into()], &[], &[]).unwrap();
     let (url, rules) = (at("https://example.com/"), UrlRules::default());
     let body = format!("{root}<body><script/><p>yes</p>no</body></html>");
     let fields = typed("application/xhtml+xml");
-    let found = extract_part(body.as_bytes(), &fields, &url, &rules, &Options::default(), Some(&part));
+    let found = extract_part(body.as_bytes(), &fields, &url, &rules, &ExtractOptions::default(), Some(&part));
     assert!(matches!(found, Extracted::Page(page) if page.text == "yes"));
 }
 
@@ -189,10 +189,11 @@ fn an_embedded_document_is_read_in_its_place() {
         let list = |entry: &str| {
             Some(entry.to_owned()).filter(|entry| !entry.is_empty()).into_iter().collect::<Vec<_>>()
         };
-        let part = Part::new(&list(include), &list(ignore), &[]).unwrap();
+        let part = CountedPart::new(&list(include), &list(ignore), &[]).unwrap();
         let html = b"<p>a</p><iframe srcdoc='x'>no</iframe><div>b";
         let (url, rules) = (at("https://example.com/"), UrlRules::default());
-        let found = extract_part(html, &typed("text/html"), &url, &rules, &Options::default(), Some(&part));
+        let found =
+            extract_part(html, &typed("text/html"), &url, &rules, &ExtractOptions::default(), Some(&part));
         assert!(
             matches!(&found, Extracted::Page(page) if page.text == text),
             "{include} {ignore}: {found:?}"
@@ -229,10 +230,10 @@ fn a_refresh_field_is_a_link() {
         ("url=/new", &["/x/y"]),
         ("0; url=javascript:x", &["/x/y"]),
     ] {
-        let fields = Fields { refresh: Some(value.into()), ..typed("text/html; charset=windows-1252") };
+        let fields = BodyFields { refresh: Some(value.into()), ..typed("text/html; charset=windows-1252") };
         assert_eq!(paths(&read(b"<base href=/x/><a href=y>z</a>", &fields)), expected, "{value}");
     }
-    let fields = Fields { refresh: Some("0; url=/new".into()), ..Fields::default() };
+    let fields = BodyFields { refresh: Some("0; url=/new".into()), ..BodyFields::default() };
     for body in [&b""[..], b"plain words"] {
         assert_eq!(paths(&read(body, &fields)), ["/new"]);
     }
@@ -248,7 +249,7 @@ fn a_link_field_is_read_as_a_link_element() {
         (&["</other>; rel=next; anchor=\"/elsewhere\"", "<data:,x>; rel=next", feed], &["/x/y"]),
     ] {
         let links = values.iter().map(|value| (*value).into()).collect();
-        let page = read(b"<base href=/x/><a href=y>z</a>", &Fields { links, ..typed("text/html") });
+        let page = read(b"<base href=/x/><a href=y>z</a>", &BodyFields { links, ..typed("text/html") });
         assert_eq!(paths(&page), expected, "{values:?}");
         let feeds: Vec<_> = page.feeds.iter().map(CanonicalUrl::path_and_query).collect();
         assert_eq!(feeds.contains(&"/f"), values.contains(&feed));

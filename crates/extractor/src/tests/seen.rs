@@ -12,14 +12,14 @@ pub(super) fn text(html: &str) -> String {
 
 pub(super) fn part_of(html: &str, include: &[&str], ignore: &[&str]) -> String {
     let owned = |list: &[&str]| list.iter().map(|entry| (*entry).to_owned()).collect::<Vec<_>>();
-    ruled(html, &Part::new(&owned(include), &owned(ignore), &[]).unwrap())
+    ruled(html, &CountedPart::new(&owned(include), &owned(ignore), &[]).unwrap())
 }
 
-fn ruled(html: &str, part: &Part) -> String {
+fn ruled(html: &str, part: &CountedPart) -> String {
     let (url, fields) =
-        (at("https://example.com/"), Fields { content_type: Some("text/html"), ..Fields::default() });
+        (at("https://example.com/"), BodyFields { content_type: Some("text/html"), ..BodyFields::default() });
     let rules = UrlRules::default();
-    match extract_part(html.as_bytes(), &fields, &url, &rules, &Options::default(), Some(part)) {
+    match extract_part(html.as_bytes(), &fields, &url, &rules, &ExtractOptions::default(), Some(part)) {
         Extracted::Page(page) => page.text,
         other => panic!("HTML is a page, and not {other:?}"),
     }
@@ -50,7 +50,7 @@ fn preformatted_text_keeps_its_lines() {
         for line_end in ["\n", "\r\n", "\r"] {
             let html = open.replace('#', &lines.replace('\n', line_end));
             assert_eq!(text(&html), "Generated at 10:00\nv1.1 added\nv1.0 first", "{html:?}");
-            let pattern = Part::new(&[], &[], &["^Generated at .*$".into()]).unwrap();
+            let pattern = CountedPart::new(&[], &[], &["^Generated at .*$".into()]).unwrap();
             assert_eq!(ruled(&html, &pattern), "v1.1 added\nv1.0 first", "{html:?}");
         }
     }

@@ -11,7 +11,7 @@
 
 use crate::host::limits::HostIndex;
 use crate::host::order::{HostOrder, Precedence, host_key};
-use crate::host::{Cursor, Host, SlotState};
+use crate::host::{Cursor, FetchedHost, SlotState};
 use crate::net::limits::WAITING_PER_SLOT;
 use crate::outcome::FetchError;
 use crate::run::unvisited_hosts::UnvisitedHosts;
@@ -24,7 +24,7 @@ use tokio::time::Instant;
 
 #[derive(Debug)]
 pub struct Frontier {
-    hosts: Vec<Option<Host>>,
+    hosts: Vec<Option<FetchedHost>>,
     free: Vec<HostId>,
     by_key: HashMap<Box<[u8]>, HostId>,
     /// Hosts by the time of their next request; the number breaks ties, first in first out.
@@ -80,7 +80,8 @@ impl Frontier {
         let name = url.host();
         let site = Site::of_host(&name);
         self.host_order.sites.add(site.clone());
-        let host = Host::new(key.into(), &name, site, run, self.host_order.take(key, run.schedule.hosts()));
+        let host =
+            FetchedHost::new(key.into(), &name, site, run, self.host_order.take(key, run.schedule.hosts()));
         let id = self.free.pop().unwrap_or_else(|| {
             self.hosts.push(None);
             self.hosts.len() - 1
@@ -93,7 +94,7 @@ impl Frontier {
         id
     }
 
-    pub fn host(&mut self, id: HostId) -> &mut Host {
+    pub fn host(&mut self, id: HostId) -> &mut FetchedHost {
         self.hosts[id].as_mut().expect("a host id refers to an open host")
     }
 
@@ -269,7 +270,7 @@ impl Frontier {
         rest
     }
 
-    pub fn hosts(&mut self) -> impl Iterator<Item = &mut Host> {
+    pub fn hosts(&mut self) -> impl Iterator<Item = &mut FetchedHost> {
         self.hosts.iter_mut().flatten()
     }
 }

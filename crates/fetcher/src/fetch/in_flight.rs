@@ -2,7 +2,7 @@
 //! asked twice.
 
 use crate::host::feedback::retry_while_exhausted;
-use crate::host::{Action, RequestStart};
+use crate::host::{HostRequest, RequestStart};
 use crate::net::client::{Meter, NetworkError, Reply, Request};
 use crate::run::Run;
 use std::fmt;
@@ -35,7 +35,7 @@ pub struct Answered {
 /// A request that a run left behind.
 #[derive(Debug)]
 pub struct InFlight {
-    pub action: Action,
+    pub action: HostRequest,
     /// The address that it counts for.
     pub address: Option<IpAddr>,
     pub sent: PendingRequest,

@@ -1,39 +1,39 @@
 //! Requests that the run before left in flight.
 
-use super::Loop;
+use super::FetchLoop;
 use crate::fetch::in_flight::InFlight;
 use crate::fetch::visit::HostVisit;
-use crate::host::{Action, QueuedPage};
+use crate::host::{HostRequest, QueuedPage};
 use crate::outcome::FetchError;
 use recrawl_types::Origin;
 
-impl Loop {
+impl FetchLoop {
     /// Takes over a request that an earlier run left in flight: its host and address are in use until it ends.
     pub(super) fn take_over(&mut self, left: InFlight) -> Result<(), FetchError> {
         let InFlight { action, address, sent } = left;
         let run = self.run.clone();
         let (action, url) = match action {
-            Action::Page(page) => {
+            HostRequest::Page(page) => {
                 // Rules and schedule may have changed since the request was sent.
                 let Some(page) = self.as_planned(*page)? else { return Ok(()) };
                 let url = page.entry.url.clone();
-                (Action::Page(Box::new(page)), url)
+                (HostRequest::Page(Box::new(page)), url)
             }
-            Action::Robots(robots_request) => {
+            HostRequest::Robots(robots_request) => {
                 let id = self.frontier.host_of(&robots_request.robots_url, &run);
-                let origin = Origin::of(&robots_request.robots_url);
+                let origin = Origin::from_url(&robots_request.robots_url);
                 // Its answer is on its way, so the file is not requested again.
                 self.frontier.host(id).open_origin(&origin, &run)?.await_robots();
                 let url = robots_request.url.clone();
-                (Action::Robots(robots_request), url)
+                (HostRequest::Robots(robots_request), url)
             }
-            Action::Lookup(_) => return Ok(()),
+            HostRequest::Lookup(_) => return Ok(()),
         };
         let id = self.frontier.host_of(&url, &run);
         let host = self.frontier.host(id);
         host.in_flight += 1;
         let retry = host.retry_policy();
-        let queue = host.open_origin(&Origin::of(&url), &run)?;
+        let queue = host.open_origin(&Origin::from_url(&url), &run)?;
         queue.take_over();
         let (origin, detour_path) = (queue.id, queue.state.detour_path.clone());
         // The address is in use as well: other hosts on it wait for the end of this request.

@@ -28,8 +28,8 @@ use crate::run::report::StoppedBy;
 use crate::run::unavailable::Unavailable;
 use crate::testing::{LoggedRequest, Script, ScriptedNetwork, collect, reply, tokio_clock};
 use crate::{
-    FetchConfig, FetchError, FetchReport, FetchResult, FetchedPage, Fetcher, Job, KeptTypes, Patience,
-    Precedence, Refuses, Request, RunControl,
+    FetchConfig, FetchError, FetchReport, FetchResult, FetchedPage, Fetcher, Job, KeptTypes, Precedence,
+    Refuses, Request, RunControl, RunPatience,
 };
 use recrawl_types::host::MemoryHostTable;
 use recrawl_types::schedule::{MemorySchedule, ScheduleSource};
@@ -75,7 +75,7 @@ pub struct Setup {
     unavailable: Unavailable,
     deadline: Option<Instant>,
     held_deadline: Option<Instant>,
-    patience: Option<Patience>,
+    patience: Option<RunPatience>,
     control: Arc<RunControl>,
     types: Option<Arc<KeptTypes>>,
     requests: Option<Arc<dyn RequestLog>>,
@@ -222,13 +222,13 @@ impl Setup {
     }
 
     pub fn state(&self, page: &str) -> HostState {
-        self.hosts.load(&Origin::of(&url(page))).unwrap().unwrap_or_default()
+        self.hosts.load(&Origin::from_url(&url(page))).unwrap().unwrap_or_default()
     }
 }
 
 impl RunOutput {
     /// The result of a page, in short.
-    pub fn of(&self, page: &str) -> String {
+    pub fn result(&self, page: &str) -> String {
         let found: Vec<String> =
             self.pages.iter().filter(|p| p.entry.url == url(page)).map(|p| short(&p.result)).collect();
         assert_eq!(found.len(), 1, "{page} came out {} times: {found:?}", found.len());

@@ -6,7 +6,7 @@ use crate::fetch::in_flight::{Answered, InFlight, PendingRequest};
 use crate::host::detour::{DetourEnd, Onward};
 use crate::host::feedback::{HostFeedback, RetryPolicy, retry_while_exhausted};
 use crate::host::politeness::ServerHealth;
-use crate::host::{Action, OriginId, QueuedPage, RequestStart, RobotsRequest};
+use crate::host::{HostRequest, OriginId, QueuedPage, RequestStart, RobotsRequest};
 use crate::net::client::{NetworkError, Reply, Request, RequestOptions, is_redirect};
 use crate::net::limits::MAX_ROBOTS;
 use crate::outcome::chain::Chain;
@@ -41,7 +41,7 @@ pub struct HostVisit {
     pub host: HostId,
     pub finished: Vec<FetchedPage>,
     /// The request, if any. A DNS lookup has no origin.
-    pub action: Option<(Option<OriginId>, Action)>,
+    pub action: Option<(Option<OriginId>, HostRequest)>,
     /// The start of the request, if there is one.
     pub start: Option<RequestStart>,
     /// The address that the request counts for.
@@ -101,7 +101,7 @@ pub enum VisitEndKind {
     Lookup(Option<IpAddr>),
     /// The request must be made again: at the next address of the name, or on a fresh connection.
     Retry {
-        action: Action,
+        action: HostRequest,
         /// Had the server closed the kept connection?
         was_closed_idle: bool,
     },
@@ -116,13 +116,13 @@ pub enum VisitEndKind {
 }
 
 impl VisitEndKind {
-    fn retry(action: Action, why: &NetworkError) -> VisitEndKind {
+    fn retry(action: HostRequest, why: &NetworkError) -> VisitEndKind {
         VisitEndKind::Retry { action, was_closed_idle: matches!(why, NetworkError::NotProcessed) }
     }
 }
 
 impl VisitEnd {
-    fn leave(&mut self, action: Action, sent: PendingRequest) {
+    fn leave(&mut self, action: HostRequest, sent: PendingRequest) {
         self.kind = VisitEndKind::Left(Box::new(InFlight { action, address: self.address, sent }));
     }
 }
@@ -147,7 +147,7 @@ impl HostVisit {
             ended.output_closed |= deliver(page, &run, &out).await.is_err();
         }
         match self.action {
-            Some((_, Action::Page(queued))) => {
+            Some((_, HostRequest::Page(queued))) => {
                 for page in visit_page(*queued, self.last, &mut sending, &run, &mut ended).await {
                     // The connection stays in use until the page is read: so connections bound the bodies in
                     // memory.
@@ -159,7 +159,7 @@ impl HostVisit {
                     let _ = taken.await;
                 }
             }
-            Some((_, Action::Robots(robots_request))) => {
+            Some((_, HostRequest::Robots(robots_request))) => {
                 let (url, validators) = (robots_request.url.clone(), robots_request.validators.clone());
                 let request = Request {
                     url,
@@ -173,21 +173,21 @@ impl HostVisit {
                 let answer = match send(request, &mut sending, true, &run, &mut ended).await {
                     Ok(answer) => answer,
                     Err(sent) => {
-                        ended.leave(Action::Robots(robots_request), sent);
+                        ended.leave(HostRequest::Robots(robots_request), sent);
                         return ended;
                     }
                 };
                 run.report().robots_requests += u64::from(ended.feedback.is_some());
                 ended.kind = match answer {
                     Err(error @ (NetworkError::TryNextAddress | NetworkError::NotProcessed)) => {
-                        VisitEndKind::retry(Action::Robots(robots_request), &error)
+                        VisitEndKind::retry(HostRequest::Robots(robots_request), &error)
                     }
                     // The fault is with this machine, so the host is not blamed.
                     Err(NetworkError::Exhausted) => VisitEndKind::Exhausted,
                     answer => VisitEndKind::Robots { robots_request, answer },
                 };
             }
-            Some((_, Action::Lookup(host))) => ended.kind = look_up(&host, &run).await,
+            Some((_, HostRequest::Lookup(host))) => ended.kind = look_up(&host, &run).await,
             None => {}
         }
         ended
@@ -240,7 +240,7 @@ async fn send(
     run: &Run,
     ended: &mut VisitEnd,
 ) -> Result<Result<Reply, NetworkError>, PendingRequest> {
-    let origin = Origin::of(&request.url);
+    let origin = Origin::from_url(&request.url);
     // All requests pass here, so this check covers every case.
     if (run.opted_out)(&origin.host) {
         return Ok(Err(NetworkError::Refused));
@@ -258,7 +258,7 @@ async fn send(
         Err(error @ NetworkError::NotProcessed) if !retry.repeat => Err(error.final_error()),
         answer => answer,
     };
-    ended.feedback = HostFeedback::of(&answer, elapsed, run.now());
+    ended.feedback = HostFeedback::from_answer(&answer, elapsed, run.now());
     if let Some(feedback) = &mut ended.feedback
         && run.suspension.ended_after(start, run.now())
         && feedback.health != ServerHealth::Overloaded
@@ -318,14 +318,14 @@ async fn visit_page(
     let answer = match send(request, sending, may_leave, run, ended).await {
         Ok(answer) => answer,
         Err(sent) => {
-            ended.leave(Action::Page(Box::new(queued)), sent);
+            ended.leave(HostRequest::Page(Box::new(queued)), sent);
             return Vec::new();
         }
     };
     let asks_again = queued.detour.as_ref().is_some_and(|detour| detour.asks_again());
     run.report().asked_again += u64::from(asks_again && ended.feedback.is_some());
     if let Err(error @ (NetworkError::TryNextAddress | NetworkError::NotProcessed)) = &answer {
-        ended.kind = VisitEndKind::retry(Action::Page(Box::new(queued)), error);
+        ended.kind = VisitEndKind::retry(HostRequest::Page(Box::new(queued)), error);
         return Vec::new();
     }
     if matches!(answer, Err(NetworkError::Exhausted)) {

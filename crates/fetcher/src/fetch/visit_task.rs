@@ -2,7 +2,7 @@
 //! visit, but never the run.
 
 use crate::fetch::visit::{HostVisit, VisitEnd, VisitEndKind, deliver};
-use crate::host::{Action, OriginId, QueuedPage, RobotsRequest};
+use crate::host::{HostRequest, OriginId, QueuedPage, RobotsRequest};
 use crate::net::client::NetworkError;
 use crate::outcome::{FetchResult, FetchedPage, Hold};
 use crate::run::{HostId, Run};
@@ -31,12 +31,12 @@ enum PanickedAction {
 }
 
 impl PanickedVisit {
-    pub fn of(visit: &HostVisit) -> PanickedVisit {
+    pub fn new(visit: &HostVisit) -> PanickedVisit {
         let action = match &visit.action {
             None => PanickedAction::Nothing,
-            Some((_, Action::Lookup(_))) => PanickedAction::Lookup,
-            Some((_, Action::Robots(robots_request))) => PanickedAction::Robots(robots_request.clone()),
-            Some((_, Action::Page(queued))) => PanickedAction::Page(Arc::new((**queued).clone())),
+            Some((_, HostRequest::Lookup(_))) => PanickedAction::Lookup,
+            Some((_, HostRequest::Robots(robots_request))) => PanickedAction::Robots(robots_request.clone()),
+            Some((_, HostRequest::Page(queued))) => PanickedAction::Page(Arc::new((**queued).clone())),
         };
         let origin = visit.action.as_ref().and_then(|(origin, _)| *origin);
         PanickedVisit { host: visit.host, origin, address: visit.address, action }

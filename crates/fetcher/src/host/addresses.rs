@@ -26,12 +26,12 @@ pub struct Addresses {
     /// Maximum number of requests in flight per address.
     slots: usize,
     began: Instant,
-    known: HashMap<IpAddr, Address>,
+    known: HashMap<IpAddr, PacedAddress>,
     sweep_at: usize,
 }
 
 #[derive(Debug)]
-struct Address {
+struct PacedAddress {
     pace: Pace,
     in_flight: usize,
     waiting: VecDeque<HostId>,
@@ -55,16 +55,16 @@ impl Addresses {
         !self.delay.is_zero()
     }
 
-    fn at(&mut self, address: IpAddr) -> &mut Address {
+    fn at(&mut self, address: IpAddr) -> &mut PacedAddress {
         if self.known.len() >= self.sweep_at {
-            let in_use = |a: &Address| {
+            let in_use = |a: &PacedAddress| {
                 a.in_flight > 0 || a.granted || !a.waiting.is_empty() || a.pace.wait().is_some()
             };
             self.known.retain(|_, a| in_use(a));
             self.sweep_at = FIRST_SWEEP.max(self.known.len() * 2);
         }
         let pace = || Pace::new(self.delay, self.began);
-        self.known.entry(address).or_insert_with(|| Address {
+        self.known.entry(address).or_insert_with(|| PacedAddress {
             pace: pace(),
             in_flight: 0,
             waiting: VecDeque::new(),

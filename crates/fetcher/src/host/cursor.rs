@@ -80,7 +80,7 @@ impl Cursor {
     }
 
     pub fn origin(&self) -> Origin {
-        Origin::of(&self.run.first)
+        Origin::from_url(&self.run.first)
     }
 
     /// Frees the entries that were read and not taken. They are read again later.

@@ -3,7 +3,7 @@
 
 use crate::host::politeness::AdaptiveDelay;
 use crate::net::limits::FetchConfig;
-use crate::robots::Rules;
+use crate::robots::RobotsRules;
 use crate::robots::policy::{RobotsPolicy, refetch_at};
 use recrawl_types::host::{RobotsBody, RobotsState};
 use recrawl_types::{Failure, HostState, Outcome, Skip, Span};
@@ -62,12 +62,12 @@ pub enum LeftAlone {
 
 impl HostDelay {
     /// Computes delay and back-off from a host's state at the time `now`.
-    pub fn of(state: &HostState, config: &FetchConfig, now: u64) -> HostDelay {
+    pub fn from_state(state: &HostState, config: &FetchConfig, now: u64) -> HostDelay {
         let rules = stored_rules(state, config);
         let asked = rules.as_ref().and_then(|rules| rules.crawl_delay);
         let kept = asked.filter(|d| *d <= config.max_crawl_delay).unwrap_or_default();
         let base = kept.max(config.delay_per_host);
-        let adaptive_delay = AdaptiveDelay::of(state);
+        let adaptive_delay = AdaptiveDelay::load(state);
         let of_host = adaptive_delay.delay(base, config);
         let delay = of_host.max(config.delay_per_ip);
         let mut without_overload = adaptive_delay;
@@ -104,7 +104,7 @@ impl fmt::Display for DelayReason {
 }
 
 /// The rules of the stored robots.txt, whatever its age; none if nothing is stored or it could not be fetched.
-pub fn stored_rules(state: &HostState, config: &FetchConfig) -> Option<Rules> {
+pub fn stored_rules(state: &HostState, config: &FetchConfig) -> Option<RobotsRules> {
     let robots = state.robots.as_ref()?;
     match RobotsPolicy::from_body(&robots.body, config.product_token()) {
         RobotsPolicy::Rules(rules) => Some(rules),
@@ -114,7 +114,11 @@ pub fn stored_rules(state: &HostState, config: &FetchConfig) -> Option<Rules> {
 
 impl LeftAlone {
     /// Why the stored robots.txt, with these rules, keeps the whole host from being requested, if it does.
-    pub fn by_robots(state: &HostState, rules: Option<&Rules>, config: &FetchConfig) -> Option<LeftAlone> {
+    pub fn by_robots(
+        state: &HostState,
+        rules: Option<&RobotsRules>,
+        config: &FetchConfig,
+    ) -> Option<LeftAlone> {
         if let Some(robots @ RobotsState { body: RobotsBody::DisallowAll(why), .. }) = &state.robots {
             let since = robots.unreachable_since.unwrap_or(robots.fetched);
             return Some(LeftAlone::NoRobots { why: *why, since, again: refetch_at(robots, config) });
@@ -123,7 +127,7 @@ impl LeftAlone {
     }
 
     /// Why the rules of a robots.txt keep the whole host from being requested, if they do.
-    pub fn by_rules(rules: &Rules, config: &FetchConfig) -> Option<LeftAlone> {
+    pub fn by_rules(rules: &RobotsRules, config: &FetchConfig) -> Option<LeftAlone> {
         let asked = rules.crawl_delay.filter(|asked| *asked > config.max_crawl_delay)?;
         Some(LeftAlone::CrawlDelay { asked, kept: config.max_crawl_delay })
     }
@@ -187,13 +191,14 @@ mod tests {
         HostState { robots, ..HostState::default() }
     }
 
-    fn of(state: &HostState) -> HostDelay {
-        HostDelay::of(state, &FetchConfig::default(), NOW)
+    fn delay_of(state: &HostState) -> HostDelay {
+        HostDelay::from_state(state, &FetchConfig::default(), NOW)
     }
 
     #[test]
     fn the_delay_and_its_reason() {
-        let promised = |state: &HostState| (of(state).delay, of(state).because, of(state).left_alone);
+        let promised =
+            |state: &HostState| (delay_of(state).delay, delay_of(state).because, delay_of(state).left_alone);
         assert_eq!(promised(&HostState::default()), (SECOND, None, None));
         let slow = HostState { latency: 3000, ..HostState::default() };
         assert_eq!(promised(&slow), (SECOND * 6, Some(DelayReason::Latency), None));
@@ -204,10 +209,10 @@ mod tests {
         for (state, delay, set_by) in
             [(&HostState::default(), 4, "politeness.delay_per_ip"), (&slow, 6, "slow responses")]
         {
-            let found = HostDelay::of(state, &config, NOW);
+            let found = HostDelay::from_state(state, &config, NOW);
             assert_eq!((found.delay, &*found.set_by()), (SECOND * delay, set_by));
         }
-        assert_eq!(of(&HostState::default()).set_by(), "politeness.delay_per_host");
+        assert_eq!(delay_of(&HostState::default()).set_by(), "politeness.delay_per_host");
         let asked = with_robots(RobotsBody::Rules(b"User-agent: *\nCrawl-delay: 7".to_vec()));
         assert_eq!(promised(&asked), (SECOND * 7, Some(DelayReason::CrawlDelay), None));
     }
@@ -215,14 +220,14 @@ mod tests {
     #[test]
     fn why_a_host_is_skipped() {
         let shut = HostState { back_off_until: NOW + 5, ..HostState::default() };
-        assert_eq!(of(&shut).left_alone, Some(LeftAlone::BackOff { until: NOW + 5 }));
+        assert_eq!(delay_of(&shut).left_alone, Some(LeftAlone::BackOff { until: NOW + 5 }));
         let over = HostState { back_off_until: NOW, ..HostState::default() };
-        assert_eq!(of(&over).left_alone, None);
+        assert_eq!(delay_of(&over).left_alone, None);
         let asked = with_robots(RobotsBody::Rules(b"User-agent: *\nCrawl-delay: 31".to_vec()));
-        let left = of(&asked).left_alone.unwrap();
+        let left = delay_of(&asked).left_alone.unwrap();
         assert_eq!((left.name(), left.until()), ("crawl_delay", None));
         assert!(left.to_string().contains("31 s in") && left.to_string().contains("(30 s)"), "{left}");
-        let none = of(&with_robots(RobotsBody::DisallowAll(Some(Failure::Dns)))).left_alone.unwrap();
+        let none = delay_of(&with_robots(RobotsBody::DisallowAll(Some(Failure::Dns)))).left_alone.unwrap();
         assert_eq!((none.name(), none.until()), ("no_robots", Some(NOW + 60_000)));
         assert!(
             none.to_string().contains("2.3.1.4") && none.to_string().contains("did not resolve"),

@@ -28,7 +28,11 @@ pub struct HostFeedback {
 }
 
 impl HostFeedback {
-    pub fn of(answer: &Result<Reply, NetworkError>, elapsed: Duration, now: u64) -> Option<HostFeedback> {
+    pub fn from_answer(
+        answer: &Result<Reply, NetworkError>,
+        elapsed: Duration,
+        now: u64,
+    ) -> Option<HostFeedback> {
         let health = match answer {
             Err(error) if error.reached_no_server() => return None,
             Ok(reply) if matches!(reply.status, 429 | 503) => ServerHealth::Overloaded,

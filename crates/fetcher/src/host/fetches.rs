@@ -1,7 +1,7 @@
 //! The pages of a host that are in flight.
 
 use crate::host::QueuedPage;
-use crate::run::control::Fetching;
+use crate::run::control::PageInFlight;
 use std::sync::Weak;
 
 /// Pages in flight, with the time of their start in milliseconds since 1970. The visits own the pages, so
@@ -17,9 +17,9 @@ impl Fetches {
     }
 
     /// The pages in flight.
-    pub fn pages(&self) -> impl Iterator<Item = Fetching> {
+    pub fn pages(&self) -> impl Iterator<Item = PageInFlight> {
         let url = |(page, since): &(Weak<QueuedPage>, u64)| {
-            page.upgrade().map(|page| Fetching { url: page.entry.url.clone(), since: *since })
+            page.upgrade().map(|page| PageInFlight { url: page.entry.url.clone(), since: *since })
         };
         self.0.iter().filter_map(url)
     }

@@ -106,7 +106,7 @@ impl HostOrder {
         while let Some((host_index, address)) = self.next_in_turn() {
             let first = self.first(host_index, runs);
             if !self.opened[host_index as usize] {
-                let site = Site::of(first);
+                let site = Site::from_url(first);
                 if !self.sites.is_full(&site) {
                     return Some(first);
                 }
@@ -233,7 +233,7 @@ mod tests {
         let mut order = Vec::new();
         while let Some(first) = host_order.next(runs) {
             host_order.take(host_key(first), runs).expect("it was not taken");
-            host_order.sites.add(Site::of(first));
+            host_order.sites.add(Site::from_url(first));
             order.push(first.host().into_owned());
         }
         assert!(host_order.is_done());
@@ -309,15 +309,15 @@ mod tests {
                         };
                         prop_assert!(!(0..hosts.len()).any(could), "{} is one too many of its site", host);
                     }
-                    host_order.sites.add(Site::of(first));
+                    host_order.sites.add(Site::from_url(first));
                     if vanishes && std::mem::replace(&mut looked_up[host], true) {
                         opened[host] = true;
-                        host_order.release(Some(&Site::of(first)), None);
+                        host_order.release(Some(&Site::from_url(first)), None);
                         continue;
                     }
                     if host_order.addresses.is_full(&address(host)) {
                         host_order.put_back(host_index, address(host));
-                        host_order.release(Some(&Site::of(first)), None);
+                        host_order.release(Some(&Site::from_url(first)), None);
                         continue;
                     }
                     host_order.addresses.add(address(host));

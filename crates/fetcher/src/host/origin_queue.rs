@@ -6,10 +6,10 @@ use crate::host::detour::DetourEnd;
 use crate::net::limits::{MAX_HOST_BACK_OFF, MAX_VAIN_DETOURS, MIN_HOST_BACK_OFF};
 use crate::outcome::{Condition, FetchError, FetchResult, FetchedPage, validators_to_send};
 use crate::robots::policy::RobotsPolicy;
-use crate::robots::{Rules, sitemaps};
+use crate::robots::{RobotsRules, sitemaps};
 use crate::run::Run;
 use crate::run::resources::Ticket;
-use crate::run::unavailable::Responses;
+use crate::run::unavailable::OriginResponses;
 use recrawl_types::{
     Belief, CanonicalUrl, Cycle, HostState, Origin, Outcome, ScheduleEntry, Skip, Validators,
 };
@@ -34,7 +34,7 @@ pub type OriginId = u32;
 
 /// A request to make.
 #[derive(Debug)]
-pub enum Action {
+pub enum HostRequest {
     Page(Box<QueuedPage>),
     Robots(RobotsRequest),
     /// A DNS lookup of this host.
@@ -60,7 +60,7 @@ enum RobotsStatus {
 
 /// The first possible step of a queue.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum QueueStep {
     /// Nothing now.
     Nothing,
     /// The first page needs no request and ends with this outcome.
@@ -86,7 +86,7 @@ pub struct OriginQueue {
     sitemaps: Option<Vec<CanonicalUrl>>,
     in_flight: u32,
     /// Since the queue was opened.
-    responses: Responses,
+    responses: OriginResponses,
 }
 
 impl OriginQueue {
@@ -108,7 +108,7 @@ impl OriginQueue {
             cursor: None,
             sitemaps: None,
             in_flight: 0,
-            responses: Responses::default(),
+            responses: OriginResponses::default(),
         };
         let stored = queue.state.robots.as_ref();
         if let Some((policy, fetched)) =
@@ -157,12 +157,12 @@ impl OriginQueue {
     }
 
     /// The first possible step. Queues a robots.txt request if a page needs one.
-    pub fn step(&mut self, run: &Run, now: u64) -> Result<Step, FetchError> {
+    pub fn step(&mut self, run: &Run, now: u64) -> Result<QueueStep, FetchError> {
         if !self.robots_requests.is_empty() {
-            return Ok(Step::Request);
+            return Ok(QueueStep::Request);
         }
         if !self.fill(run)? || matches!(self.robots, RobotsStatus::Requested) {
-            return Ok(Step::Nothing);
+            return Ok(QueueStep::Nothing);
         }
         if let RobotsStatus::Known { fetched, until, used: true, .. } = self.robots
             && !(fetched..until).contains(&now)
@@ -172,11 +172,11 @@ impl OriginQueue {
         }
         let entry = self.front().expect("fill() saw a page");
         if let Some(outcome) = self.verdict(entry, run, now) {
-            return Ok(Step::Finish(outcome));
+            return Ok(QueueStep::Finish(outcome));
         }
         if self.resources.is_empty() && run.resources.as_ref().is_some_and(|resources| resources.waits(entry))
         {
-            return Ok(Step::Later);
+            return Ok(QueueStep::Later);
         }
         if matches!(self.robots, RobotsStatus::Unknown) {
             let url = entry.url.at_origin("/robots.txt");
@@ -190,7 +190,7 @@ impl OriginQueue {
             });
             self.robots = RobotsStatus::Requested;
         }
-        Ok(Step::Request)
+        Ok(QueueStep::Request)
     }
 
     /// The outcome of a page that needs no request. None if the page, or robots.txt before it, must
@@ -248,10 +248,10 @@ impl OriginQueue {
     }
 
     /// Takes the request that [`OriginQueue::step`] announced.
-    pub fn next_request(&mut self, run: &Run) -> Action {
+    pub fn next_request(&mut self, run: &Run) -> HostRequest {
         self.in_flight += 1;
         if let Some(robots_request) = self.robots_requests.pop_front() {
-            return Action::Robots(robots_request);
+            return HostRequest::Robots(robots_request);
         }
         if let RobotsStatus::Known { used, .. } = &mut self.robots {
             *used = true;
@@ -273,7 +273,7 @@ impl OriginQueue {
                 None => self.condition(&queued.entry, run),
             };
         }
-        Action::Page(Box::new(queued))
+        HostRequest::Page(Box::new(queued))
     }
 
     /// Takes over a request that an earlier run sent.
@@ -307,12 +307,12 @@ impl OriginQueue {
     }
 
     /// Puts back a request that no server processed.
-    pub fn put_back(&mut self, action: Action) {
+    pub fn put_back(&mut self, action: HostRequest) {
         match action {
-            Action::Page(queued) if queued.ticket.is_some() => self.resources.push_front(*queued),
-            Action::Page(queued) => self.followed.push_front(*queued),
-            Action::Robots(robots_request) => self.robots_requests.push_front(robots_request),
-            Action::Lookup(_) => {}
+            HostRequest::Page(queued) if queued.ticket.is_some() => self.resources.push_front(*queued),
+            HostRequest::Page(queued) => self.followed.push_front(*queued),
+            HostRequest::Robots(robots_request) => self.robots_requests.push_front(robots_request),
+            HostRequest::Lookup(_) => {}
         }
     }
 
@@ -354,7 +354,7 @@ impl OriginQueue {
     }
 
     /// Do the rules of robots.txt allow the request of the first page, as it is sent?
-    fn is_allowed(&self, rules: &Rules, entry: &ScheduleEntry) -> bool {
+    fn is_allowed(&self, rules: &RobotsRules, entry: &ScheduleEntry) -> bool {
         let chain = self.first_unscheduled().and_then(|queued| queued.chain.as_deref());
         match chain {
             Some(chain) => rules.allows(&chain.path_and_query()),

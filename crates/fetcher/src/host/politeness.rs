@@ -58,7 +58,7 @@ pub struct AdaptiveDelay {
 
 impl AdaptiveDelay {
     /// Loads it from the stored state.
-    pub fn of(state: &HostState) -> AdaptiveDelay {
+    pub fn load(state: &HostState) -> AdaptiveDelay {
         let [latency, raised] = [state.latency, state.slow_down].map(|ms| Duration::from_millis(ms.into()));
         AdaptiveDelay { latency, raised, recent: [latency; RECENT], oldest: 0 }
     }
@@ -268,7 +268,7 @@ mod tests {
             );
         }
         // One slow page ends no delay that was learned, and one fast page neither.
-        let slow = AdaptiveDelay::of(&HostState { latency: 3000, ..HostState::default() });
+        let slow = AdaptiveDelay::load(&HostState { latency: 3000, ..HostState::default() });
         let mut known = AdaptiveDelay::default();
         known.join(&slow);
         for elapsed in [fast, fast, fast] {
@@ -279,7 +279,7 @@ mod tests {
         let mut stored = HostState::default();
         known.save(&mut stored);
         let before = known;
-        known.join(&AdaptiveDelay::of(&stored));
+        known.join(&AdaptiveDelay::load(&stored));
         assert_eq!(known, before);
         known.update(ServerHealth::Healthy, fast, SECOND, &config);
         assert!(known.delay(SECOND, &config) < SECOND * 6, "fast for four answers");

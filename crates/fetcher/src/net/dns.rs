@@ -49,11 +49,11 @@ pub struct Resolver {
     /// A name whose addresses are not checked: the proxy's.
     exempt: Option<Arc<str>>,
     cache: Arc<Mutex<HashMap<Box<str>, Known>>>,
-    dns: Arc<Dns>,
+    dns: Arc<DnsClient>,
 }
 
 /// A DNS client and its cache times.
-struct Dns {
+struct DnsClient {
     servers: Vec<SocketAddr>,
     /// Made at first use, inside the runtime of its tasks. None if it cannot be made.
     resolver: OnceLock<Option<TokioResolver>>,
@@ -63,15 +63,15 @@ struct Dns {
     max_negative_ttl: Duration,
 }
 
-impl fmt::Debug for Dns {
+impl fmt::Debug for DnsClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Dns").field("servers", &self.servers).finish_non_exhaustive()
     }
 }
 
-impl Dns {
-    fn new(config: &FetchConfig) -> Dns {
-        Dns {
+impl DnsClient {
+    fn new(config: &FetchConfig) -> DnsClient {
+        DnsClient {
             servers: config.dns_servers.clone(),
             resolver: OnceLock::new(),
             prefers_v6: has_route_v6(),
@@ -159,7 +159,7 @@ impl Resolver {
             overrides: Arc::new(config.dns_overrides.clone()),
             exempt: None,
             cache: Arc::default(),
-            dns: Arc::new(Dns::new(config)),
+            dns: Arc::new(DnsClient::new(config)),
         }
     }
 

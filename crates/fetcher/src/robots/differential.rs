@@ -42,13 +42,13 @@ fn cases() -> Vec<Case> {
 /// Our result after these quirks.
 fn allows(file: &str, path: &str, quirks: &[&Quirk]) -> bool {
     let (file, path) = quirks::rewrite(file, path, quirks);
-    Rules::parse(file.as_bytes(), "recrawl").allows(&path)
+    RobotsRules::parse(file.as_bytes(), "recrawl").allows(&path)
 }
 
 /// Our Crawl-delay after these quirks.
 fn delay(file: &str, quirks: &[&Quirk]) -> Option<f64> {
     let (file, _) = quirks::rewrite(file, "/", quirks);
-    Rules::parse(file.as_bytes(), "recrawl").crawl_delay.map(|d| d.as_secs_f64())
+    RobotsRules::parse(file.as_bytes(), "recrawl").crawl_delay.map(|d| d.as_secs_f64())
 }
 
 /// The smallest set of quirks, at most three, for which `holds` is true.

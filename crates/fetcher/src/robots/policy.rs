@@ -7,7 +7,7 @@
 use crate::net::client::{Cut, NetworkError, Reply};
 use crate::net::limits::{FetchConfig, MAX_ROBOTS, MAX_ROBOTS_RETRY, MIN_ROBOTS_RETRY, ROBOTS_GONE};
 use crate::outcome::validators_of;
-use crate::robots::{Rules, cut};
+use crate::robots::{RobotsRules, cut};
 use recrawl_types::host::{RobotsBody, RobotsState};
 use recrawl_types::{Failure, Outcome, Validators};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 pub enum RobotsPolicy {
     /// The rules of the file; no rules if there is no file.
-    Rules(Rules),
+    Rules(RobotsRules),
     /// robots.txt is unreachable, so nothing is allowed. The failure, if it is known.
     Unreachable(Option<Failure>),
     /// The address guard refuses the address of robots.txt, and so the origin.
@@ -34,8 +34,8 @@ impl RobotsPolicy {
     /// The policy of a stored body, whatever its age.
     pub fn from_body(body: &RobotsBody, product_token: &str) -> RobotsPolicy {
         match body {
-            RobotsBody::Rules(file) => RobotsPolicy::Rules(Rules::parse(file, product_token)),
-            RobotsBody::AllowAll => RobotsPolicy::Rules(Rules::default()),
+            RobotsBody::Rules(file) => RobotsPolicy::Rules(RobotsRules::parse(file, product_token)),
+            RobotsBody::AllowAll => RobotsPolicy::Rules(RobotsRules::default()),
             RobotsBody::DisallowAll(why) => RobotsPolicy::Unreachable(*why),
         }
     }

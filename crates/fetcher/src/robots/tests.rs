@@ -2,8 +2,8 @@ use super::*;
 use proptest::prelude::*;
 use texting_robots::Robot;
 
-fn rules(file: &str) -> Rules {
-    Rules::parse(file.as_bytes(), "recrawl")
+fn rules(file: &str) -> RobotsRules {
+    RobotsRules::parse(file.as_bytes(), "recrawl")
 }
 
 /// Each row: a file, then paths that it allows, then paths that it forbids.
@@ -189,7 +189,7 @@ fn line_ends_byte_order_marks_and_garbage() {
     ]);
     let mut bytes = b"User-agent: *\nDisallow: /".to_vec();
     bytes.extend([0xff, 0xfe, b'\n']);
-    let rules = Rules::parse(&bytes, "recrawl");
+    let rules = RobotsRules::parse(&bytes, "recrawl");
     assert!(rules.allows("/") && !rules.allows("/%FF%FE"), "bytes that are no UTF-8 are encoded");
 }
 
@@ -223,7 +223,7 @@ fn a_hostile_file_costs_no_more_than_its_size() {
         let rules = rules(file);
         assert!(rules.allows(&path));
         assert!(rules.text.capacity() <= file.len());
-        assert!(rules.rules.capacity() * size_of::<Rule>() <= file.len());
+        assert!(rules.rules.capacity() * size_of::<RobotsRule>() <= file.len());
     }
     assert!(!rules(&long_dollar).allows("/x"), "one odd rule does not spoil the file");
 }
@@ -256,7 +256,7 @@ proptest! {
     #[test]
     fn the_matcher_agrees_with_its_definition(pattern in "/[ab*]{0,8}\\$?", path in "/[ab]{0,10}") {
         let mut normal = String::new();
-        normalize(pattern.as_bytes(), Side::Pattern, &mut normal);
+        normalize(pattern.as_bytes(), RuleSide::Pattern, &mut normal);
         prop_assert_eq!(matches(&normal, &path), matches_by_definition(pattern.as_bytes(), path.as_bytes()));
     }
 
@@ -283,10 +283,10 @@ proptest! {
 
     #[test]
     fn no_bytes_are_an_error(file: Vec<u8>, path in "/\\PC{0,40}") {
-        let rules = Rules::parse(&file, "recrawl");
+        let rules = RobotsRules::parse(&file, "recrawl");
         prop_assert!(rules.allows("/robots.txt"));
         let mut spelled = String::new();
-        normalize(path.as_bytes(), Side::Path, &mut spelled);
+        normalize(path.as_bytes(), RuleSide::Path, &mut spelled);
         prop_assert_eq!(rules.allows(&path), rules.allows(&spelled), "a path and its normal form");
     }
 }
@@ -309,12 +309,12 @@ fn what_keeps_texting_robots_from_being_the_judge() {
 fn rfc_9309_section_2_2_4_sitemaps_stand_in_no_group_and_are_addresses() {
     let file = b"Sitemap: https://a.test/1.xml\r\nUser-agent: other\nsitemap :/2.xml # ours\nDisallow: /\n\
         SITEMAP: https://elsewhere.test/3.xml.gz\nSitemap:\nSitemap: mailto:x@a.test\nSitemap: \xff\n";
-    let rules = Rules::parse(file, "recrawl");
+    let rules = RobotsRules::parse(file, "recrawl");
     let origin = Origin { scheme: recrawl_types::Scheme::Https, host: "a.test".into(), port: 443 };
     let found = sitemaps(&rules, &origin, &UrlRules::default());
     let found: Vec<String> = found.iter().map(|url| url.as_text()).collect();
     let expected = ["https://a.test/1.xml", "https://a.test/2.xml", "https://elsewhere.test/3.xml.gz"];
     assert_eq!(found, expected);
     let many = format!("Sitemap: /{}\n{}", "x".repeat(MAX_URL_BYTES), "Sitemap: /x\n".repeat(5_000));
-    assert_eq!(Rules::parse(many.as_bytes(), "recrawl").sitemaps.len(), MAX_SITEMAPS);
+    assert_eq!(RobotsRules::parse(many.as_bytes(), "recrawl").sitemaps.len(), MAX_SITEMAPS);
 }

@@ -18,7 +18,7 @@ const CREDIT: Duration = Duration::from_secs(1);
 
 /// The budget of one run. A limit of 0 means no limit.
 #[derive(Debug)]
-pub struct Budget {
+pub struct RunBudget {
     per_second: u64,
     per_host: u64,
     per_cycle: u64,
@@ -33,15 +33,15 @@ pub struct Budget {
     total: u64,
 }
 
-impl Budget {
+impl RunBudget {
     /// The budget of a cycle in which earlier runs spent these bytes.
     pub fn new(
         config: &FetchConfig,
         rate: Option<Arc<RequestRate>>,
         spent: &BTreeMap<Origin, u64>,
         began: Instant,
-    ) -> Budget {
-        let mut budget = Budget {
+    ) -> RunBudget {
+        let mut budget = RunBudget {
             per_second: config.bytes_per_second,
             per_host: config.bytes_per_host,
             per_cycle: config.bytes_per_cycle,
@@ -121,16 +121,16 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn budget(per_second: u64, per_host: u64, per_cycle: u64, spent: &[(&str, u64)]) -> Budget {
+    fn budget(per_second: u64, per_host: u64, per_cycle: u64, spent: &[(&str, u64)]) -> RunBudget {
         let config = FetchConfig {
             bytes_per_second: per_second,
             bytes_per_host: per_host,
             bytes_per_cycle: per_cycle,
             ..FetchConfig::default()
         };
-        let origin = |url: &str| Origin::of(&UrlRules::default().canonicalize(url).unwrap());
+        let origin = |url: &str| Origin::from_url(&UrlRules::default().canonicalize(url).unwrap());
         let spent = spent.iter().map(|(url, bytes)| (origin(url), *bytes)).collect();
-        Budget::new(&config, None, &spent, Instant::now())
+        RunBudget::new(&config, None, &spent, Instant::now())
     }
 
     #[tokio::test(start_paused = true)]

@@ -47,7 +47,7 @@ pub struct RunControl {
 
 /// Progress of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Figures {
+pub struct RunProgress {
     /// Visits in flight.
     pub in_flight: usize,
     /// Open hosts, including held ones.
@@ -62,7 +62,7 @@ pub struct Figures {
     /// in flight follow.
     pub slowest: Arc<[HostFigures]>,
     /// Pages that are being fetched, the longest first.
-    pub fetching: Arc<[Fetching]>,
+    pub fetching: Arc<[PageInFlight]>,
 }
 
 /// The figures of hosts, at most [`FIGURES_EVERY`] old.
@@ -71,19 +71,19 @@ pub(crate) struct HostsNow {
     pub ends_by: Option<u64>,
     pub backed_off: usize,
     pub slowest: Arc<[HostFigures]>,
-    pub fetching: Arc<[Fetching]>,
+    pub fetching: Arc<[PageInFlight]>,
 }
 
 /// A page that is being fetched.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Fetching {
+pub struct PageInFlight {
     /// The page.
     pub url: CanonicalUrl,
     /// Since when, in milliseconds since 1970.
     pub since: u64,
 }
 
-impl Figures {
+impl RunProgress {
     /// Current activity of a host of [`Figures::slowest`]. Its own figures may be older than `in_flight`:
     /// if nothing is in flight, no host is asking.
     pub fn activity(&self, host: &HostFigures) -> HostActivity {
@@ -203,14 +203,14 @@ impl RunControl {
     }
 
     /// The progress of the run. Without a run, nothing is in flight.
-    pub fn figures(&self) -> Figures {
+    pub fn figures(&self) -> RunProgress {
         let (in_flight, open_hosts) = (self.in_flight.load(Acquire), self.open_hosts.load(Relaxed));
         let spent = self.spent.load(Relaxed);
         let HostsNow { ends_by, backed_off, slowest, fetching } = lock(&self.hosts_now).clone();
         // The list may be a second old.
         let is_stale = fetching.len() > in_flight;
         let fetching = if is_stale { fetching.iter().take(in_flight).cloned().collect() } else { fetching };
-        Figures { in_flight, open_hosts, spent, ends_by, backed_off, slowest, fetching }
+        RunProgress { in_flight, open_hosts, spent, ends_by, backed_off, slowest, fetching }
     }
 
     /// Requests in all runs that started before the configured delay of their host had passed, by

@@ -25,14 +25,14 @@ pub trait LoadingPages: Send + Sync {
 
 /// The requests of pages during a run.
 pub struct Resources {
-    state: Mutex<State>,
+    state: Mutex<ResourceState>,
     changed: Notify,
     pages: Box<dyn LoadingPages>,
     network: Arc<dyn Network>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ResourceState {
     asked: VecDeque<(ScheduleEntry, Ticket)>,
     /// Pages that load or wait for it.
     loads: usize,
@@ -47,7 +47,7 @@ impl fmt::Debug for Resources {
 
 /// A page that loads or waits for it. A run does not end by itself while one exists.
 #[derive(Debug)]
-pub struct Load(Arc<Resources>);
+pub struct PageLoad(Arc<Resources>);
 
 impl Resources {
     /// For one run over this network.
@@ -56,9 +56,9 @@ impl Resources {
     }
 
     /// Begins to load what a page needs. To be called before the page's hold ends.
-    pub fn begin(self: &Arc<Resources>) -> Load {
+    pub fn begin(self: &Arc<Resources>) -> PageLoad {
         self.state().loads += 1;
-        Load(self.clone())
+        PageLoad(self.clone())
     }
 
     /// The cause of the run's end, if it has ended: then nothing is requested any more.
@@ -94,19 +94,19 @@ impl Resources {
         self.changed.notified().await;
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ResourceState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A resource that was asked for. If this is dropped, it is requested no more.
 #[derive(Debug)]
-pub struct Asked {
+pub struct PendingResource {
     started: oneshot::Receiver<()>,
     answer: oneshot::Receiver<FetchResult>,
 }
 
-impl Asked {
+impl PendingResource {
     /// Waits until it is requested, or answered without a request.
     pub async fn started(&mut self) {
         // It ends without a word if no request is needed.
@@ -119,7 +119,7 @@ impl Asked {
     }
 }
 
-impl Load {
+impl PageLoad {
     /// The cause of the run's end, if it has ended: then nothing is requested any more.
     pub fn ended(&self) -> Option<StoppedBy> {
         self.0.ended()
@@ -129,12 +129,12 @@ impl Load {
     ///
     /// With [`RequestOptions::is_public_only`], a host without a public address is refused here: before its queue, so that
     /// neither its robots.txt is requested nor its state tells the page that it exists.
-    pub async fn ask(&self, url: CanonicalUrl, manner: RequestOptions) -> Option<Asked> {
+    pub async fn ask(&self, url: CanonicalUrl, manner: RequestOptions) -> Option<PendingResource> {
         let ((start, started), (sender, answer)) = (oneshot::channel(), oneshot::channel());
         if manner.is_public_only && !self.0.network.is_public(&url.host()).await {
             // Its receiver is below.
             let _ = sender.send(FetchResult::Nothing(Outcome::RefusedAddress));
-            return Some(Asked { started, answer });
+            return Some(PendingResource { started, answer });
         }
         let waiter = Arc::new(Mutex::new(Waiter { start: Some(start), answer: Some(sender) }));
         let ticket = Ticket { waiter, manner };
@@ -147,11 +147,11 @@ impl Load {
             state.asked.push_back((entry, ticket));
         }
         self.0.changed.notify_one();
-        Some(Asked { started, answer })
+        Some(PendingResource { started, answer })
     }
 }
 
-impl Drop for Load {
+impl Drop for PageLoad {
     fn drop(&mut self) {
         self.0.state().loads -= 1;
         self.0.changed.notify_one();

@@ -18,10 +18,10 @@ const ENTRY: usize = 24;
 ///
 /// An origin is stored as a 64-bit hash. If two collide, one of them gets fewer pages per cycle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Unavailable(BTreeMap<u64, Entry>);
+pub struct Unavailable(BTreeMap<u64, OriginEntry>);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Entry {
+struct OriginEntry {
     /// End of the back-off, in milliseconds since 1970.
     back_off_until: u64,
     /// The first cycle in a row in which it failed, and the last one. Cycle 0 if it has not failed.
@@ -31,7 +31,7 @@ struct Entry {
 
 /// Responses of an origin in one run. The stored host state does not say when it was learned.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Responses {
+pub struct OriginResponses {
     /// Did a request get a response without fault of the host?
     pub succeeded: bool,
     /// Did a request fail?
@@ -72,7 +72,7 @@ impl Unavailable {
         &mut self,
         origin: &Origin,
         state: &HostState,
-        responses: Responses,
+        responses: OriginResponses,
         config: &FetchConfig,
         cycle: Cycle,
         now: u64,
@@ -82,7 +82,7 @@ impl Unavailable {
         let back_off_until = state.back_off_until.max(refetch_at);
         let is_failing = state.failures >= config.host_failures || unreachable.is_some();
         let known = self.0.get(&hash(origin)).copied();
-        let mut entry = Entry { back_off_until, ..known.unwrap_or_default() };
+        let mut entry = OriginEntry { back_off_until, ..known.unwrap_or_default() };
         if is_failing && responses.failed {
             entry.since = if known.is_some_and(|known| known.has_failed()) { entry.since } else { cycle };
             entry.last = cycle;
@@ -98,7 +98,7 @@ impl Unavailable {
 
     /// Encodes it for storage.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let entry = |(hash, entry): (&u64, &Entry)| {
+        let entry = |(hash, entry): (&u64, &OriginEntry)| {
             let mut bytes = [0; ENTRY];
             bytes[..8].copy_from_slice(&hash.to_le_bytes());
             bytes[8..16].copy_from_slice(&entry.back_off_until.to_le_bytes());
@@ -118,13 +118,13 @@ impl Unavailable {
             let (last, _) = rest.split_first_chunk()?;
             let [since, last] = [since, last].map(|bytes| Cycle(u32::from_le_bytes(*bytes)));
             let back_off_until = u64::from_le_bytes(*until);
-            Some((u64::from_le_bytes(*hash), Entry { back_off_until, since, last }))
+            Some((u64::from_le_bytes(*hash), OriginEntry { back_off_until, since, last }))
         };
         Unavailable(bytes.chunks_exact(ENTRY).filter_map(entry).collect())
     }
 }
 
-impl Entry {
+impl OriginEntry {
     fn has_failed(&self) -> bool {
         self.last != Cycle::default()
     }
@@ -149,18 +149,24 @@ mod tests {
         Origin { scheme: Scheme::Https, host: host.into(), port: 443 }
     }
 
-    const GOOD: Responses = Responses { succeeded: true, failed: false };
-    const BAD: Responses = Responses { succeeded: false, failed: true };
-    const NOTHING: Responses = Responses { succeeded: false, failed: false };
+    const GOOD: OriginResponses = OriginResponses { succeeded: true, failed: false };
+    const BAD: OriginResponses = OriginResponses { succeeded: false, failed: true };
+    const NOTHING: OriginResponses = OriginResponses { succeeded: false, failed: false };
 
-    fn note(unavailable: &mut Unavailable, state: &HostState, responses: Responses, cycle: u32, now: u64) {
+    fn note(
+        unavailable: &mut Unavailable,
+        state: &HostState,
+        responses: OriginResponses,
+        cycle: u32,
+        now: u64,
+    ) {
         unavailable.note(&origin("a.test"), state, responses, &FetchConfig::default(), Cycle(cycle), now);
         assert_eq!(Unavailable::from_bytes(&unavailable.to_bytes()), *unavailable);
         assert_eq!(unavailable.at_most(&origin("b.test"), now), None);
     }
 
     /// Records a state and these responses in two cycles.
-    fn noted(state: &HostState, responses: Responses) -> Unavailable {
+    fn noted(state: &HostState, responses: OriginResponses) -> Unavailable {
         let mut unavailable = Unavailable::default();
         (3..5).for_each(|cycle| note(&mut unavailable, state, responses, cycle, NOW));
         unavailable

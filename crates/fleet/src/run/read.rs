@@ -1,6 +1,6 @@
 //! Reads the part of a run that is a receiver's own. Each link is checked as a stranger's.
 
-use super::{Block, EachLink, Head, MAX_VALUE, take_length};
+use super::{EachLink, MAX_VALUE, RunBlock, RunHeader, take_length};
 use crate::key;
 use recrawl_types::CanonicalUrl;
 use recrawl_types::url::MAX_URL_BYTES;
@@ -11,23 +11,23 @@ const MAX_BLOCK: u64 = (64 << 10) + MAX_URL_BYTES as u64 + MAX_VALUE as u64 + 6;
 
 /// A run that is there.
 #[derive(Debug)]
-pub struct Run {
+pub struct ReceivedRun {
     partition: u32,
     epoch: u64,
     number: u64,
-    head: Head,
+    head: RunHeader,
 }
 
 /// The parts of a run that were not taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Refused {
+pub struct RefusedParts {
     /// Blocks that are damaged, missing or malformed: all of their links.
     pub blocks: u64,
     /// Links whose key is no canonical URL's, or whose value the receiver refused.
     pub links: u64,
 }
 
-impl Run {
+impl ReceivedRun {
     /// Opens a run; none if there is none.
     ///
     /// # Errors
@@ -37,17 +37,17 @@ impl Run {
         partition: u32,
         epoch: u64,
         number: u64,
-    ) -> Result<Option<Run>, VaultError> {
+    ) -> Result<Option<ReceivedRun>, VaultError> {
         let key = key::run(partition, epoch, number);
-        let Some(head) = read_framed::<Head>(store, &key)? else { return Ok(None) };
-        let is_before = |pair: &[Block]| {
+        let Some(head) = read_framed::<RunHeader>(store, &key)? else { return Ok(None) };
+        let is_before = |pair: &[RunBlock]| {
             (pair[0].part, pair[0].at) < (pair[1].part, pair[1].at) && pair[0].first < pair[1].first
         };
         if !head.blocks.windows(2).all(is_before) || head.blocks.iter().any(|block| block.bytes > MAX_BLOCK) {
             let what = "its blocks are not such as a run has".into();
             return Err(VaultError::Damaged { object: store.locate(&key), offset: 0, what });
         }
-        Ok(Some(Run { partition, epoch, number, head }))
+        Ok(Some(ReceivedRun { partition, epoch, number, head }))
     }
 
     /// The round whose links it has.
@@ -70,8 +70,8 @@ impl Run {
         store: &dyn Store,
         (begin, end): (&[u8], Option<&[u8]>),
         each: &mut EachLink<'_, E>,
-    ) -> Result<Refused, E> {
-        let mut refused = Refused::default();
+    ) -> Result<RefusedParts, E> {
+        let mut refused = RefusedParts::default();
         let blocks = &self.head.blocks;
         let from = blocks.partition_point(|block| block.first.as_slice() <= begin).saturating_sub(1);
         for (at, block) in blocks.iter().enumerate().skip(from) {
@@ -100,7 +100,7 @@ impl Run {
     }
 
     /// The bytes of a block; none if they are damaged or missing.
-    fn read(&self, store: &dyn Store, block: &Block) -> Result<Option<Vec<u8>>, VaultError> {
+    fn read(&self, store: &dyn Store, block: &RunBlock) -> Result<Option<Vec<u8>>, VaultError> {
         let part = key::part(self.partition, self.epoch, self.number, block.part);
         match store.read_range(&part, block.at, block.bytes) {
             Ok(bytes) if bytes.len() as u64 == block.bytes && crc32fast::hash(&bytes) == block.crc => {
@@ -158,8 +158,8 @@ mod tests {
         assert_eq!(run.finish().unwrap(), links.len() as u64);
     }
 
-    fn within(store: &MemoryStore, bounds: (&[u8], Option<&[u8]>)) -> (Links, Refused) {
-        let run = Run::open(store, 3, 1, 0).unwrap().unwrap();
+    fn within(store: &MemoryStore, bounds: (&[u8], Option<&[u8]>)) -> (Links, RefusedParts) {
+        let run = ReceivedRun::open(store, 3, 1, 0).unwrap().unwrap();
         assert_eq!((run.round(), run.steps()), (7, 2));
         let mut found = Links::new();
         let mut each = |key: &[u8], value: &[u8]| {
@@ -185,7 +185,7 @@ mod tests {
             let (mut all, mut begin) = (Links::new(), Vec::new());
             for end in cuts.into_iter().map(Some).chain([None]) {
                 let (found, refused) = within(&store, (&begin, end.as_deref()));
-                prop_assert_eq!(refused, Refused::default());
+                prop_assert_eq!(refused, RefusedParts::default());
                 for (key, value) in found {
                     prop_assert!(key >= begin && end.as_ref().is_none_or(|end| key < *end));
                     prop_assert_eq!(all.insert(key, value), None);
@@ -228,10 +228,10 @@ mod tests {
         [&b"not a url"[..], &url(500), &url(3)].into_iter().for_each(|key| run.push(key, b"v").unwrap());
         run.finish().unwrap();
         let (found, refused) = within(&store, (b"", None));
-        assert_eq!((found.len(), refused), (2, Refused { blocks: 0, links: 1 }));
+        assert_eq!((found.len(), refused), (2, RefusedParts { blocks: 0, links: 1 }));
         store.remove(&key::part(3, 1, 0, 0)).unwrap();
-        assert_eq!(within(&store, (b"", None)), (Links::new(), Refused { blocks: 1, links: 0 }));
-        assert!(Run::open(&store, 3, 1, 1).unwrap().is_none());
+        assert_eq!(within(&store, (b"", None)), (Links::new(), RefusedParts { blocks: 1, links: 0 }));
+        assert!(ReceivedRun::open(&store, 3, 1, 1).unwrap().is_none());
         // Another process has written that run.
         let again = RunWriter::new(&store, 3, 1, 0, 8, 2).finish();
         assert!(matches!(again, Err(VaultError::Lost { .. })), "{again:?}");

@@ -6,13 +6,13 @@ mod model_file;
 
 pub use model_file::ModelError;
 
-use super::{Assessment, Classifier, Kind, Reading, terms::Terms};
+use super::{Assessment, Classifier, ClassifierKind, PageWords, terms::Terms};
 use crate::logistic::{Weights, logistic};
 use crate::words::joined;
 use libm::{log1pf, sqrtf};
 
 /// The entry in the list.
-pub const KIND: Kind = Kind {
+pub const KIND: ClassifierKind = ClassifierKind {
     name: "linear",
     about: "logistic regression on words, pairs of words and words of the URL; trained on labelled pages",
     needs_model: true,
@@ -22,7 +22,7 @@ pub const KIND: Kind = Kind {
 pub const BITS: u32 = 18;
 /// Trained weights, with the scaling of their margins.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Model {
+pub struct LinearModel {
     weights: Vec<f32>,
     bias: f32,
     /// Log odds = offset + slope · margin.
@@ -30,7 +30,7 @@ pub struct Model {
 }
 
 /// Hashed features of a page: places, ascending, and values. Words, pairs and words of the URL have length 1 each.
-pub fn features(page: &Reading) -> Vec<(u32, f32)> {
+pub fn features(page: &PageWords) -> Vec<(u32, f32)> {
     let place = |hash: u64, kind: u64| (joined(hash, kind) >> (64 - BITS)) as u32;
     let words = page.words.iter().map(|&word| place(word, 1)).collect();
     let pairs = page.words.windows(2).map(|two| place(joined(two[0], two[1]), 2)).collect();
@@ -57,14 +57,14 @@ pub fn margin(weights: &[f32], bias: f32, features: &[(u32, f32)]) -> f32 {
     features.iter().fold(bias, |sum, &(place, value)| sum + weights[place as usize] * value)
 }
 
-impl Model {
+impl LinearModel {
     /// A model of trained weights, one for each of 2 to the power of [`BITS`] features.
-    pub fn new(weights: Vec<f32>, bias: f32, scaling: Weights<2>) -> Model {
-        Model { weights, bias, scaling }
+    pub fn new(weights: Vec<f32>, bias: f32, scaling: Weights<2>) -> LinearModel {
+        LinearModel { weights, bias, scaling }
     }
 
     /// The probability that a page is relevant.
-    pub fn probability(&self, page: &Reading) -> f64 {
+    pub fn probability(&self, page: &PageWords) -> f64 {
         let margin = margin(&self.weights, self.bias, &features(page));
         logistic(self.scaling.logit(&[1.0, f64::from(margin)]))
     }
@@ -72,19 +72,19 @@ impl Model {
 
 /// A model, with the terms that the links of a page are compared with.
 pub struct Linear {
-    model: Model,
+    model: LinearModel,
     terms: Terms,
 }
 
 impl Linear {
     /// A classifier by a model.
-    pub fn new(model: Model, terms: Terms) -> Linear {
+    pub fn new(model: LinearModel, terms: Terms) -> Linear {
         Linear { model, terms }
     }
 }
 
 impl Classifier for Linear {
-    fn assess(&self, page: &Reading) -> Assessment {
+    fn assess(&self, page: &PageWords) -> Assessment {
         Assessment { relevance: self.model.probability(page), ..self.terms.assess(page) }
     }
 }

@@ -25,10 +25,10 @@ fn a_page_is_read_by_its_title_text_and_url() {
         title: "Lab",
         text: "the labs",
     };
-    let reading = Reading::of(&page, MAX_TEXT, &mut words);
+    let reading = PageWords::read(&page, MAX_TEXT, &mut words);
     assert_eq!(reading.words, [reading.words[0]; 2]);
     assert_eq!(reading.url.last(), reading.words.first());
-    let cut = Reading::of(&PageText { text: "labs labs labs", ..page }, 9, &mut words);
+    let cut = PageWords::read(&PageText { text: "labs labs labs", ..page }, 9, &mut words);
     assert_eq!(cut.words.len(), 3, "the title and two words of the text");
 }
 
@@ -40,8 +40,8 @@ fn url_terms_are_looked_for_where_the_topic_says() {
     let url = Topic::from_toml(file).unwrap();
     let page =
         PageText { url: Some("https://x.example/db/lab"), language: Some("en"), title: "", text: "lab" };
-    let reading = Reading::of(&page, MAX_TEXT, &mut words);
-    let unread = Reading::of(&PageText { url: None, ..page }, MAX_TEXT, &mut words);
+    let reading = PageWords::read(&page, MAX_TEXT, &mut words);
+    let unread = PageWords::read(&PageText { url: None, ..page }, MAX_TEXT, &mut words);
     let mut assess = |topic: &Topic, reading| terms::Terms::new(topic.clone(), &mut words).assess(reading);
     let half = 1.0 / 2.0_f64.sqrt();
     assert_eq!(assess(&url, &reading).url, Some(1.0));

@@ -6,10 +6,10 @@ fn terms(words: &mut Words) -> Terms {
     Terms::new(Topic::from_toml(file).unwrap(), words)
 }
 
-fn evidence(parent: u32, anchor: &str, url: Option<&str>, framed: bool) -> Evidence {
+fn evidence(parent: u32, anchor: &str, url: Option<&str>, framed: bool) -> LinkEvidence {
     let mut words = Words::new();
     let terms = terms(&mut words);
-    Evidence::of(parent, anchor, url, framed, Language::of_tag("en"), &terms, &mut words)
+    LinkEvidence::from_link(parent, anchor, url, framed, Language::of_tag("en"), &terms, &mut words)
 }
 
 #[test]

@@ -10,7 +10,7 @@ pub const MIN_LABELS: u64 = 50;
 
 /// Labelled pages of one verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Labelled {
+pub struct LabelledPages {
     /// Judged pages of this verdict.
     pub judged: u64,
     /// Of these, labelled.
@@ -20,31 +20,31 @@ pub struct Labelled {
 }
 
 /// A share with its 90 % interval.
-pub type Share = [f64; 3];
+pub type ShareInterval = [f64; 3];
 
 /// What the labels say.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Corrected {
     /// Truly relevant share of the pages judged relevant.
-    pub precision: Share,
+    pub precision: ShareInterval,
     /// Share of the truly relevant pages that are judged relevant.
-    pub recall_of_classifier: Share,
+    pub recall_of_classifier: ShareInterval,
     /// Found share of all truly relevant pages; none while the recall of verdicts is unknown.
-    pub recall_of_crawl: Option<Share>,
+    pub recall_of_crawl: Option<ShareInterval>,
 }
 
 /// Corrects by labels of pages judged relevant and of others; none with fewer than [`MIN_LABELS`], or without labels of either.
 /// `pending` URLs were never fetched; `recall` is that of verdicts.
 pub fn corrected(
-    relevant: Labelled,
-    others: Labelled,
+    relevant: LabelledPages,
+    others: LabelledPages,
     pending: u64,
     recall: Option<Recall>,
 ) -> Option<Corrected> {
     if relevant.labelled + others.labelled < MIN_LABELS {
         return None;
     }
-    let share = |of: Labelled| -> Option<Share> {
+    let share = |of: LabelledPages| -> Option<ShareInterval> {
         let [low, high] = wilson(of.relevant, of.labelled)?;
         Some([of.relevant as f64 / of.labelled as f64, low, high])
     };
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn few_labels_correct_nothing() {
-        let of = |labelled| Labelled { judged: 100, labelled, relevant: labelled / 2 };
+        let of = |labelled| LabelledPages { judged: 100, labelled, relevant: labelled / 2 };
         assert_eq!(corrected(of(24), of(24), 10, None), None);
         assert_eq!(corrected(of(60), of(0), 10, None), None, "misses are unknown");
         assert!(corrected(of(30), of(30), 10, None).is_some());
@@ -97,8 +97,8 @@ mod tests {
     #[test]
     fn labels_correct_the_counts_of_verdicts() {
         // 80 of 100 judged relevant are; 20 of 1,000 others are too: 100 truly relevant pages, 80 of them told.
-        let relevant = Labelled { judged: 100, labelled: 50, relevant: 40 };
-        let others = Labelled { judged: 1000, labelled: 50, relevant: 1 };
+        let relevant = LabelledPages { judged: 100, labelled: 50, relevant: 40 };
+        let others = LabelledPages { judged: 1000, labelled: 50, relevant: 1 };
         let recall = Recall { estimate: 0.5, low: 0.4, high: 0.6 };
         let found = corrected(relevant, others, 1100, Some(recall)).unwrap();
         assert!((found.precision[0] - 0.8).abs() < 1e-12);
@@ -111,8 +111,8 @@ mod tests {
             assert!(low < estimate && estimate < high);
         }
         let perfect = corrected(
-            Labelled { relevant: 50, ..relevant },
-            Labelled { relevant: 0, ..others },
+            LabelledPages { relevant: 50, ..relevant },
+            LabelledPages { relevant: 0, ..others },
             1100,
             Some(recall),
         );

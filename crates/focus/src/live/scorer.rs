@@ -1,7 +1,7 @@
 //! Log odds of many untried URLs, in the order of sites: as [`Order::planned`], with all logarithms taken beforehand.
 
 use super::yields::Yield;
-use super::{Candidate, LiveModel, Order, planned_features};
+use super::{DiscoveryOrder, LiveModel, UntriedUrl, planned_features};
 use libm::{exp, log, log1p};
 
 /// Depths whose logarithms are kept.
@@ -10,7 +10,7 @@ const DEPTHS: usize = 64;
 /// Scores untried URLs.
 pub struct Scorer<'m> {
     model: &'m LiveModel,
-    order: Order,
+    order: DiscoveryOrder,
     all: Yield,
     /// Weighted features that depend on the tunnel and the depth alone.
     tunnels: [f64; 9],
@@ -22,7 +22,7 @@ pub struct Scorer<'m> {
 
 impl<'m> Scorer<'m> {
     /// Scores in this order, with the yield of the crawl.
-    pub fn new(model: &'m LiveModel, order: Order, all: Yield) -> Scorer<'m> {
+    pub fn new(model: &'m LiveModel, order: DiscoveryOrder, all: Yield) -> Scorer<'m> {
         let weights = &model.planned.0;
         let mut scorer = Scorer {
             model,
@@ -39,7 +39,7 @@ impl<'m> Scorer<'m> {
 
     /// The next URLs are of a site with this yield.
     pub fn enter(&mut self, site: Yield) {
-        let features = planned_features(&Candidate { site, all: self.all, ..Candidate::default() });
+        let features = planned_features(&UntriedUrl { site, all: self.all, ..UntriedUrl::default() });
         let weights = &self.model.planned.0;
         self.site = site.shrunk(self.all.shrunk(0.01));
         self.of_site = [0, 6, 7].iter().map(|&at| weights[at] * features[at]).sum();
@@ -81,7 +81,7 @@ impl<'m> Scorer<'m> {
     /// Log odds of a URL of this site.
     pub fn score(&self, links: f64, tunnel: u8, depth: u16, group: Yield) -> f64 {
         if self.order.is_of_thesis() {
-            return self.order.planned(self.model, &Candidate { links, group, ..Candidate::default() });
+            return self.order.planned(self.model, &UntriedUrl { links, group, ..UntriedUrl::default() });
         }
         self.of_site + self.alone(links, tunnel, depth) + self.of_group(group, self.site)
     }
@@ -93,7 +93,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn any_yield() -> impl Strategy<Value = Yield> {
-        (0u64..30, 0u64..30).prop_map(|(visits, finds)| Yield::of(visits, finds.min(visits)))
+        (0u64..30, 0u64..30).prop_map(|(visits, finds)| Yield::new(visits, finds.min(visits)))
     }
 
     proptest! {
@@ -102,9 +102,9 @@ mod tests {
             links in -15.0..15.0f64, tunnel: u8, depth in 0u16..200,
             group in any_yield(), site in any_yield(), all in any_yield(), order in 0usize..7
         ) {
-            let order = Order::named(Order::names()[order], 0.2).expect("it is listed");
+            let order = DiscoveryOrder::named(DiscoveryOrder::names()[order], 0.2).expect("it is listed");
             let model = LiveModel::default();
-            let candidate = Candidate { links, tunnel, depth, group, site, all };
+            let candidate = UntriedUrl { links, tunnel, depth, group, site, all };
             let mut scorer = Scorer::new(&model, order, all);
             scorer.enter(site);
             let score = scorer.score(links, tunnel, depth, group);

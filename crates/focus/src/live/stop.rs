@@ -9,7 +9,7 @@ const FEW: f64 = 0.1;
 
 /// What was found of a site lately.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Evidence {
+pub struct StopEvidence {
     /// Discovery visits, the newest of the site.
     pub visits: u64,
     /// Of these, relevant.
@@ -20,7 +20,7 @@ pub struct Evidence {
 
 /// Is a site exhausted? Its URLs let expect less than a tenth of a relevant page; or less than one, while its posterior all but
 /// rules out a yield above a tenth of the crawl's.
-pub fn is_exhausted(site: &Evidence, crawl_yield: f64, patience: u64) -> bool {
+pub fn is_exhausted(site: &StopEvidence, crawl_yield: f64, patience: u64) -> bool {
     let bound = WORTH * crawl_yield;
     if site.visits < patience.max(1) || site.pending >= 1.0 || bound <= 0.0 {
         return false;
@@ -78,15 +78,15 @@ mod tests {
 
     #[test]
     fn a_site_is_exhausted_once_patience_evidence_and_hope_are_spent() {
-        let barren = Evidence { visits: 150, finds: 0, pending: 0.5 };
+        let barren = StopEvidence { visits: 150, finds: 0, pending: 0.5 };
         assert!(is_exhausted(&barren, 0.2, 50));
-        assert!(!is_exhausted(&Evidence { visits: 49, ..barren }, 0.9, 50), "patience");
-        assert!(!is_exhausted(&Evidence { pending: 1.0, ..barren }, 0.2, 50), "its links promise a page");
-        assert!(!is_exhausted(&Evidence { finds: 5, ..barren }, 0.2, 50), "a find reopens it");
-        let hopeless = Evidence { visits: 50, finds: 5, pending: 0.09 };
+        assert!(!is_exhausted(&StopEvidence { visits: 49, ..barren }, 0.9, 50), "patience");
+        assert!(!is_exhausted(&StopEvidence { pending: 1.0, ..barren }, 0.2, 50), "its links promise a page");
+        assert!(!is_exhausted(&StopEvidence { finds: 5, ..barren }, 0.2, 50), "a find reopens it");
+        let hopeless = StopEvidence { visits: 50, finds: 5, pending: 0.09 };
         assert!(is_exhausted(&hopeless, 0.2, 50), "its links promise hardly anything");
         assert!(!is_exhausted(&hopeless, 0.0, 50), "nothing was found anywhere");
-        assert!(!is_exhausted(&Evidence { visits: 60, ..barren }, 0.2, 50), "too little evidence");
+        assert!(!is_exhausted(&StopEvidence { visits: 60, ..barren }, 0.2, 50), "too little evidence");
         assert!(!is_exhausted(&barren, 0.0, 50), "nothing is worse than nothing");
     }
 }

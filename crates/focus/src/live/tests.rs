@@ -9,7 +9,7 @@ fn parent(relevance: f64) -> Parent {
 
 #[test]
 fn a_rule_of_the_thesis_ranks_by_the_scores_it_passes_on() {
-    let link = Evidence::default();
+    let link = LinkEvidence::default();
     let model = LiveModel::default();
     let group = |relevance: f64| {
         let mut group = Yield::default();
@@ -23,33 +23,33 @@ fn a_rule_of_the_thesis_ranks_by_the_scores_it_passes_on() {
         ("pfs-1", [0.1, 0.5], [0.1, 0.5]),
         ("pfs-2", [0.0, 0.5], [0.0, 0.5]),
     ] {
-        let order = Order::named(name, 0.2).unwrap();
+        let order = DiscoveryOrder::named(name, 0.2).unwrap();
         for (at, score) in [0.1, 0.5].into_iter().enumerate() {
             let links = order.found(&model, &parent(score), &link);
             assert_eq!(links, logit(of_parent[at]), "{name}");
-            let url = Candidate { links: logit(0.0), group: group(score), ..Candidate::default() };
+            let url = UntriedUrl { links: logit(0.0), group: group(score), ..UntriedUrl::default() };
             let planned = order.planned(&model, &url);
             assert!((planned - logit(of_siblings[at])).abs() < 0.05, "{name}: {planned}");
-            let url = Candidate { links: logit(0.9), ..url };
+            let url = UntriedUrl { links: logit(0.9), ..url };
             assert_eq!(order.planned(&model, &url), logit(0.9), "{name}: the greater score counts");
         }
         assert!(order.is_of_thesis() && order.is_by_expectation());
     }
-    let [breadth, learned] = ["breadth", "learned"].map(|name| Order::named(name, 0.2).unwrap());
+    let [breadth, learned] = ["breadth", "learned"].map(|name| DiscoveryOrder::named(name, 0.2).unwrap());
     assert!(!breadth.is_by_expectation() && learned.is_by_expectation());
     assert!(!breadth.is_of_thesis() && !learned.is_of_thesis());
-    assert_eq!((Order::named("random", 0.2), Order::named("best", 0.2)), (None, None));
-    assert_eq!(Order::names(), ["ps", "fs-1", "fs-2", "pfs-1", "pfs-2", "breadth", "learned"]);
+    assert_eq!((DiscoveryOrder::named("random", 0.2), DiscoveryOrder::named("best", 0.2)), (None, None));
+    assert_eq!(DiscoveryOrder::names(), ["ps", "fs-1", "fs-2", "pfs-1", "pfs-2", "breadth", "learned"]);
 }
 
 #[test]
 fn the_first_weights_prefer_what_shows_signs_of_the_topic() {
     let model = LiveModel::default();
-    let plain = Evidence { words: vec![1], ..Evidence::default() };
-    let genre = Evidence { genre: 1.0, ..plain.clone() };
+    let plain = LinkEvidence { words: vec![1], ..LinkEvidence::default() };
+    let genre = LinkEvidence { genre: 1.0, ..plain.clone() };
     assert!(model.found(&parent(0.1), &genre) > model.found(&parent(0.1), &plain) + 0.5);
-    let url = Candidate { links: -4.0, depth: 2, ..Candidate::default() };
-    let of = |change: &dyn Fn(&mut Candidate)| {
+    let url = UntriedUrl { links: -4.0, depth: 2, ..UntriedUrl::default() };
+    let of = |change: &dyn Fn(&mut UntriedUrl)| {
         let mut url = url;
         for _ in 0..100 {
             url.all.add(0.0);
@@ -66,7 +66,7 @@ fn the_first_weights_prefer_what_shows_signs_of_the_topic() {
 
 #[test]
 fn tried_links_move_the_weights_by_their_inverse_propensity() {
-    let url = Candidate { links: -2.0, tunnel: 1, depth: 2, ..Candidate::default() };
+    let url = UntriedUrl { links: -2.0, tunnel: 1, depth: 2, ..UntriedUrl::default() };
     let start = LiveModel::default();
     let after = |is_relevant, propensity| {
         let mut model = start;
@@ -85,7 +85,7 @@ fn tried_links_move_the_weights_by_their_inverse_propensity() {
     assert!(model.planned(&url) > 1.0, "it learns");
     // One find among links of very low odds turns no weight.
     let mut model = start;
-    model.learn(&Candidate { links: -15.0, ..url }, true, 1e-9);
+    model.learn(&UntriedUrl { links: -15.0, ..url }, true, 1e-9);
     let moved = model.planned.0.iter().zip(start.planned.0).map(|(after, before)| (after - before).abs());
     assert!(moved.fold(0.0, f64::max) <= MAX_STEP + 1e-12);
 }

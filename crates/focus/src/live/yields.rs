@@ -28,7 +28,7 @@ impl Yield {
     }
 
     /// The yield of `visits` pages, of which `finds` have relevance 1 and the others 0.
-    pub fn of(visits: u64, finds: u64) -> Yield {
+    pub fn new(visits: u64, finds: u64) -> Yield {
         Yield { sum: finds * STEPS as u64, visits }
     }
 
@@ -50,7 +50,7 @@ impl Yield {
 
 /// A group's visits and sum, each up to the greatest number.
 #[derive(Clone, Copy, Debug, Default)]
-struct Packed {
+struct PackedYield {
     sum: u32,
     visits: u16,
 }
@@ -77,7 +77,7 @@ impl Hasher for KeyHasher {
 /// cannot influence and the order of visits does not either.
 #[derive(Debug)]
 pub struct GroupYields {
-    groups: HashMap<u32, Packed, BuildHasherDefault<KeyHasher>>,
+    groups: HashMap<u32, PackedYield, BuildHasherDefault<KeyHasher>>,
     most: usize,
     /// Groups with greater keys are left out.
     bound: u32,
@@ -108,8 +108,8 @@ impl GroupYields {
     }
 
     /// What a group yielded; nothing if it was not visited, or is left out.
-    pub fn of(&self, group: u32) -> Yield {
-        let Packed { sum, visits } = self.groups.get(&group).copied().unwrap_or_default();
+    pub fn get(&self, group: u32) -> Yield {
+        let PackedYield { sum, visits } = self.groups.get(&group).copied().unwrap_or_default();
         Yield { sum: sum.into(), visits: visits.into() }
     }
 
@@ -146,7 +146,7 @@ mod tests {
             let backwards = all(&visits);
             prop_assert_eq!(forwards.bound, backwards.bound);
             for group in groups {
-                prop_assert_eq!(forwards.of(group), backwards.of(group));
+                prop_assert_eq!(forwards.get(group), backwards.get(group));
             }
         }
     }
@@ -155,13 +155,13 @@ mod tests {
     fn a_yield_is_a_shrunk_mean() {
         let mut yields = GroupYields::new(10);
         [1.0, 0.0, 0.2].into_iter().for_each(|relevance| yields.add(7, relevance));
-        let of = yields.of(7);
+        let of = yields.get(7);
         assert_eq!((of.visits, of.sum()), (3, 1.2));
         assert!((of.mean() - 0.4).abs() < 1e-12 && (of.shrunk(0.4) - 0.4).abs() < 1e-12);
-        assert_eq!((yields.of(8), yields.of(8).shrunk(0.3)), (Yield::default(), 0.3));
+        assert_eq!((yields.get(8), yields.get(8).shrunk(0.3)), (Yield::default(), 0.3));
         assert_eq!(Yield::default().mean(), 0.0);
         (0..70_000).for_each(|_| yields.add(9, 1.0));
-        assert_eq!(yields.of(9).visits, u64::from(u16::MAX));
-        assert_eq!(yields.of(9).mean(), 1.0);
+        assert_eq!(yields.get(9).visits, u64::from(u16::MAX));
+        assert_eq!(yields.get(9).mean(), 1.0);
     }
 }

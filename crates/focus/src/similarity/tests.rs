@@ -1,6 +1,6 @@
 use super::*;
-use crate::classifier::{Classifier, PageText, Reading, terms::Terms};
-use crate::terms::{Set, Topic};
+use crate::classifier::{Classifier, PageText, PageWords, terms::Terms};
+use crate::terms::{TermSet, Topic};
 use crate::words::{Language, MAX_TEXT, Words};
 
 /// Twelve pages and how often each has the terms "data structures", "structures", "algorithms" and "exam".
@@ -68,10 +68,14 @@ fn terms(words: &mut Words) -> Terms {
     Terms::new(Topic::from_toml(file).unwrap(), words)
 }
 
-fn readings(words: &mut Words) -> Vec<Reading> {
+fn readings(words: &mut Words) -> Vec<PageWords> {
     let read = |number| {
         let text = page(number);
-        Reading::of(&PageText { language: Some("en"), text: &text, ..PageText::default() }, MAX_TEXT, words)
+        PageWords::read(
+            &PageText { language: Some("en"), text: &text, ..PageText::default() },
+            MAX_TEXT,
+            words,
+        )
     };
     (0..12).map(read).collect()
 }
@@ -82,7 +86,7 @@ fn terms_are_counted_in_phrases_and_in_the_words_of_phrases() {
     let terms = terms(&mut words);
     for (number, reading) in readings(&mut words).iter().enumerate() {
         let counts = terms.matcher(Language::of_tag("en")).count(&reading.words);
-        assert_eq!(counts.of(Set::Genre), PAGES[number].1, "page {number}: {}", page(number));
+        assert_eq!(counts.in_set(TermSet::Genre), PAGES[number].1, "page {number}: {}", page(number));
     }
 }
 

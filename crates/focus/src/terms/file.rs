@@ -1,7 +1,7 @@
 //! Term files: TOML with the sets `genre`, `content` and `url`, and how their similarities become one.
 
 use super::{
-    Combine, MAX_FILE_BYTES, MAX_TERM_BYTES, MAX_TERM_WORDS, MAX_TERMS, Set, Topic, UrlTerms, Weights,
+    Combine, MAX_FILE_BYTES, MAX_TERM_BYTES, MAX_TERM_WORDS, MAX_TERMS, TermSet, Topic, UrlTerms, Weights,
 };
 use crate::words::{Language, Words};
 use recrawl_types::Size;
@@ -69,7 +69,7 @@ pub enum TermsError {
 /// The keys of a term file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Keys {
+struct TermKeys {
     genre: Spanned<Vec<Spanned<String>>>,
     content: Spanned<Vec<Spanned<String>>>,
     url: Option<Spanned<Vec<Spanned<String>>>>,
@@ -95,7 +95,7 @@ impl Topic {
         }
         let line =
             |at: usize| text.as_bytes()[..at.min(text.len())].iter().filter(|&&b| b == b'\n').count() + 1;
-        let keys: Keys = toml::from_str(text).map_err(|error| {
+        let keys: TermKeys = toml::from_str(text).map_err(|error| {
             let message = error.message().replace('\n', "; ");
             TermsError::Toml {
                 line: line(error.span().map_or(0, |span| span.start)),
@@ -105,7 +105,7 @@ impl Topic {
         })?;
         let mut terms: [Vec<String>; 3] = Default::default();
         let lists = [Some(keys.genre), Some(keys.content), keys.url];
-        for (set, list) in Set::ALL.into_iter().zip(lists) {
+        for (set, list) in TermSet::ALL.into_iter().zip(lists) {
             if let Some(list) = list {
                 let at = line(list.span().start);
                 terms[set as usize] = checked(set, at, list.into_inner(), line)?;
@@ -120,7 +120,7 @@ impl Topic {
     /// The text of a term file that [`Topic::from_toml`] reads back as this topic.
     pub fn to_toml(&self) -> String {
         let mut out = String::new();
-        for set in Set::ALL.into_iter().filter(|set| !self.terms(*set).is_empty()) {
+        for set in TermSet::ALL.into_iter().filter(|set| !self.terms(*set).is_empty()) {
             let quoted = self.terms(set).iter().map(|term| toml::Value::from(term.as_str()).to_string());
             out.push_str(&format!("{} = [{}]\n", set.name(), quoted.collect::<Vec<_>>().join(", ")));
         }
@@ -156,7 +156,7 @@ impl Weights {
 
 /// The terms of a set, each trimmed and with single spaces.
 fn checked(
-    set: Set,
+    set: TermSet,
     at: usize,
     list: Vec<Spanned<String>>,
     line: impl Fn(usize) -> usize,

@@ -11,8 +11,8 @@ fn told(file: &str) -> String {
 #[test]
 fn a_file_gives_sets_weights_and_how_to_combine_them() {
     let topic = Topic::from_toml(FILE).unwrap();
-    assert_eq!(topic.terms(Set::Genre), ["syllabus", "tentative schedule"]);
-    assert!(topic.terms(Set::Url).is_empty());
+    assert_eq!(topic.terms(TermSet::Genre), ["syllabus", "tentative schedule"]);
+    assert!(topic.terms(TermSet::Url).is_empty());
     assert_eq!((topic.weights, topic.combine, topic.url_terms), Default::default());
     let more = format!(
         "{FILE}url = [\"db\"]\ncombine = \"minimum\"\nurl_terms = \"text\"\nweights = {{ genre = 4, content = 6.0 }}\n"
@@ -63,10 +63,10 @@ fn stopwords_do_not_count_in_a_term() {
     let english = Language::of_tag("en");
     let mut text = vec![];
     words.hashes("algorithms for the data structures", english, 100, usize::MAX, &mut text);
-    assert_eq!(Matcher::new(&topic, english, &mut words).count(&text).of(Set::Genre), [1, 0]);
+    assert_eq!(Matcher::new(&topic, english, &mut words).count(&text).in_set(TermSet::Genre), [1, 0]);
     // Without a stemmer no stopword is known; the term has four words then, and is in no text.
     let plain = Matcher::new(&topic, Language::OTHER, &mut words);
-    assert_eq!((plain.size(Set::Genre), plain.places(Set::Genre)), (1, &[None, Some(0)][..]));
+    assert_eq!((plain.size(TermSet::Genre), plain.places(TermSet::Genre)), (1, &[None, Some(0)][..]));
 }
 
 #[test]
@@ -75,8 +75,8 @@ fn terms_with_the_same_stems_are_one() {
     let topic = Topic::from_toml(file).unwrap();
     let mut words = Words::new();
     let english = Matcher::new(&topic, Language::of_tag("en"), &mut words);
-    assert_eq!(english.places(Set::Genre), [Some(0), Some(1), Some(0)]);
-    assert_eq!(Matcher::new(&topic, Language::OTHER, &mut words).size(Set::Genre), 3);
+    assert_eq!(english.places(TermSet::Genre), [Some(0), Some(1), Some(0)]);
+    assert_eq!(Matcher::new(&topic, Language::OTHER, &mut words).size(TermSet::Genre), 3);
 }
 
 #[test]
@@ -88,7 +88,10 @@ fn a_phrase_counts_beside_its_words_and_overlapping_phrases() {
     let mut text = vec![];
     words.hashes("a1 b2 c3 a1 b2", Language::OTHER, 100, usize::MAX, &mut text);
     let counts = matcher.count(&text);
-    assert_eq!((counts.of(Set::Genre), counts.of(Set::Content)), (&[2, 2, 1, 1, 1][..], &[2][..]));
+    assert_eq!(
+        (counts.in_set(TermSet::Genre), counts.in_set(TermSet::Content)),
+        (&[2, 2, 1, 1, 1][..], &[2][..])
+    );
 }
 
 #[test]
@@ -124,6 +127,6 @@ fn the_digest_tells_what_scores_depend_on() {
 fn one_set_holds_all_terms_once() {
     let file = "genre = [\"lab\", \"exam\"]\ncontent = [\"sql\", \"lab\"]\n";
     let one = Topic::from_toml(file).unwrap().as_one_set();
-    assert_eq!(one.terms(Set::Genre), ["lab", "exam", "sql"]);
-    assert_eq!(one.terms(Set::Content), one.terms(Set::Genre));
+    assert_eq!(one.terms(TermSet::Genre), ["lab", "exam", "sql"]);
+    assert_eq!(one.terms(TermSet::Content), one.terms(TermSet::Genre));
 }

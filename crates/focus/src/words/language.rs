@@ -7,7 +7,7 @@ use whatlang::Lang;
 pub const MAX_GUESSED: usize = 4096;
 
 /// A language with a Snowball stemmer.
-struct Row {
+struct LanguageRow {
     /// ISO 639-1 codes that a `lang` attribute may name; the first one names the list of stopwords.
     codes: &'static [&'static str],
     name: &'static str,
@@ -15,12 +15,17 @@ struct Row {
     algorithm: Algorithm,
 }
 
-const fn row(codes: &'static [&'static str], name: &'static str, guessed: Lang, algorithm: Algorithm) -> Row {
-    Row { codes, name, guessed, algorithm }
+const fn row(
+    codes: &'static [&'static str],
+    name: &'static str,
+    guessed: Lang,
+    algorithm: Algorithm,
+) -> LanguageRow {
+    LanguageRow { codes, name, guessed, algorithm }
 }
 
 /// The languages with a stemmer. A [`Language`] is a place in this table.
-static TABLE: [Row; 18] = [
+static TABLE: [LanguageRow; 18] = [
     row(&["ar"], "Arabic", Lang::Ara, Algorithm::Arabic),
     row(&["da"], "Danish", Lang::Dan, Algorithm::Danish),
     row(&["nl"], "Dutch", Lang::Nld, Algorithm::Dutch),
@@ -99,7 +104,7 @@ impl Language {
         TABLE.get(self.place()).and_then(|row| stop_words::lookup(row.codes[0])).unwrap_or(&[])
     }
 
-    fn at(is: impl Fn(&Row) -> bool) -> Language {
+    fn at(is: impl Fn(&LanguageRow) -> bool) -> Language {
         TABLE.iter().position(is).map_or(Language::OTHER, |place| Language(place as u8))
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::rehearsal;
 use recrawl_generator::{Recipe, generate};
-use recrawl_simulation::policy::formula::FormulaPolicy;
+use recrawl_simulation::policy::formula::ReplayFormula;
 use recrawl_simulation::{Budget, Rules};
 
 fn web() -> Dataset {
@@ -20,7 +20,7 @@ fn web() -> Dataset {
 fn crawled(data: &Dataset) -> Histories {
     let formula = recrawl_formula::Formula::from_expression("p_eb_site").unwrap();
     let rules = Rules { budget: Budget::Share(0.1), ..Rules::default() };
-    rehearsal::crawl(data, &rules, &mut FormulaPolicy::new(&formula), 20, 1).unwrap().0
+    rehearsal::crawl(data, &rules, &mut ReplayFormula::new(&formula), 20, 1).unwrap().0
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn load(tile: &Tile<'_>, out: &mut [f64]) {
                 // Σ 2^(h−1) = sum·2^(last_change−first), and 2^s − 1 = 2^(c−first)·(1 − 2^−s).
                 sum * half_to_the(cycle.0.saturating_sub(at))
             });
-            for (out, &first) in out.iter_mut().zip(tile.of(&c.first)) {
+            for (out, &first) in out.iter_mut().zip(tile.slice(&c.first)) {
                 *out = rate(*out, 1.0 - half_to_the(cycle.0.saturating_sub(first)));
             }
         }

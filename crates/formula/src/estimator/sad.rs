@@ -23,7 +23,7 @@ fn load(tile: &Tile<'_>, out: &mut [f64]) {
         }
     }
     // A page without a known change has last_change 0, which is also a cycle number.
-    for (out, &x) in out.iter_mut().zip(tile.of(&c.changes)) {
+    for (out, &x) in out.iter_mut().zip(tile.slice(&c.changes)) {
         *out = if x > 0 { *out } else { 0.0 };
     }
 }

@@ -13,7 +13,7 @@ const MAX_FILE_BYTES: u64 = 64 * 1024;
 /// The keys of a formula file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Keys {
+struct FormulaKeys {
     name: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     description: String,
@@ -35,7 +35,7 @@ impl Formula {
     /// # Errors
     /// Unknown keys, an invalid expression, a list of terminals that differs from the expression's.
     pub fn from_toml(text: &str) -> Result<Formula, FormulaError> {
-        let keys: Keys = toml::from_str(text).map_err(|e| FormulaError::Toml(Box::new(e)))?;
+        let keys: FormulaKeys = toml::from_str(text).map_err(|e| FormulaError::Toml(Box::new(e)))?;
         check_name(&keys.name)?;
         let expr = parse(&keys.expression)
             .map_err(|cause| FormulaError::Expression { text: keys.expression.clone(), cause })?;
@@ -65,7 +65,7 @@ impl Formula {
         check_name(&self.name)?;
         let expression = self.expr.to_string();
         parse(&expression).map_err(FormulaError::Unprintable)?;
-        let keys = Keys {
+        let keys = FormulaKeys {
             name: self.name.clone(),
             description: self.description.clone(),
             expression,

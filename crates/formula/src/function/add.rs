@@ -1,10 +1,10 @@
 //! `+`: sum.
 
-use super::{Function, Syntax, binary};
+use super::{Function, FunctionSyntax, binary};
 
 pub(super) static FUNCTION: Function = Function {
     name: "add",
-    syntax: Syntax::Infix { symbol: '+', binds: 1 },
+    syntax: FunctionSyntax::Infix { symbol: '+', binds: 1 },
     help: "sum",
     arity: 2,
     kernel: |_| binary!(sum),

@@ -1,11 +1,11 @@
 //! `/`: division, protected.
 
-use super::{Function, Syntax, binary};
+use super::{Function, FunctionSyntax, binary};
 use crate::Protection;
 
 pub(super) static FUNCTION: Function = Function {
     name: "div",
-    syntax: Syntax::Infix { symbol: '/', binds: 2 },
+    syntax: FunctionSyntax::Infix { symbol: '/', binds: 2 },
     help: "quotient, protected",
     arity: 2,
     kernel: |protection| match protection {

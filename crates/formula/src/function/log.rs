@@ -1,12 +1,12 @@
 //! `log(x)`: the natural logarithm, protected.
 
-use super::{Function, Syntax, unary};
+use super::{Function, FunctionSyntax, unary};
 use crate::Protection;
 use crate::math::ln;
 
 pub(super) static FUNCTION: Function = Function {
     name: "log",
-    syntax: Syntax::Call,
+    syntax: FunctionSyntax::Call,
     help: "natural logarithm, protected",
     arity: 1,
     kernel: |protection| match protection {

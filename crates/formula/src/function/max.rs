@@ -1,10 +1,10 @@
 //! `max(x, y)`: the maximum.
 
-use super::{Function, Syntax, binary};
+use super::{Function, FunctionSyntax, binary};
 
 pub(super) static FUNCTION: Function = Function {
     name: "max",
-    syntax: Syntax::Call,
+    syntax: FunctionSyntax::Call,
     help: "maximum of x and y, y if they are equal; NaN if either is NaN",
     arity: 2,
     kernel: |_| binary!(greatest),

@@ -1,10 +1,10 @@
 //! `min(x, y)`: the minimum.
 
-use super::{Function, Syntax, binary};
+use super::{Function, FunctionSyntax, binary};
 
 pub(super) static FUNCTION: Function = Function {
     name: "min",
-    syntax: Syntax::Call,
+    syntax: FunctionSyntax::Call,
     help: "minimum of x and y, y if they are equal; NaN if either is NaN",
     arity: 2,
     kernel: |_| binary!(least),

@@ -1,10 +1,10 @@
 //! `*`: product.
 
-use super::{Function, Syntax, binary};
+use super::{Function, FunctionSyntax, binary};
 
 pub(super) static FUNCTION: Function = Function {
     name: "mul",
-    syntax: Syntax::Infix { symbol: '*', binds: 2 },
+    syntax: FunctionSyntax::Infix { symbol: '*', binds: 2 },
     help: "product",
     arity: 2,
     kernel: |_| binary!(product),

@@ -1,10 +1,10 @@
 //! `-x`: negation.
 
-use super::{Function, Syntax, unary};
+use super::{Function, FunctionSyntax, unary};
 
 pub(super) static FUNCTION: Function = Function {
     name: "neg",
-    syntax: Syntax::Prefix { symbol: '-' },
+    syntax: FunctionSyntax::Prefix { symbol: '-' },
     help: "negation",
     arity: 1,
     kernel: |_| unary!(opposite),

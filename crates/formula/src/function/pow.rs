@@ -1,13 +1,13 @@
 //! `pow(x, y)`: x to the y, plain in every protection.
 
-use super::{Function, Syntax};
+use super::{Function, FunctionSyntax};
 use crate::Tile;
 use crate::kernel::{Kernel, Operand};
 use crate::math::{pow, pow_rows};
 
 pub(super) static FUNCTION: Function = Function {
     name: "pow",
-    syntax: Syntax::Call,
+    syntax: FunctionSyntax::Call,
     help: "x to the power of y; NaN if x < 0 and y is not an integer",
     arity: 2,
     kernel: |_| Kernel::Binary(rows),

@@ -1,10 +1,10 @@
 //! `-`: difference.
 
-use super::{Function, Syntax, binary};
+use super::{Function, FunctionSyntax, binary};
 
 pub(super) static FUNCTION: Function = Function {
     name: "sub",
-    syntax: Syntax::Infix { symbol: '-', binds: 1 },
+    syntax: FunctionSyntax::Infix { symbol: '-', binds: 1 },
     help: "difference",
     arity: 2,
     kernel: |_| binary!(difference),

@@ -16,9 +16,9 @@ fn every_function_is_found_by_the_way_it_is_written() {
         assert!(seen.insert(format!("{:?}", (function.syntax, function.name))));
         assert_eq!(Function::named(function.name), Some(*function));
         let found = match function.syntax {
-            Syntax::Infix { symbol, .. } => Function::infix(symbol).map(|(f, _)| f),
-            Syntax::Prefix { symbol } => Function::prefix(symbol),
-            Syntax::Call => Function::called(function.name),
+            FunctionSyntax::Infix { symbol, .. } => Function::infix(symbol).map(|(f, _)| f),
+            FunctionSyntax::Prefix { symbol } => Function::prefix(symbol),
+            FunctionSyntax::Call => Function::called(function.name),
         };
         assert_eq!(found, Some(*function));
         for protection in Protection::ALL {
@@ -103,14 +103,14 @@ fn the_lesser_the_greater_and_the_root() {
 
 #[test]
 fn sets_are_that_of_the_papers_and_everything() {
-    let basic: Vec<_> = Set::Basic.functions().iter().map(|f| f.name).collect();
+    let basic: Vec<_> = FunctionSet::Basic.functions().iter().map(|f| f.name).collect();
     assert_eq!(basic, ["add", "sub", "mul", "div", "log", "exp", "pow"]);
-    assert_eq!(Set::Extended.functions(), ALL);
-    for set in Set::ALL {
-        assert_eq!(Set::named(set.name()), Some(set));
+    assert_eq!(FunctionSet::Extended.functions(), ALL);
+    for set in FunctionSet::ALL {
+        assert_eq!(FunctionSet::named(set.name()), Some(set));
         assert_eq!(toml::Value::try_from(set).unwrap().as_str(), Some(set.name()));
     }
-    assert_eq!(Set::named("all"), None);
+    assert_eq!(FunctionSet::named("all"), None);
 }
 
 proptest! {

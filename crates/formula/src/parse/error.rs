@@ -123,7 +123,7 @@ impl fmt::Display for ParseProblem {
                     write!(f, "{} {}", if i > 0 { "," } else { "" }, terminal.name)?;
                 }
                 for function in crate::function::ALL {
-                    if function.syntax == crate::function::Syntax::Call {
+                    if function.syntax == crate::function::FunctionSyntax::Call {
                         write!(f, ", {}()", function.name)?;
                     }
                 }

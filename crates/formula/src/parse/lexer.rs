@@ -5,7 +5,7 @@ use std::fmt;
 
 /// A token.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Token<'a> {
+pub(super) enum FormulaToken<'a> {
     /// A finite number without sign.
     Number(f64),
     /// Letters, digits and underscores that do not begin with a digit.
@@ -16,13 +16,13 @@ pub(super) enum Token<'a> {
     End,
 }
 
-impl fmt::Display for Token<'_> {
+impl fmt::Display for FormulaToken<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Token::Number(value) => write!(f, "the number {value}"),
-            Token::Name(name) => write!(f, "'{name}'"),
-            Token::Symbol(symbol) => write!(f, "'{}'", symbol.escape_debug()),
-            Token::End => f.write_str("the end"),
+            FormulaToken::Number(value) => write!(f, "the number {value}"),
+            FormulaToken::Name(name) => write!(f, "'{name}'"),
+            FormulaToken::Symbol(symbol) => write!(f, "'{}'", symbol.escape_debug()),
+            FormulaToken::End => f.write_str("the end"),
         }
     }
 }
@@ -43,22 +43,22 @@ impl<'a> Lexer<'a> {
     }
 
     /// The next token and its offset.
-    pub(super) fn peek(&self) -> Result<(Token<'a>, usize), ParseError> {
+    pub(super) fn peek(&self) -> Result<(FormulaToken<'a>, usize), ParseError> {
         let (token, start, _) = self.scan()?;
         Ok((token, start))
     }
 
     /// Consumes the next token; returns it with its offset.
-    pub(super) fn take(&mut self) -> Result<(Token<'a>, usize), ParseError> {
+    pub(super) fn take(&mut self) -> Result<(FormulaToken<'a>, usize), ParseError> {
         let (token, start, end) = self.scan()?;
         self.at = end;
         Ok((token, start))
     }
 
-    fn scan(&self) -> Result<(Token<'a>, usize, usize), ParseError> {
+    fn scan(&self) -> Result<(FormulaToken<'a>, usize, usize), ParseError> {
         let rest = self.text[self.at..].trim_start();
         let start = self.text.len() - rest.len();
-        let Some(first) = rest.chars().next() else { return Ok((Token::End, start, start)) };
+        let Some(first) = rest.chars().next() else { return Ok((FormulaToken::End, start, start)) };
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let (token, length) = if first.is_ascii_digit() || first == '.' {
             let length = number_length(rest);
@@ -71,12 +71,12 @@ impl<'a> Lexer<'a> {
             if !value.is_finite() {
                 return Err(self.error(start, ParseProblem::NumberTooLarge { text: written.to_owned() }));
             }
-            (Token::Number(value), word)
+            (FormulaToken::Number(value), word)
         } else if is_word(first) {
             let length = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
-            (Token::Name(&rest[..length]), length)
+            (FormulaToken::Name(&rest[..length]), length)
         } else {
-            (Token::Symbol(first), first.len_utf8())
+            (FormulaToken::Symbol(first), first.len_utf8())
         };
         Ok((token, start, start + length))
     }

@@ -1,6 +1,6 @@
 //! Compiles a tree to steps and registers.
 
-use super::{Action, Program, Source, Step};
+use super::{ArgumentSource, Program, ProgramStep, StackAction};
 use crate::{Basis, Expr, Function, Protection, Terminal};
 use recrawl_types::Reads;
 
@@ -8,8 +8,8 @@ use recrawl_types::Reads;
 pub(super) fn program(expr: &Expr, protection: Protection, basis: Basis) -> Program {
     let mut values = Values { protection, list: Vec::with_capacity(expr.nodes()) };
     let constant = match values.add(expr) {
-        Operand::Constant(bits) => Some(f64::from_bits(bits)),
-        Operand::Value(_) => None,
+        CompiledOperand::Constant(bits) => Some(f64::from_bits(bits)),
+        CompiledOperand::Value(_) => None,
     };
     let reads = expr.terminals().into_iter().fold(Reads::LAST, |all, t| all | (t.reads)(basis));
     let mut program = Program { steps: Vec::new(), constant, registers: 0, basis, reads };
@@ -21,13 +21,13 @@ pub(super) fn program(expr: &Expr, protection: Protection, basis: Basis) -> Prog
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Value {
     Terminal(&'static Terminal),
-    Call(&'static Function, [Operand; 2]),
+    Call(&'static Function, [CompiledOperand; 2]),
 }
 
 /// An argument: the number of a value, or a constant by its bits, since −0 and 0 differ here. The
 /// second argument of a unary function is 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Operand {
+enum CompiledOperand {
     Value(usize),
     Constant(u64),
 }
@@ -40,27 +40,27 @@ struct Values {
 
 impl Values {
     /// Adds the new values of an expression.
-    fn add(&mut self, expr: &Expr) -> Operand {
+    fn add(&mut self, expr: &Expr) -> CompiledOperand {
         let value = match expr {
-            Expr::Constant(value) => return Operand::Constant(value.to_bits()),
+            Expr::Constant(value) => return CompiledOperand::Constant(value.to_bits()),
             Expr::Terminal(terminal) => Value::Terminal(terminal),
             Expr::Call(function, arguments) => {
-                let mut operands = [Operand::Constant(0); 2];
+                let mut operands = [CompiledOperand::Constant(0); 2];
                 for (operand, argument) in operands.iter_mut().zip(arguments) {
                     *operand = self.add(argument);
                 }
                 match operands {
-                    [Operand::Constant(x), Operand::Constant(y)] => {
+                    [CompiledOperand::Constant(x), CompiledOperand::Constant(y)] => {
                         let constants = [x, y].map(f64::from_bits);
                         let value = function.apply(self.protection, &constants[..function.arity]);
-                        return Operand::Constant(value.to_bits());
+                        return CompiledOperand::Constant(value.to_bits());
                     }
                     _ => Value::Call(function, operands),
                 }
             }
         };
         let known = self.list.iter().position(|v| *v == value);
-        Operand::Value(known.unwrap_or_else(|| {
+        CompiledOperand::Value(known.unwrap_or_else(|| {
             self.list.push(value);
             self.list.len() - 1
         }))
@@ -72,8 +72,12 @@ impl Value {
     fn parts(&self) -> impl Iterator<Item = usize> {
         let parts = match *self {
             Value::Terminal(_) => [None, None],
-            Value::Call(_, [Operand::Value(x), Operand::Value(y)]) => [Some(x), (x != y).then_some(y)],
-            Value::Call(_, [Operand::Value(x), _] | [_, Operand::Value(x)]) => [Some(x), None],
+            Value::Call(_, [CompiledOperand::Value(x), CompiledOperand::Value(y)]) => {
+                [Some(x), (x != y).then_some(y)]
+            }
+            Value::Call(_, [CompiledOperand::Value(x), _] | [_, CompiledOperand::Value(x)]) => {
+                [Some(x), None]
+            }
             Value::Call(..) => unreachable!("functions of constants are computed beforehand"),
         };
         parts.into_iter().flatten()
@@ -95,20 +99,20 @@ impl Program {
                 self.registers - 1
             });
             let action = match *value {
-                Value::Terminal(terminal) => Action::Load(terminal.load),
+                Value::Terminal(terminal) => StackAction::Load(terminal.load),
                 Value::Call(function, operands) => {
-                    Action::Call((function.kernel)(protection), operands.map(|o| self.source(o)))
+                    StackAction::Call((function.kernel)(protection), operands.map(|o| self.source(o)))
                 }
             };
-            self.steps.push(Step { action, out });
+            self.steps.push(ProgramStep { action, out });
             free.extend(value.parts().filter(|&p| last_use[p] == step).map(|p| self.steps[p].out));
         }
     }
 
-    fn source(&self, operand: Operand) -> Source {
+    fn source(&self, operand: CompiledOperand) -> ArgumentSource {
         match operand {
-            Operand::Value(value) => Source::Register(self.steps[value].out),
-            Operand::Constant(bits) => Source::Constant(f64::from_bits(bits)),
+            CompiledOperand::Value(value) => ArgumentSource::Register(self.steps[value].out),
+            CompiledOperand::Constant(bits) => ArgumentSource::Constant(f64::from_bits(bits)),
         }
     }
 }

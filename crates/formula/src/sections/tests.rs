@@ -18,7 +18,7 @@ fn columns(pages: &Pages) -> StateColumns {
 fn find(pages: &Pages) -> Sections {
     let mut finder = SectionFinder::default();
     for (url, history) in pages {
-        finder.push(url.key(), history.as_ref().map(Evidence::of).unwrap_or_default());
+        finder.push(url.key(), history.as_ref().map(RateEvidence::from_history).unwrap_or_default());
     }
     finder.finish()
 }
@@ -38,17 +38,19 @@ fn rates(pages: &Pages, block: usize) -> Vec<f64> {
 /// The rate of a page from the definition: each subtree is searched among all pages.
 fn by_definition(pages: &Pages, url: &CanonicalUrl) -> f64 {
     let others = |is_in: &dyn Fn(&CanonicalUrl) -> bool| {
-        let mut shown = Evidence::default();
+        let mut shown = RateEvidence::default();
         let within: Vec<_> = pages.iter().filter(|(other, _)| is_in(other)).collect();
         for (_, history) in within.iter().filter(|(other, _)| *other != url) {
-            shown.add(history.as_ref().map(Evidence::of).unwrap_or_default());
+            shown.add(history.as_ref().map(RateEvidence::from_history).unwrap_or_default());
         }
         (within.len(), shown)
     };
     let (mut around, all) = others(&|_| true);
     let mut rate = (all.changes as f64 + 0.5) / (all.cycles as f64 + 1.0);
-    let mut chain =
-        vec![others(&|other| Site::of(other) == Site::of(url)), others(&|other| other.host() == url.host())];
+    let mut chain = vec![
+        others(&|other| Site::from_url(other) == Site::from_url(url)),
+        others(&|other| other.host() == url.host()),
+    ];
     for prefix in CanonicalUrl::folders(url.key()) {
         chain.push(others(&|other| other.key().starts_with(&url.key()[..prefix])));
     }
@@ -136,12 +138,12 @@ fn large_folders_many_folders_and_odd_urls_are_bounded() {
     let nested = |i: u64| format!("http://a.test/{}{i}", "a/".repeat(i as usize % 900));
     assert_eq!(subtrees(&nested, false), LEVELS, "deep folders");
     let mut finder = SectionFinder::default();
-    (0..100).for_each(|_| finder.push(b"", Evidence { changes: 1, cycles: 4, changed_cycles: 4 }));
-    finder.push(b"no key", Evidence::default());
+    (0..100).for_each(|_| finder.push(b"", RateEvidence { changes: 1, cycles: 4, changed_cycles: 4 }));
+    finder.push(b"no key", RateEvidence::default());
     let sections = finder.finish();
     assert_eq!(
-        (sections.subtrees(), sections.rate(&mut [0; LEVELS], 100, Evidence::default())),
+        (sections.subtrees(), sections.rate(&mut [0; LEVELS], 100, RateEvidence::default())),
         (0, 100.5 / 401.0)
     );
-    assert_eq!(SectionFinder::default().finish().rate(&mut [0; LEVELS], 0, Evidence::default()), 0.5);
+    assert_eq!(SectionFinder::default().finish().rate(&mut [0; LEVELS], 0, RateEvidence::default()), 0.5);
 }

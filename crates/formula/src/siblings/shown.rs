@@ -1,7 +1,7 @@
 //! What the visits of a group of pages have shown.
 
 use crate::math::ln;
-use crate::{Evidence, Priors};
+use crate::{Priors, RateEvidence};
 use recrawl_types::{Cycle, StateColumns};
 
 /// Last visits tell of a burst for this many cycles, the current one included.
@@ -15,9 +15,9 @@ const ONE: f64 = (1u64 << 32) as f64;
 
 /// What the records of some pages show together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct ShownPages {
     /// Their visits so far.
-    pub evidence: Evidence,
+    pub evidence: RateEvidence,
     /// Their last visits, by age in cycles; 0 is the current cycle.
     last_visits: [LastVisits; MEMORY],
 }
@@ -32,10 +32,10 @@ struct LastVisits {
     expected: u64,
 }
 
-impl Shown {
+impl ShownPages {
     /// No page.
-    pub const NONE: Shown = Shown {
-        evidence: Evidence { changes: 0, cycles: 0, changed_cycles: 0 },
+    pub const NONE: ShownPages = ShownPages {
+        evidence: RateEvidence { changes: 0, cycles: 0, changed_cycles: 0 },
         last_visits: [LastVisits { visits: 0, changes: 0, expected: 0 }; MEMORY],
     };
 
@@ -45,7 +45,7 @@ impl Shown {
     /// the page had before, with the rate of all pages as prior. A record does not have the interval g before its
     /// last visit; g is taken as the mean interval, T/n.
     pub fn add_row(&mut self, c: &StateColumns, row: usize, cycle: Cycle) {
-        let evidence = Evidence::of_row(c, row);
+        let evidence = RateEvidence::of_row(c, row);
         self.evidence.add(evidence);
         let age = cycle.since(Cycle(c.last[row])) as usize;
         if age >= MEMORY || c.visits[row] == 0 {
@@ -76,7 +76,7 @@ impl Shown {
     }
 
     /// The last visits of less than `age` cycles ago.
-    pub fn later_than(&self, age: usize) -> Observed {
+    pub fn later_than(&self, age: usize) -> ObservedVisits {
         let mut later = LastVisits::default();
         self.last_visits.iter().take(age).for_each(|visits| later.add(visits));
         later.met()
@@ -90,14 +90,14 @@ impl LastVisits {
         self.expected += other.expected;
     }
 
-    fn met(&self) -> Observed {
-        Observed { visits: self.visits, changes: self.changes, expected: self.expected as f64 / ONE }
+    fn met(&self) -> ObservedVisits {
+        ObservedVisits { visits: self.visits, changes: self.changes, expected: self.expected as f64 / ONE }
     }
 }
 
 /// What some visits met.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Observed {
+pub struct ObservedVisits {
     /// Number of visits.
     pub visits: u64,
     /// Changes that they found.
@@ -106,7 +106,7 @@ pub struct Observed {
     pub expected: f64,
 }
 
-impl Observed {
+impl ObservedVisits {
     /// The burst: changes of a group vary together by a Gamma factor of mean 1 and shape a; having expected E and met
     /// O, its mean is (a + O)/(a + E).
     pub fn burst(&self) -> f64 {
@@ -137,9 +137,9 @@ mod tests {
         let mut same = History::first_fetch(Cycle(1));
         same.record(Cycle(8), false);
         let columns = columns(&[changed, same, History::first_fetch(Cycle(9))]);
-        let mut group = Shown::NONE;
+        let mut group = ShownPages::NONE;
         (0..3).for_each(|row| group.add_row(&columns, row, Cycle(10)));
-        assert_eq!(group.evidence, Evidence { changes: 1, cycles: 15, changed_cycles: 4 });
+        assert_eq!(group.evidence, RateEvidence { changes: 1, cycles: 15, changed_cycles: 4 });
         // Before its visit in cycle 9, the first page was watched for 4 cycles without a change.
         let expected = 0.5 * (1.0 + 4.0 / (5.0 + 4.0f64)).ln();
         // And the second one not at all, for 7 cycles.
@@ -161,7 +161,7 @@ mod tests {
         old.record(Cycle(9), true);
         let columns = columns(&[old, History::first_fetch(Cycle(20))]);
         let bursts_after = |cycles: u32| {
-            let mut group = Shown::NONE;
+            let mut group = ShownPages::NONE;
             (0..2).for_each(|row| group.add_row(&columns, row, Cycle(9 + cycles)));
             group.bursts()
         };
@@ -183,7 +183,7 @@ mod tests {
         let odd = History { last_change: odd.last, ..odd };
         for rate in [1e-300, 1.0, 1e300] {
             let columns = StateColumns { global_rate: rate, ..columns(&[odd]) };
-            let mut group = Shown::NONE;
+            let mut group = ShownPages::NONE;
             (0..9).for_each(|_| group.add_row(&columns, 0, Cycle(u32::MAX)));
             let bursts = group.bursts();
             assert!(bursts.iter().all(|burst| burst.is_finite() && *burst > 0.0), "{bursts:?}");

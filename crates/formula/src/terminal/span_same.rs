@@ -10,7 +10,7 @@ pub(super) static TERMINAL: Terminal = Terminal {
     load: |tile, out| {
         let c = tile.columns;
         tile.map2(&c.first, &c.last, out, |first, last| f64::from(last.saturating_sub(first)));
-        for (out, &changed) in out.iter_mut().zip(tile.of(&c.changed_cycles)) {
+        for (out, &changed) in out.iter_mut().zip(tile.slice(&c.changed_cycles)) {
             *out -= f64::from(changed);
         }
     },

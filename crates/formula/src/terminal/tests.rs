@@ -28,13 +28,13 @@ fn names_are_words_and_no_function_has_them_too() {
 
 #[test]
 fn sets_are_those_of_the_papers_and_then_everything() {
-    let names = |set: Set| set.terminals().iter().map(|t| t.name).collect::<Vec<_>>().join(" ");
-    assert_eq!(names(Set::Basic), "n X t");
-    assert_eq!(names(Set::All), "n X t cg nad sad aad gad");
+    let names = |set: TerminalSet| set.terminals().iter().map(|t| t.name).collect::<Vec<_>>().join(" ");
+    assert_eq!(names(TerminalSet::Basic), "n X t");
+    assert_eq!(names(TerminalSet::All), "n X t cg nad sad aad gad");
     let (in_sets, in_none) = ALL.split_at(ALL.len() - IN_NO_SET);
-    assert_eq!(Set::Related.terminals(), in_sets);
-    let (extended, related) = in_sets.split_at(Set::Extended.terminals().len());
-    assert_eq!(Set::Extended.terminals(), extended);
+    assert_eq!(TerminalSet::Related.terminals(), in_sets);
+    let (extended, related) = in_sets.split_at(TerminalSet::Extended.terminals().len());
+    assert_eq!(TerminalSet::Extended.terminals(), extended);
     let neighbours = |t: &&Terminal| (t.reads)(Basis::Visits).needs_neighbours();
     let beside = |t: &&Terminal| {
         let reads = (t.reads)(Basis::Visits);
@@ -43,11 +43,11 @@ fn sets_are_those_of_the_papers_and_then_everything() {
     };
     assert!(in_none.iter().all(beside) && !in_sets.iter().any(beside));
     assert!(related.iter().all(neighbours) && !extended.iter().any(neighbours));
-    for set in Set::ALL {
-        assert_eq!(Set::named(set.name()), Some(set));
+    for set in TerminalSet::ALL {
+        assert_eq!(TerminalSet::named(set.name()), Some(set));
         assert_eq!(toml::Value::try_from(set).unwrap().as_str(), Some(set.name()));
     }
-    assert_eq!(Set::named("ALL"), None);
+    assert_eq!(TerminalSet::named("ALL"), None);
 }
 
 /// Changed at every third visit, visits in cycles 3 (the first fetch), 5, 7, … 15; evaluated for

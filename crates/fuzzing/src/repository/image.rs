@@ -31,7 +31,7 @@ pub struct How {
 
 impl How {
     /// As a byte of the input says.
-    pub fn of(byte: u8) -> How {
+    pub fn from_byte(byte: u8) -> How {
         How { older: u32::from(byte % recrawl_repository::FORMAT_VERSION as u8), packed: byte & 0x80 != 0 }
     }
 
@@ -41,11 +41,11 @@ impl How {
 }
 
 /// Takes an input apart; what is not there is empty.
-pub struct Parts<'a>(&'a [u8]);
+pub struct InputParts<'a>(&'a [u8]);
 
-impl<'a> Parts<'a> {
-    pub fn of(data: &'a [u8]) -> Parts<'a> {
-        Parts(data)
+impl<'a> InputParts<'a> {
+    pub fn new(data: &'a [u8]) -> InputParts<'a> {
+        InputParts(data)
     }
 
     pub fn byte(&mut self) -> u8 {

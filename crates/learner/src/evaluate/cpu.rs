@@ -6,8 +6,8 @@ use crate::work::Work;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use recrawl_formula::{Basis, Expr, Formula, Program, Protection, simplify};
-use recrawl_simulation::fast::{Replayer, ReplayerError, Scratch, WantedFigures};
-use recrawl_simulation::policy::FormulaPolicy;
+use recrawl_simulation::fast::{ReplayScratch, Replayer, ReplayerError, WantedFigures};
+use recrawl_simulation::policy::ReplayFormula;
 use recrawl_simulation::{Dataset, Rules, RulesError, replay};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -33,7 +33,7 @@ pub struct Fast<'a> {
     wants: WantedFigures,
     pool: &'a ThreadPool,
     /// Buffers of finished runs, for reuse.
-    scratches: Mutex<Vec<Scratch>>,
+    scratches: Mutex<Vec<ReplayScratch>>,
 }
 
 impl<'a> Fast<'a> {
@@ -102,7 +102,7 @@ impl Evaluate for Fast<'_> {
 }
 
 /// Replays one formula per thread without shortcuts. Slow; the reference for every other evaluator.
-pub struct Plain<'a> {
+pub struct PlainReplays<'a> {
     data: &'a Dataset,
     rules: &'a Rules,
     meaning: &'a Meaning,
@@ -110,7 +110,7 @@ pub struct Plain<'a> {
     replays: AtomicU64,
 }
 
-impl<'a> Plain<'a> {
+impl<'a> PlainReplays<'a> {
     /// For one part of the data.
     ///
     /// # Errors
@@ -120,21 +120,21 @@ impl<'a> Plain<'a> {
         rules: &'a Rules,
         meaning: &'a Meaning,
         pool: &'a ThreadPool,
-    ) -> Result<Plain<'a>, RulesError> {
+    ) -> Result<PlainReplays<'a>, RulesError> {
         rules.check(data.pages.len(), data.truth.cycles())?;
-        Ok(Plain { data, rules, meaning, pool, replays: AtomicU64::new(0) })
+        Ok(PlainReplays { data, rules, meaning, pool, replays: AtomicU64::new(0) })
     }
 
     fn one(&self, expr: &Expr) -> Vec<f64> {
         let Meaning { protection, basis, fitness } = self.meaning;
         let formula = Formula { protection: *protection, basis: *basis, ..Formula::new(expr.clone()) };
-        let trace = replay::run(self.data, self.rules, &mut FormulaPolicy::new(&formula));
+        let trace = replay::run(self.data, self.rules, &mut ReplayFormula::new(&formula));
         self.replays.fetch_add(1, Ordering::Relaxed);
         fitness.of_cycles(&trace.expect("the rules were checked").cycles)
     }
 }
 
-impl Evaluate for Plain<'_> {
+impl Evaluate for PlainReplays<'_> {
     fn evaluate(&self, exprs: &[Expr]) -> Vec<Vec<f64>> {
         self.pool.install(|| exprs.par_iter().with_max_len(1).map(|e| self.one(e)).collect())
     }
@@ -143,7 +143,7 @@ impl Evaluate for Plain<'_> {
         let replays = self.replays.load(Ordering::Relaxed);
         let cycles = replays * u64::from(self.data.truth.cycles() - self.data.begun(self.rules));
         let scores = cycles * self.data.pages.len() as u64;
-        let visits = cycles * self.rules.budget.of(self.data.pages.len() as u64);
+        let visits = cycles * self.rules.budget.visits(self.data.pages.len() as u64);
         Work {
             replays_by_page: replays,
             cycles,
@@ -162,7 +162,7 @@ impl Evaluate for Plain<'_> {
 pub struct Replays<'a> {
     /// None with several rounds a cycle.
     fast: Option<Fast<'a>>,
-    plain: Plain<'a>,
+    plain: PlainReplays<'a>,
 }
 
 impl<'a> Replays<'a> {
@@ -177,7 +177,7 @@ impl<'a> Replays<'a> {
         pool: &'a ThreadPool,
         held: usize,
     ) -> Result<Replays<'a>, ReplayerError> {
-        let plain = Plain::new(data, rules, meaning, pool).map_err(ReplayerError::Rules)?;
+        let plain = PlainReplays::new(data, rules, meaning, pool).map_err(ReplayerError::Rules)?;
         let is_by_page = rules.rounds.count() > 1 || meaning.fitness.uses(&OF_PAGES);
         let fast = match is_by_page {
             false => Some(Fast::new(data, rules, meaning, pool)?.with_part_of_memo(held)),

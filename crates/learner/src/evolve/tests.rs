@@ -5,14 +5,14 @@ use crate::fitness::mean;
 use crate::testing::data;
 use crate::work::Work;
 use rayon::ThreadPool;
-use recrawl_formula::terminal::Set;
+use recrawl_formula::terminal::TerminalSet;
 use recrawl_formula::{Basis, Protection, parse};
 use recrawl_simulation::{Budget, Dataset, Rules};
 
 fn preset(name: &str) -> Preset {
     let mut preset = Preset::find(name).unwrap();
     (preset.population.size, preset.population.generations) = (40, 6);
-    preset.tree.terminals = Set::Basic;
+    preset.tree.terminals = TerminalSet::Basic;
     preset
 }
 
@@ -43,10 +43,10 @@ impl Bench {
     }
 }
 
-fn run(preset: &Preset, seed: u64, evaluator: &dyn Evaluate) -> Run {
+fn run(preset: &Preset, seed: u64, evaluator: &dyn Evaluate) -> EvolutionRun {
     let vocabulary = preset.vocabulary().unwrap();
     let mut memo = Memo::new(evaluator, preset.protection);
-    let mut run = Run::new(preset, &vocabulary, &[], seed);
+    let mut run = EvolutionRun::new(preset, &vocabulary, &[], seed);
     while !run.is_done() {
         run.step(preset, &vocabulary, &mut memo);
     }
@@ -95,7 +95,7 @@ fn generations_are_whole_and_of_the_vocabulary() {
         let preset = preset(name);
         let vocabulary = preset.vocabulary().unwrap();
         let mut memo = Memo::new(&Text, preset.protection);
-        let mut run = Run::new(&preset, &vocabulary, &[parse("t * X").unwrap()], 9);
+        let mut run = EvolutionRun::new(&preset, &vocabulary, &[parse("t * X").unwrap()], 9);
         assert_eq!(run.population[0].to_string(), "t * X");
         while !run.is_done() {
             assert_eq!(run.population.len(), 40, "{name}");
@@ -116,7 +116,7 @@ fn a_run_without_chance_to_vary_copies() {
     preset.mutation.node_replacement = 0.0;
     let vocabulary = preset.vocabulary().unwrap();
     let mut memo = Memo::new(&Text, preset.protection);
-    let mut run = Run::new(&preset, &vocabulary, &[], 3);
+    let mut run = EvolutionRun::new(&preset, &vocabulary, &[], 3);
     let first = run.population.clone();
     run.step(&preset, &vocabulary, &mut memo);
     assert!(run.population.iter().all(|tree| first.contains(tree)));
@@ -129,7 +129,7 @@ fn unique_children_are_mostly_unique() {
     let vocabulary = preset.vocabulary().unwrap();
     let distinct = |preset: &Preset| {
         let mut memo = Memo::new(&Text, preset.protection);
-        let mut run = Run::new(preset, &vocabulary, &[], 4);
+        let mut run = EvolutionRun::new(preset, &vocabulary, &[], 4);
         for _ in 0..5 {
             run.step(preset, &vocabulary, &mut memo);
         }

@@ -1,13 +1,13 @@
 //! Selects one of the kept formulas.
 
 use crate::fitness::mean;
-use crate::preset::{Method, Sigma};
+use crate::preset::{ChoiceMethod, Sigma};
 use recrawl_formula::{Expr, Protection, simplify};
 use std::cmp::Ordering;
 
 /// A kept formula, or one on the Pareto front, evaluated on training and validation.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Candidate {
+pub struct EvaluatedFormula {
     /// The random seed of the run that found it.
     pub seed: u64,
     /// The expression as bred.
@@ -20,7 +20,7 @@ pub struct Candidate {
     undivided: f64,
 }
 
-impl Candidate {
+impl EvaluatedFormula {
     /// A formula with its fitness in each cycle of training and of validation.
     pub(crate) fn new(
         seed: u64,
@@ -28,12 +28,12 @@ impl Candidate {
         protection: Protection,
         train: Vec<f64>,
         validation: Vec<f64>,
-    ) -> Candidate {
+    ) -> EvaluatedFormula {
         let simplified = simplify(&bred, protection);
         let both: Vec<f64> = train.iter().chain(&validation).copied().collect();
         let middle = mean(&both);
         let squares: f64 = both.iter().map(|x| (x - middle) * (x - middle)).sum();
-        Candidate {
+        EvaluatedFormula {
             seed,
             bred,
             simplified,
@@ -63,12 +63,12 @@ impl Candidate {
     }
 
     /// The value that a method maximises.
-    pub fn score(&self, method: Method, sigma: Sigma) -> f64 {
+    pub fn score(&self, method: ChoiceMethod, sigma: Sigma) -> f64 {
         match method {
-            Method::Best => self.train,
-            Method::Sum => self.train + self.validation - self.sigma(sigma),
-            Method::Avg => f64::midpoint(self.train, self.validation) - self.sigma(sigma),
-            Method::Validation => self.validation,
+            ChoiceMethod::Best => self.train,
+            ChoiceMethod::Sum => self.train + self.validation - self.sigma(sigma),
+            ChoiceMethod::Avg => f64::midpoint(self.train, self.validation) - self.sigma(sigma),
+            ChoiceMethod::Validation => self.validation,
         }
     }
 }
@@ -77,8 +77,12 @@ impl Candidate {
 ///
 /// # Panics
 /// If there is no candidate.
-pub(crate) fn choose(candidates: &[Candidate], method: Method, sigma: Sigma) -> &Candidate {
-    let order = |a: &&Candidate, b: &&Candidate| -> Ordering {
+pub(crate) fn choose(
+    candidates: &[EvaluatedFormula],
+    method: ChoiceMethod,
+    sigma: Sigma,
+) -> &EvaluatedFormula {
+    let order = |a: &&EvaluatedFormula, b: &&EvaluatedFormula| -> Ordering {
         let nodes = || a.simplified.nodes().cmp(&b.simplified.nodes());
         b.score(method, sigma).total_cmp(&a.score(method, sigma)).then_with(nodes)
     };
@@ -90,9 +94,9 @@ mod tests {
     use super::*;
     use recrawl_formula::parse;
 
-    fn candidate(text: &str, train: &[f64], validation: &[f64]) -> Candidate {
+    fn candidate(text: &str, train: &[f64], validation: &[f64]) -> EvaluatedFormula {
         let bred = parse(text).unwrap();
-        Candidate::new(1, bred, Protection::Program, train.to_vec(), validation.to_vec())
+        EvaluatedFormula::new(1, bred, Protection::Program, train.to_vec(), validation.to_vec())
     }
 
     #[test]
@@ -104,15 +108,15 @@ mod tests {
             candidate("cg", &[0.8, 0.8], &[0.6, 0.6]),
         ];
         let chosen = |method, sigma| choose(&candidates, method, sigma).bred.to_string();
-        assert_eq!(chosen(Method::Best, Sigma::Deviation), "t");
-        assert_eq!(chosen(Method::Validation, Sigma::Deviation), "X");
-        assert_eq!(chosen(Method::Sum, Sigma::Deviation), "cg");
-        assert_eq!(chosen(Method::Avg, Sigma::Deviation), "cg");
+        assert_eq!(chosen(ChoiceMethod::Best, Sigma::Deviation), "t");
+        assert_eq!(chosen(ChoiceMethod::Validation, Sigma::Deviation), "X");
+        assert_eq!(chosen(ChoiceMethod::Sum, Sigma::Deviation), "cg");
+        assert_eq!(chosen(ChoiceMethod::Avg, Sigma::Deviation), "cg");
         // Without division the spread weighs more, so the steadiest is chosen.
-        assert_eq!(chosen(Method::Avg, Sigma::Undivided), "cg");
+        assert_eq!(chosen(ChoiceMethod::Avg, Sigma::Undivided), "cg");
         assert_eq!(candidates[0].sigma(Sigma::Deviation), 0.4);
         assert_eq!(candidates[0].sigma(Sigma::Undivided), 0.8);
-        assert_eq!(candidates[0].score(Method::Sum, Sigma::Undivided), 1.0 - 0.8);
+        assert_eq!(candidates[0].score(ChoiceMethod::Sum, Sigma::Undivided), 1.0 - 0.8);
     }
 
     #[test]
@@ -122,6 +126,6 @@ mod tests {
             candidate("X", &[0.5], &[0.5]),
             candidate("n", &[0.5], &[0.5]),
         ];
-        assert_eq!(choose(&candidates, Method::Best, Sigma::Deviation).bred.to_string(), "X");
+        assert_eq!(choose(&candidates, ChoiceMethod::Best, Sigma::Deviation).bred.to_string(), "X");
     }
 }

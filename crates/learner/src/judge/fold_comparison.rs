@@ -1,7 +1,7 @@
 //! Selects the formula to write, by comparing the formulas of the folds with each other and with
 //! known formulas.
 
-use super::{FoldResult, Judge, Tested};
+use super::{FoldResult, Judge, TestedPolicy};
 use crate::evaluate::Evaluate;
 use crate::evaluate::cpu::Meaning;
 use crate::fitness::{first_highest, mean};
@@ -10,7 +10,7 @@ use crate::learn::LearnError;
 use crate::policy_result::Paired;
 use recrawl_formula::{Expr, Formula};
 use recrawl_simulation::compare::CHANGES_NEEDED;
-use recrawl_simulation::policy::FormulaPolicy;
+use recrawl_simulation::policy::ReplayFormula;
 use recrawl_simulation::{Rules, replay};
 
 /// Comparison of the folds' formulas with each other and with the best known formula.
@@ -34,12 +34,12 @@ pub struct FoldComparison {
     /// neither is known.
     pub error: f64,
     /// The changes that all this rests on.
-    pub changes: Changes,
+    pub changes: FoldChanges,
 }
 
 /// Changes after the warm-up in the parts of the folds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Changes {
+pub struct FoldChanges {
     /// In the training part with the fewest.
     pub training: u64,
     /// In the validation part with the fewest.
@@ -48,10 +48,14 @@ pub struct Changes {
     pub test: u64,
 }
 
-impl Changes {
+impl FoldChanges {
     /// Of the folds with these numbers.
-    pub(crate) fn of(folds: &Folds<'_>, numbers: impl Iterator<Item = usize>, rules: &Rules) -> Changes {
-        let mut sum = Changes { training: u64::MAX, validation: u64::MAX, test: 0 };
+    pub(crate) fn count(
+        folds: &Folds<'_>,
+        numbers: impl Iterator<Item = usize>,
+        rules: &Rules,
+    ) -> FoldChanges {
+        let mut sum = FoldChanges { training: u64::MAX, validation: u64::MAX, test: 0 };
         for number in numbers {
             let Fold { train, validation, test } = folds.fold(number);
             let [train, validation, test] =
@@ -70,7 +74,7 @@ impl Changes {
 
     /// How many there are, in a sentence.
     pub fn text(&self) -> String {
-        let Changes { training, validation, test } = self;
+        let FoldChanges { training, validation, test } = self;
         let all = format!(
             "changes after the warm-up: {training} in training and {validation} in validation, in the fold with the \
              fewest, and {test} in all test parts"
@@ -132,7 +136,7 @@ impl Judge<'_> {
         &self,
         folds: &Folds<'_>,
         results: &[FoldResult],
-    ) -> Result<(FoldComparison, Vec<Tested>), LearnError> {
+    ) -> Result<(FoldComparison, Vec<TestedPolicy>), LearnError> {
         let known = self.options.rivals();
         let chosen: Vec<Expr> =
             results.iter().map(|fold| fold.choices[fold.chosen].candidate.simplified.clone()).collect();
@@ -148,12 +152,13 @@ impl Judge<'_> {
         let Meaning { protection, basis, .. } = *self.meaning;
         let known = Formula { protection, basis, ..known[best].clone() };
         let tested = self.on_tests(folds, results, &known)?;
-        let learned: Vec<&Tested> = results.iter().map(|fold| &fold.choices[fold.chosen].test).collect();
-        let of_known: Vec<&Tested> = tested.iter().collect();
-        let paired = Paired::of([&learned, &of_known], &self.meaning.fitness, self.options.rules.seed);
+        let learned: Vec<&TestedPolicy> =
+            results.iter().map(|fold| &fold.choices[fold.chosen].test).collect();
+        let of_known: Vec<&TestedPolicy> = tested.iter().collect();
+        let paired = Paired::compare([&learned, &of_known], &self.meaning.fitness, self.options.rules.seed);
         let gains = validated.on_others(|part, fitness| fitness - part[best]);
         let (gain, error) = (paired.over_cycles.mean, paired.error());
-        let changes = Changes::of(folds, results.iter().map(|fold| fold.fold), &self.options.rules);
+        let changes = FoldChanges::count(folds, results.iter().map(|fold| fold.fold), &self.options.rules);
         Ok((FoldComparison { gains, known, gain, error, changes }, tested))
     }
 
@@ -163,10 +168,10 @@ impl Judge<'_> {
         folds: &Folds<'_>,
         results: &[FoldResult],
         known: &Formula,
-    ) -> Result<Vec<Tested>, LearnError> {
+    ) -> Result<Vec<TestedPolicy>, LearnError> {
         let of_fold = |fold: &FoldResult| {
             let part = folds.fold(fold.fold).test;
-            let trace = replay::run(&part, &self.options.rules, &mut FormulaPolicy::new(known));
+            let trace = replay::run(&part, &self.options.rules, &mut ReplayFormula::new(known));
             Ok(self.tested(&known.name, false, trace.map_err(LearnError::Rules)?))
         };
         results.iter().map(of_fold).collect()
@@ -179,7 +184,7 @@ mod tests {
 
     fn across(gains: &[f64], gain: f64, error: f64) -> FoldComparison {
         let known = Formula::from_expression("t").unwrap();
-        let changes = Changes { training: 24, validation: 0, test: 24 };
+        let changes = FoldChanges { training: 24, validation: 0, test: 24 };
         FoldComparison { gains: gains.to_vec(), known, gain, error, changes }
     }
 
@@ -190,7 +195,7 @@ mod tests {
         assert!(!across(&[0.1], 0.01, 0.01).is_worth_it() && !across(&[0.1], -0.5, 0.01).is_worth_it());
         assert!(!across(&[0.1], 9.0, f64::INFINITY).is_worth_it(), "nothing is known of the error");
         for (training, test) in [(23, 1000), (1000, 23), (0, 0)] {
-            let changes = Changes { training, test, validation: 1000 };
+            let changes = FoldChanges { training, test, validation: 1000 };
             let few = FoldComparison { changes, ..across(&[0.1], 0.02, 0.01) };
             assert!(!few.is_worth_it() && changes.text().contains("too few"), "{changes:?}");
         }

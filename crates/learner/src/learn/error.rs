@@ -1,7 +1,7 @@
 //! Errors of learning.
 
 use crate::folds::FoldsError;
-use crate::judge::Changes;
+use crate::judge::FoldChanges;
 use crate::preset::PresetError;
 use recrawl_simulation::RulesError;
 use recrawl_simulation::fast::ReplayerError;
@@ -49,7 +49,7 @@ pub enum LearnError {
     },
     /// One of several data sets has too few changes to tell formulas apart.
     #[error("{}; leave this set out", .0.text())]
-    FewChanges(Changes),
+    FewChanges(FoldChanges),
     /// No gain over a fitness of 0 can be told.
     #[error(
         "the best known formula has a fitness of 0 on a part of a fold, so a gain over it cannot be told; leave this \

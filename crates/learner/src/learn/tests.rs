@@ -3,21 +3,21 @@ use crate::artifact;
 use crate::checkpoint::CheckpointError;
 use crate::folds::{FoldBy, FoldsError, Protocol};
 use crate::judge::FoldComparison;
-use crate::options::Start;
-use crate::preset::{Method, Preset};
+use crate::options::StartFormula;
+use crate::preset::{ChoiceMethod, Preset};
 use crate::testing::data;
-use recrawl_formula::terminal::Set;
+use recrawl_formula::terminal::TerminalSet;
 use recrawl_formula::{Formula, Protection};
 use recrawl_simulation::{Budget, Rules};
 use recrawl_types::Importance;
 
 /// Options of a small learning.
-pub(crate) fn options(preset: &str) -> Options {
+pub(crate) fn options(preset: &str) -> LearnOptions {
     let mut preset = Preset::find(preset).unwrap();
     (preset.population.size, preset.population.generations) = (24, 3);
     preset.population.random_seeds = vec![111, 222];
     preset.selection.kept = 5;
-    Options {
+    LearnOptions {
         preset,
         folds: 3,
         fold_by: FoldBy::Page,
@@ -59,15 +59,21 @@ pub(crate) fn pool(threads: usize) -> ThreadPool {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
 }
 
-fn go_on(data: &Dataset, options: &Options, runs: Vec<Run>, threads: usize, generations: u64) -> Ending {
+fn go_on(
+    data: &Dataset,
+    options: &LearnOptions,
+    runs: Vec<EvolutionRun>,
+    threads: usize,
+    generations: u64,
+) -> Ending {
     let mut patience = Patience { left: generations, seen: Vec::new() };
     learn(data, options, runs, &pool(threads), &mut patience).unwrap()
 }
 
 /// Learns without interruption; work counters are reset.
-pub(crate) fn learned(data: &Dataset, options: &Options, threads: usize) -> Learned {
+pub(crate) fn learned(data: &Dataset, options: &LearnOptions, threads: usize) -> LearningResult {
     match go_on(data, options, Vec::new(), threads, u64::MAX) {
-        Ending::Learned(learned) => Learned { work: Work::default(), ..*learned },
+        Ending::Learned(learned) => LearningResult { work: Work::default(), ..*learned },
         Ending::Stopped(_) => panic!("stopped"),
     }
 }
@@ -80,7 +86,7 @@ fn a_formula_is_learned_with_all_that_tells_where_it_comes_from() {
     assert_eq!(learned.folds.len(), 3);
     for fold in &learned.folds {
         assert_eq!(fold.sizes, [(20, 27); 3]);
-        assert_eq!(fold.choices.len(), Method::ALL.len());
+        assert_eq!(fold.choices.len(), ChoiceMethod::ALL.len());
         assert_eq!(fold.runs.iter().map(|r| r.seed).collect::<Vec<_>>(), [111, 222]);
         assert!(fold.policies.iter().any(|p| p.name == "age" && !p.is_bound));
         assert!(fold.policies.iter().any(|p| p.name == "oracle" && p.is_bound));
@@ -115,7 +121,7 @@ fn known_policies_change_nothing_but_their_own_lines() {
     let data = data(60, 30, 6);
     for preset in ["thesis", "recrawl"] {
         let all = options(preset);
-        let few = Options { all_policies: false, ..options(preset) };
+        let few = LearnOptions { all_policies: false, ..options(preset) };
         let (with, mut without) = (learned(&data, &all, 2), learned(&data, &few, 2));
         let [long, short] =
             [(&with, &all), (&without, &few)].map(|(l, o)| crate::Report::new(l, o).markdown());
@@ -141,14 +147,15 @@ fn known_policies_change_nothing_but_their_own_lines() {
 #[test]
 fn what_gains_no_more_than_a_standard_error_is_not_written() {
     let mut options = options("recrawl");
-    options.start = crate::options::start(&options.preset, &options.fitness, &[Start::Rivals]).unwrap();
+    options.start =
+        crate::options::start(&options.preset, &options.fitness, &[StartFormula::Rivals]).unwrap();
     options.preset.population.size = 40;
     let learned = learned(&data(90, 60, 9), &options, 2);
     assert!(!learned.across.is_worth_it() && learned.across.error > 0.001, "{}", learned.why());
     assert_eq!(learned.formula.expr, learned.across.known.expr);
     assert!(learned.why().starts_with("the known formula"), "{}", learned.why());
     let gain = learned.across.error * 1.01;
-    let won = Learned { across: FoldComparison { gain, ..learned.across.clone() }, ..learned };
+    let won = LearningResult { across: FoldComparison { gain, ..learned.across.clone() }, ..learned };
     assert!(won.why().starts_with(&format!("the formula of fold {}", won.from + 1)), "{}", won.why());
 }
 
@@ -157,7 +164,8 @@ fn what_gains_no_more_than_a_standard_error_is_not_written() {
 fn a_fitness_by_importance_learns_formulas_that_read_it() {
     let mut options = options("recrawl");
     options.fitness = "freshness_by_importance".parse().unwrap();
-    options.start = crate::options::start(&options.preset, &options.fitness, &[Start::Rivals]).unwrap();
+    options.start =
+        crate::options::start(&options.preset, &options.fitness, &[StartFormula::Rivals]).unwrap();
     options.preset.population.size = 40;
     let mut data = data(90, 40, 9);
     data.weigh(|name| Importance::new(if name.ends_with('7') { 50.0 } else { 1.0 }).unwrap());
@@ -169,7 +177,7 @@ fn a_fitness_by_importance_learns_formulas_that_read_it() {
 
 #[test]
 fn threads_and_interruptions_leave_no_trace() {
-    let options = Options { folds: 3, ..options("recrawl") };
+    let options = LearnOptions { folds: 3, ..options("recrawl") };
     no_trace(&data(45, 20, 5), &options);
 }
 
@@ -177,14 +185,15 @@ fn threads_and_interruptions_leave_no_trace() {
 #[test]
 fn threads_and_interruptions_leave_no_trace_on_formulas_of_related_pages() {
     let mut options = options("recrawl");
-    options.preset.tree.terminals = Set::Related;
+    options.preset.tree.terminals = TerminalSet::Related;
     options.preset.population.size = 30;
-    options.start = crate::options::start(&options.preset, &options.fitness, &[Start::Rivals]).unwrap();
+    options.start =
+        crate::options::start(&options.preset, &options.fitness, &[StartFormula::Rivals]).unwrap();
     options.rules.rounds = recrawl_simulation::rules::Parts::Equal(2);
     no_trace(&crate::testing::folders(6, 6, 20, 4), &options);
 }
 
-fn no_trace(data: &Dataset, options: &Options) {
+fn no_trace(data: &Dataset, options: &LearnOptions) {
     let whole = learned(data, options, 1);
     assert_eq!(learned(data, options, 2), whole);
     // Interrupted after every generation, with another number of threads each time, and resumed
@@ -200,7 +209,7 @@ fn no_trace(data: &Dataset, options: &Options) {
             }
             Ending::Learned(learned) => {
                 assert_eq!(step, 3 * 2 * 3, "one stop a generation");
-                assert_eq!(Learned { work: Work::default(), ..*learned }, whole);
+                assert_eq!(LearningResult { work: Work::default(), ..*learned }, whole);
                 break;
             }
         }
@@ -224,26 +233,29 @@ fn a_checkpoint_of_another_learning_is_refused() {
     let (data, options) = (data(45, 20, 5), options("thesis"));
     let Ending::Stopped(checkpoint) = go_on(&data, &options, vec![], 1, 2) else { panic!("not stopped") };
     let text = checkpoint.to_json();
-    let refused = |options: &Options, says: &str| {
+    let refused = |options: &LearnOptions, says: &str| {
         let error = Checkpoint::from_json(&text, &data.name, options).unwrap_err().to_string();
         assert!(error.contains(says), "{error}\nshould say: {says}");
     };
     refused(
-        &Options { data_digest: "xxh3:1".into(), ..options.clone() },
+        &LearnOptions { data_digest: "xxh3:1".into(), ..options.clone() },
         "its data digest is xxh3:0, now it is xxh3:1",
     );
     let mut other = options.clone();
     other.preset.protocol = Protocol::Journal;
     refused(&other, "its fold protocol is \"thesis\"");
-    refused(&Options { fitness: "age".parse().unwrap(), ..options.clone() }, "its fitness is change_rate");
-    refused(&Options { only_fold: Some(1), ..options.clone() }, "its only-fold is none, now it is 2");
+    refused(
+        &LearnOptions { fitness: "age".parse().unwrap(), ..options.clone() },
+        "its fitness is change_rate",
+    );
+    refused(&LearnOptions { only_fold: Some(1), ..options.clone() }, "its only-fold is none, now it is 2");
     let mut other = options.clone();
     other.preset.population.random_seeds.push(333);
     refused(&other, "its preset is");
     let other = Rules { warmup: 1, ..options.rules.clone() };
-    refused(&Options { rules: other, ..options.clone() }, "its rules is");
+    refused(&LearnOptions { rules: other, ..options.clone() }, "its rules is");
     // Options that do not affect the result may differ.
-    let other = Options { name: "x".into(), date: "2026-02-01".into(), ..options.clone() };
+    let other = LearnOptions { name: "x".into(), date: "2026-02-01".into(), ..options.clone() };
     assert!(Checkpoint::from_json(&text, &data.name, &other).is_ok());
     for (broken, is) in [
         ("nonsense".to_owned(), "not a checkpoint"),
@@ -263,7 +275,8 @@ fn a_checkpoint_of_another_learning_is_refused() {
 fn learning_begins_level_with_what_it_starts_from() {
     let data = data(90, 40, 9);
     let mut options = options("recrawl");
-    options.start = crate::options::start(&options.preset, &options.fitness, &[Start::Rivals]).unwrap();
+    options.start =
+        crate::options::start(&options.preset, &options.fitness, &[StartFormula::Rivals]).unwrap();
     options.fold_by = FoldBy::Site;
     options.preset.population.size = 40;
     let learned = learned(&data, &options, 2);
@@ -276,18 +289,18 @@ fn learning_begins_level_with_what_it_starts_from() {
 fn every_fitness_protocol_and_set_of_terminals_learns() {
     let data = data(60, 45, 6);
     for (fitness, protocol, terminals) in [
-        ("ndcg", Protocol::Journal, Set::All),
-        ("freshness", Protocol::Thesis, Set::Extended),
-        ("harmonic", Protocol::Journal, Set::Basic),
-        ("0.5*change_rate+0.5*freshness", Protocol::Thesis, Set::All),
-        ("age", Protocol::Journal, Set::Extended),
-        ("change_rate", Protocol::Thesis, Set::Related),
+        ("ndcg", Protocol::Journal, TerminalSet::All),
+        ("freshness", Protocol::Thesis, TerminalSet::Extended),
+        ("harmonic", Protocol::Journal, TerminalSet::Basic),
+        ("0.5*change_rate+0.5*freshness", Protocol::Thesis, TerminalSet::All),
+        ("age", Protocol::Journal, TerminalSet::Extended),
+        ("change_rate", Protocol::Thesis, TerminalSet::Related),
     ] {
         let mut options = options("journal");
         options.preset.tree.terminals = terminals;
         options.preset.protocol = protocol;
         options.preset.population.random_seeds = vec![7];
-        let options = Options { fitness: fitness.parse().unwrap(), only_fold: Some(2), ..options };
+        let options = LearnOptions { fitness: fitness.parse().unwrap(), only_fold: Some(2), ..options };
         let learned = learned(&data, &options, 2);
         assert_eq!((learned.folds.len(), learned.folds[0].fold), (1, 2));
         assert_eq!(learned.formula.protection, Protection::Journal);
@@ -298,7 +311,7 @@ fn every_fitness_protocol_and_set_of_terminals_learns() {
 #[test]
 fn what_cannot_be_learned_from_is_refused_with_the_reason() {
     let options = options("thesis");
-    let refused = |data: &Dataset, options: &Options| {
+    let refused = |data: &Dataset, options: &LearnOptions| {
         let mut patience = Patience { left: 1, seen: Vec::new() };
         learn(data, options, Vec::new(), &pool(1), &mut patience).expect_err("refused")
     };
@@ -306,14 +319,14 @@ fn what_cannot_be_learned_from_is_refused_with_the_reason() {
         let error = refused(&data(pages, 20, 1), &options);
         assert!(matches!(error, LearnError::Folds(FoldsError::FewPages { .. })), "{error}");
     }
-    let error = refused(&data(30, 20, 5), &Options { only_fold: Some(3), ..options.clone() });
+    let error = refused(&data(30, 20, 5), &LearnOptions { only_fold: Some(3), ..options.clone() });
     assert!(error.to_string().contains("no fold 4; use 1 to 3"), "{error}");
     let rules = Rules { budget: Budget::Pages(0), ..Rules::default() };
-    let error = refused(&data(30, 20, 5), &Options { rules, ..options.clone() });
+    let error = refused(&data(30, 20, 5), &LearnOptions { rules, ..options.clone() });
     assert!(error.to_string().contains("0 pages per cycle"), "{error}");
     // More pages than exist means all of them.
     let rules = Rules { budget: Budget::Pages(1000), ..Rules::default() };
-    let Ending::Stopped(_) = go_on(&data(30, 20, 5), &Options { rules, ..options }, vec![], 1, 1) else {
+    let Ending::Stopped(_) = go_on(&data(30, 20, 5), &LearnOptions { rules, ..options }, vec![], 1, 1) else {
         panic!("not stopped")
     };
 }

@@ -3,9 +3,9 @@
 use super::{LearnError, Observer, Progress};
 use crate::checkpoint::Checkpoint;
 use crate::evaluate::Evaluate;
-use crate::evolve::Run;
+use crate::evolve::EvolutionRun;
 use crate::memo::Memo;
-use crate::options::{Options, vocabulary};
+use crate::options::{LearnOptions, vocabulary};
 use crate::work::Work;
 
 /// The training parts of folds.
@@ -26,7 +26,7 @@ pub(crate) trait TrainingParts {
 /// How training ended.
 pub(crate) enum Trained {
     /// With all runs, by fold and then by seed, and the work.
-    All(Vec<Run>, Work),
+    All(Vec<EvolutionRun>, Work),
     /// It was stopped.
     Stopped(Checkpoint),
 }
@@ -35,7 +35,7 @@ pub(crate) enum Trained {
 ///
 /// # Errors
 /// If only one is asked for that does not exist.
-pub(crate) fn numbers(options: &Options, count: usize) -> Result<Vec<usize>, LearnError> {
+pub(crate) fn numbers(options: &LearnOptions, count: usize) -> Result<Vec<usize>, LearnError> {
     match options.only_fold {
         None => Ok((0..count).collect()),
         Some(fold) if fold < count => Ok(vec![fold]),
@@ -51,8 +51,8 @@ pub(crate) fn train<P: TrainingParts>(
     parts: &P,
     numbers: &[usize],
     data_name: &str,
-    options: &Options,
-    runs: Vec<Run>,
+    options: &LearnOptions,
+    runs: Vec<EvolutionRun>,
     observer: &mut dyn Observer,
 ) -> Result<Trained, LearnError> {
     let preset = &options.preset;
@@ -63,11 +63,11 @@ pub(crate) fn train<P: TrainingParts>(
         return Err(LearnError::TooManyRuns { runs: runs.len(), asked: numbers.len() * seeds });
     }
     let mut earlier = runs.into_iter();
-    let (mut runs, mut work): (Vec<Run>, Work) = (Vec::new(), Work::default());
+    let (mut runs, mut work): (Vec<EvolutionRun>, Work) = (Vec::new(), Work::default());
     for (i, &number) in numbers.iter().enumerate() {
-        let ahead: Vec<Run> = earlier.by_ref().take(seeds).collect();
+        let ahead: Vec<EvolutionRun> = earlier.by_ref().take(seeds).collect();
         // A fold that is done needs no evaluator, which would read its histories.
-        if ahead.len() == seeds && ahead.iter().all(Run::is_done) {
+        if ahead.len() == seeds && ahead.iter().all(EvolutionRun::is_done) {
             runs.extend(ahead);
             continue;
         }
@@ -77,7 +77,7 @@ pub(crate) fn train<P: TrainingParts>(
         // For all seeds of the fold: their populations meet the same formulas.
         let mut memo = Memo::new(&*evaluator, preset.protection);
         for &seed in &population.random_seeds {
-            let begin = || Run::new(preset, &vocabulary, &options.start, seed);
+            let begin = || EvolutionRun::new(preset, &vocabulary, &options.start, seed);
             let mut run = ahead.next().unwrap_or_else(begin);
             while !run.is_done() {
                 run.step(preset, &vocabulary, &mut memo);

@@ -37,7 +37,7 @@ fn the_presets_of_the_texts_have_their_figures() {
         assert_eq!((preset.selection.kept, preset.breeding.tournament), (50, 2));
         assert_eq!(preset.tree.depth_created, 10);
         assert_eq!(preset.limits_of_crossover().depth, if name == "program" { 17 } else { 9 });
-        assert_eq!(preset.selection.method, Method::Best);
+        assert_eq!(preset.selection.method, ChoiceMethod::Best);
         let protocol = if name == "journal" { Protocol::Journal } else { Protocol::Thesis };
         assert_eq!(preset.protocol, protocol);
     }

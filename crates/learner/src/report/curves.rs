@@ -4,7 +4,7 @@ use super::Report;
 use crate::fitness::Fitness;
 use crate::policy_result::PolicyResult;
 use recrawl_simulation::CycleFigures;
-use recrawl_simulation::compare::Role;
+use recrawl_simulation::compare::ReplayRole;
 use recrawl_simulation::metric::{CHANGE_RATE, FRESHNESS};
 use recrawl_simulation::plot::{Panel, Plot, smoothed};
 
@@ -17,9 +17,9 @@ const SMOOTH: usize = 7;
 /// bounds.
 pub(super) fn plot(report: &Report<'_>, title: &str, fitness: &Fitness) -> Plot {
     let mut known: Vec<&PolicyResult> =
-        report.policy_results.iter().filter(|s| s.role == Role::Baseline).collect();
+        report.policy_results.iter().filter(|s| s.role == ReplayRole::Baseline).collect();
     known.sort_by(|a, b| b.fitness.total_cmp(&a.fitness));
-    let bounds = report.policy_results.iter().filter(|s| s.role == Role::Bound);
+    let bounds = report.policy_results.iter().filter(|s| s.role == ReplayRole::Bound);
     let shown: Vec<&PolicyResult> =
         std::iter::once(report.chosen()).chain(known.into_iter().take(POLICIES)).chain(bounds).collect();
     let mut panels = vec![panel(&shown, &fitness.to_string(), |c| fitness.of_cycle(c))];

@@ -51,7 +51,7 @@ fn what_is_the_same_is_called_so_and_what_is_clearly_better_too() {
     let mean_of_folds = mean(&chosen.folds);
     assert!((mean_of_folds - chosen.fitness).abs() < 1e-12);
     assert!((chosen.fitness - rand.fitness - rand.difference).abs() < 1e-12);
-    assert_eq!(report.best_known().unwrap().role, Role::Baseline);
+    assert_eq!(report.best_known().unwrap().role, ReplayRole::Baseline);
 }
 
 #[test]

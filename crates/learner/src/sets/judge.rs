@@ -4,15 +4,15 @@ use super::gains::{Gains, gain, not_zero};
 use super::{SeveralSets, names};
 use crate::artifact;
 use crate::evaluate::Evaluate;
-use crate::evolve::Run;
+use crate::evolve::EvolutionRun;
 use crate::fitness::{first_highest, mean};
-use crate::judge::{self, Candidate, Judge, RunHistory, Tested, Validated, choice};
+use crate::judge::{self, EvaluatedFormula, Judge, RunHistory, TestedPolicy, Validated, choice};
 use crate::learn::{LearnError, Observer};
 use crate::policy_result::Paired;
-use crate::preset::Method;
+use crate::preset::ChoiceMethod;
 use crate::work::Work;
 use recrawl_formula::{Expr, Formula};
-use recrawl_simulation::policy::{FormulaPolicy, Policy, PolicyKind};
+use recrawl_simulation::policy::{ReplayFormula, ReplayPolicy, ReplayPolicyKind};
 use recrawl_simulation::{Dataset, replay};
 
 /// The result of learning from several data sets.
@@ -73,9 +73,9 @@ pub struct FoldOfSets {
     /// Its number, from 0.
     pub fold: usize,
     /// How its formula was selected.
-    pub method: Method,
+    pub method: ChoiceMethod,
     /// The formula; its fitness in training and validation is the mean gain over the sets.
-    pub candidate: Candidate,
+    pub candidate: EvaluatedFormula,
     /// The mean gain over the sets on the test parts.
     pub test: f64,
     /// By set the best known formula of the training part.
@@ -83,7 +83,7 @@ pub struct FoldOfSets {
     /// The generations of each run.
     pub runs: Vec<RunHistory>,
     /// By set the formula on the test part, the best known one, and `true_rate`.
-    tested: Vec<[Tested; 3]>,
+    tested: Vec<[TestedPolicy; 3]>,
 }
 
 impl LearnedOfSets {
@@ -115,7 +115,7 @@ impl LearnedOfSets {
 pub(super) fn judge(
     sets: &SeveralSets<'_>,
     numbers: &[usize],
-    runs: &[&[Run]],
+    runs: &[&[EvolutionRun]],
     work: Work,
     observer: &mut dyn Observer,
 ) -> Result<LearnedOfSets, LearnError> {
@@ -136,7 +136,7 @@ pub(super) fn judge(
     let fitness = format!("relative gain in {} over the best known formula of each set", options.fitness);
     let formula = if gain > error {
         let FoldOfSets { fold, method, candidate, test, .. } = &folds[from];
-        let learned = artifact::Learned {
+        let learned = artifact::LearnedFormula {
             data: &names,
             fold: *fold,
             folds: options.folds,
@@ -168,7 +168,7 @@ struct JudgeOfSets<'a> {
 }
 
 impl JudgeOfSets<'_> {
-    fn fold(&self, number: usize, runs: &[Run]) -> Result<FoldOfSets, LearnError> {
+    fn fold(&self, number: usize, runs: &[EvolutionRun]) -> Result<FoldOfSets, LearnError> {
         let (options, meaning) = (self.sets.options, &self.sets.meaning);
         let parts = self.sets.fold(number);
         let [train, validation, test]: [Vec<&Dataset>; 3] = [
@@ -183,9 +183,9 @@ impl JudgeOfSets<'_> {
         let validated = Gains::over(self.sets, &validation, &known)?.evaluate(&exprs);
         let both = training.into_iter().zip(validated);
         let candidate = |((seed, expr), (train, validation))| {
-            Candidate::new(seed, expr, meaning.protection, train, validation)
+            EvaluatedFormula::new(seed, expr, meaning.protection, train, validation)
         };
-        let candidates: Vec<Candidate> = kept.into_iter().zip(both).map(candidate).collect();
+        let candidates: Vec<EvaluatedFormula> = kept.into_iter().zip(both).map(candidate).collect();
         let selection = &options.preset.selection;
         let candidate = choice::choose(&candidates, selection.method, selection.sigma).clone();
         let mut tested = Vec::with_capacity(parts.len());
@@ -234,12 +234,13 @@ impl JudgeOfSets<'_> {
         let mut results = Vec::with_capacity(self.sets.sets.len());
         for (at, of_set) in self.sets.folds.iter().enumerate() {
             let tests = folds.iter().map(|fold| self.formula(known, &of_set.fold(fold.fold).test));
-            let over_all: Vec<Tested> = tests.collect::<Result<_, _>>()?;
+            let over_all: Vec<TestedPolicy> = tests.collect::<Result<_, _>>()?;
             let of = |which: usize| folds.iter().map(|fold| &fold.tested[at][which]).collect::<Vec<_>>();
             let [learned, best, bound] = [0, 1, 2].map(of);
-            let over_all: Vec<&Tested> = over_all.iter().collect();
-            let values = |tested: &[&Tested]| mean(&tested.iter().map(|t| t.fitness).collect::<Vec<_>>());
-            let gains = |tested: &[&Tested]| {
+            let over_all: Vec<&TestedPolicy> = over_all.iter().collect();
+            let values =
+                |tested: &[&TestedPolicy]| mean(&tested.iter().map(|t| t.fitness).collect::<Vec<_>>());
+            let gains = |tested: &[&TestedPolicy]| {
                 let pairs = tested.iter().zip(&best);
                 mean(&pairs.map(|(t, best)| gain(t.fitness, best.fitness)).collect::<Vec<_>>())
             };
@@ -252,10 +253,10 @@ impl JudgeOfSets<'_> {
                 best_known: folds.iter().map(|fold| fold.known[at].name.clone()).collect(),
                 best_known_fitness: values(&best),
                 gain: gains(&learned),
-                paired: Paired::of([&learned, &best], fitness, seed),
+                paired: Paired::compare([&learned, &best], fitness, seed),
                 known: values(&over_all),
                 known_gain: gains(&over_all),
-                error: Paired::of([&learned, &over_all], fitness, seed).error() / scale,
+                error: Paired::compare([&learned, &over_all], fitness, seed).error() / scale,
                 bound: values(&bound),
             });
         }
@@ -263,18 +264,23 @@ impl JudgeOfSets<'_> {
     }
 
     /// A known formula on a part of a set.
-    fn formula(&self, known: &Formula, part: &Dataset) -> Result<Tested, LearnError> {
+    fn formula(&self, known: &Formula, part: &Dataset) -> Result<TestedPolicy, LearnError> {
         let (protection, basis) = (self.sets.meaning.protection, self.sets.meaning.basis);
         let known = Formula { protection, basis, ..known.clone() };
-        self.policy(&mut FormulaPolicy::new(&known), false, part)
+        self.policy(&mut ReplayFormula::new(&known), false, part)
     }
 
-    fn bound(&self, part: &Dataset) -> Result<Tested, LearnError> {
-        let kind = PolicyKind::named("true_rate").expect("a bound of this name");
+    fn bound(&self, part: &Dataset) -> Result<TestedPolicy, LearnError> {
+        let kind = ReplayPolicyKind::named("true_rate").expect("a bound of this name");
         self.policy(&mut *kind.build(part, self.sets.meaning.basis), true, part)
     }
 
-    fn policy(&self, policy: &mut dyn Policy, is_bound: bool, part: &Dataset) -> Result<Tested, LearnError> {
+    fn policy(
+        &self,
+        policy: &mut dyn ReplayPolicy,
+        is_bound: bool,
+        part: &Dataset,
+    ) -> Result<TestedPolicy, LearnError> {
         let name = policy.name().to_owned();
         let trace = replay::run(part, &self.sets.options.rules, policy);
         let trace = trace.map_err(|cause| LearnError::Rules(cause).in_set(&part.name))?;

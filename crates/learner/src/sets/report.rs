@@ -1,13 +1,13 @@
 //! The report of learning from several data sets: Markdown.
 
 use super::judge::{LearnedOfSets, SetResult};
-use crate::options::Options;
+use crate::options::LearnOptions;
 use crate::report::{p, put, settings};
 use recrawl_simulation::compare::Verdict;
 use std::collections::BTreeSet;
 
 /// The report as Markdown.
-pub fn markdown(learned: &LearnedOfSets, options: &Options) -> String {
+pub fn markdown(learned: &LearnedOfSets, options: &LearnOptions) -> String {
     let mut out = String::new();
     formula(learned, options, &mut out);
     sets(learned, options, &mut out);
@@ -16,7 +16,7 @@ pub fn markdown(learned: &LearnedOfSets, options: &Options) -> String {
     out
 }
 
-fn formula(learned: &LearnedOfSets, options: &Options, out: &mut String) {
+fn formula(learned: &LearnedOfSets, options: &LearnOptions, out: &mut String) {
     let (formula, candidate) = (&learned.formula, &learned.folds[learned.from].candidate);
     let data = formula.provenance.data.as_deref().unwrap_or("");
     put(out, format_args!("# {}\n\n    {}\n", formula.name, formula.expr));
@@ -33,7 +33,7 @@ fn formula(learned: &LearnedOfSets, options: &Options, out: &mut String) {
     settings(options, data, out);
 }
 
-fn sets(learned: &LearnedOfSets, options: &Options, out: &mut String) {
+fn sets(learned: &LearnedOfSets, options: &LearnOptions, out: &mut String) {
     put(
         out,
         format_args!(

@@ -4,12 +4,12 @@ use crate::fitness::mean;
 use crate::folds::{FoldBy, FoldsError};
 use crate::learn::Progress;
 use crate::learn::tests::{options, pool};
-use crate::options::{Start, rivals, start};
+use crate::options::{StartFormula, rivals, start};
 use crate::testing::{data, folders};
 use crate::work::Work;
-use recrawl_formula::terminal::Set;
+use recrawl_formula::terminal::TerminalSet;
 use recrawl_formula::{Expr, Formula};
-use recrawl_simulation::policy::FormulaPolicy;
+use recrawl_simulation::policy::ReplayFormula;
 use recrawl_simulation::{Budget, replay};
 
 /// Stops after a number of generations.
@@ -31,12 +31,12 @@ fn sets() -> [Dataset; 2] {
     [data(45, 30, 6), folders(9, 8, 25, 3)]
 }
 
-fn of_related_pages() -> Options {
+fn of_related_pages() -> LearnOptions {
     let mut options = options("recrawl");
-    options.preset.tree.terminals = Set::Related;
+    options.preset.tree.terminals = TerminalSet::Related;
     options.preset.population.random_seeds = vec![7];
     options.preset.population.size = 40;
-    options.start = start(&options.preset, &options.fitness, &[Start::Rivals]).unwrap();
+    options.start = start(&options.preset, &options.fitness, &[StartFormula::Rivals]).unwrap();
     options.preset.population.generations = 2;
     options.fold_by = FoldBy::Site;
     options
@@ -44,25 +44,25 @@ fn of_related_pages() -> Options {
 
 fn go_on(
     sets: &[Dataset],
-    options: &Options,
-    runs: Vec<Run>,
+    options: &LearnOptions,
+    runs: Vec<EvolutionRun>,
     threads: usize,
     stop: u64,
 ) -> Ending<LearnedOfSets> {
     learn_sets(sets, options, runs, &pool(threads), &mut Patience(stop)).unwrap()
 }
 
-fn learned(sets: &[Dataset], options: &Options, threads: usize) -> LearnedOfSets {
+fn learned(sets: &[Dataset], options: &LearnOptions, threads: usize) -> LearnedOfSets {
     match go_on(sets, options, Vec::new(), threads, u64::MAX) {
         Ending::Learned(learned) => LearnedOfSets { work: Work::default(), ..*learned },
         Ending::Stopped(_) => panic!("stopped"),
     }
 }
 
-fn fitness(options: &Options, part: &Dataset, expr: &Expr) -> f64 {
+fn fitness(options: &LearnOptions, part: &Dataset, expr: &Expr) -> f64 {
     let (protection, basis) = (options.preset.protection, options.preset.estimators);
     let formula = Formula { protection, basis, ..Formula::new(expr.clone()) };
-    let trace = replay::run(part, &options.rules, &mut FormulaPolicy::new(&formula)).unwrap();
+    let trace = replay::run(part, &options.rules, &mut ReplayFormula::new(&formula)).unwrap();
     mean(&options.fitness.of_cycles(&trace.cycles))
 }
 
@@ -79,7 +79,7 @@ fn the_fitness_is_the_mean_gain_over_the_best_known_formula_of_each_set() {
             let folds = Folds::new(set, options.preset.protocol, options.fold_by, 3, 2).unwrap();
             let fold = folds.fold(of_fold.fold);
             let known_fitness = fitness(&options, &fold.train, &known.expr);
-            for rival in rivals(Set::Related, &options.fitness) {
+            for rival in rivals(TerminalSet::Related, &options.fitness) {
                 assert!(fitness(&options, &fold.train, &rival.expr) <= known_fitness, "{}", rival.name);
             }
             for (gains, part) in gains.iter_mut().zip([&fold.train, &fold.validation, &fold.test]) {
@@ -183,7 +183,7 @@ impl Observer for Untrained {
 #[test]
 fn a_set_that_allows_no_learning_is_named() {
     let [rates, folders] = sets();
-    let refused = |sets: &[Dataset], options: &Options| {
+    let refused = |sets: &[Dataset], options: &LearnOptions| {
         learn_sets(sets, options, Vec::new(), &pool(1), &mut Untrained).expect_err("refused")
     };
     let few_sites = Dataset { groups: vec!["all".into()], ..data(45, 30, 1) };
@@ -193,14 +193,14 @@ fn a_set_that_allows_no_learning_is_named() {
     // One page changes once.
     let truth = recrawl_simulation::Truth::from_words(24, [vec![0; 71], vec![2]].concat());
     let quiet = Dataset { truth, ..folders };
-    let error = refused(&[rates, quiet], &Options { fold_by: FoldBy::Page, ..of_related_pages() });
+    let error = refused(&[rates, quiet], &LearnOptions { fold_by: FoldBy::Page, ..of_related_pages() });
     assert!(error.to_string().starts_with("folders: changes after the warm-up: 0 in training"), "{error}");
     assert!(error.to_string().ends_with("leave this set out"), "{error}");
     // All pages are visited in each cycle, so no copy has an age.
-    let mut all = Options { fitness: "age".parse().unwrap(), ..of_related_pages() };
+    let mut all = LearnOptions { fitness: "age".parse().unwrap(), ..of_related_pages() };
     all.rules.budget = Budget::Share(1.0);
     let error = refused(&sets(), &all);
     assert!(error.to_string().starts_with("rates: the best known formula has a fitness of 0"), "{error}");
-    let error = refused(&sets(), &Options { only_fold: Some(3), ..of_related_pages() });
+    let error = refused(&sets(), &LearnOptions { only_fold: Some(3), ..of_related_pages() });
     assert!(error.to_string().contains("no fold 4; use 1 to 3"), "{error}");
 }

@@ -3,7 +3,7 @@
 //! Each bomb is a start and a block that is repeated as long as the client reads.
 
 use super::{Action, FaultKind};
-use crate::raw::Raw;
+use crate::raw::RawResponse;
 use flate2::write::GzEncoder;
 use flate2::{Compress, Compression, FlushCompress};
 use std::io::Write;
@@ -29,7 +29,7 @@ pub const BOMB: FaultKind = FaultKind {
         };
         let head =
             format!("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-encoding: {coding}\r\n\r\n");
-        let raw = Raw::endless([head.into_bytes(), first].concat(), again);
+        let raw = RawResponse::endless([head.into_bytes(), first].concat(), again);
         Ok(Box::new(move |_| Action::Raw(raw.clone())))
     },
 };
@@ -55,7 +55,7 @@ pub const HOLLOW: FaultKind = FaultKind {
         };
         let head =
             format!("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-encoding: {coding}\r\n\r\n");
-        let raw = Raw::endless([head.into_bytes(), body.0].concat(), body.1);
+        let raw = RawResponse::endless([head.into_bytes(), body.0].concat(), body.1);
         Ok(Box::new(move |_| Action::Raw(raw.clone())))
     },
 };

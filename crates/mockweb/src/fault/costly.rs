@@ -37,13 +37,13 @@ fn packed(text: &str) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Action, Rule};
+    use super::super::{Action, FaultRule};
     use std::io::Read;
 
     #[test]
     fn a_costly_page_is_a_few_kb_on_the_wire_and_2_mib_behind() {
         for value in ["hr", "misnested", "table", "deep"] {
-            let rule: Rule = format!("/=costly:{value}").parse().unwrap();
+            let rule: FaultRule = format!("/=costly:{value}").parse().unwrap();
             let Some(Action::Page { body, .. }) = rule.strike(0, "/", 0) else { panic!("{value}") };
             assert!(body.len() < 16 << 10, "{value}: {} bytes", body.len());
             let mut text = Vec::new();

@@ -41,11 +41,11 @@ pub const DIRECTIVES: FaultKind = FaultKind {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Action, Rule};
+    use super::super::{Action, FaultRule};
 
     #[test]
     fn wishes_are_told_in_header_and_head() {
-        let strike = |rule: &str| rule.parse::<Rule>().unwrap().strike(0, "/x", 0);
+        let strike = |rule: &str| rule.parse::<FaultRule>().unwrap().strike(0, "/x", 0);
         let both =
             strike("/x=wishes:X-Robots-Tag: a: b | <meta name=robots content='c=d:e'> | link: <f>; rel=g");
         let Some(Action::Page { fields, body }) = both else { panic!("{both:?}") };
@@ -56,7 +56,7 @@ mod tests {
         let fields = vec![("x-robots-tag", "noindex".to_owned())];
         assert_eq!(strike("/x=wishes"), Some(Action::Relabel(fields)));
         for wrong in ["/x=wishes:set-cookie: a", "/x=wishes:noindex"] {
-            assert!(wrong.parse::<Rule>().is_err(), "{wrong}");
+            assert!(wrong.parse::<FaultRule>().is_err(), "{wrong}");
         }
     }
 }

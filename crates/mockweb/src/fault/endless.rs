@@ -1,7 +1,7 @@
 //! Endless responses: endless body, header, or a part between them.
 
 use super::{Action, FaultKind, number};
-use crate::raw::{End, Raw};
+use crate::raw::{End, RawResponse};
 use std::time::Duration;
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/html; charset=utf-8\r\n";
@@ -15,13 +15,15 @@ pub const ENDLESS: FaultKind = FaultKind {
            (100 responses), extension (of a chunk) or trailers, default body",
     parse: |value| {
         let raw = match value.unwrap_or("body") {
-            "body" => Raw::endless(format!("{HEAD}\r\n<!DOCTYPE html>\n"), TEXT.repeat(100)),
-            "status" => Raw::endless("HTTP/1.1 200 ", "well and ".repeat(100)),
-            "head" => Raw::endless("HTTP/1.1 200 OK\r\n", "x-more: and so on\r\n".repeat(100)),
-            "field" => Raw::endless("HTTP/1.1 200 OK\r\nx-more: ", "and so on ".repeat(100)),
-            "interim" => Raw::endless("", "HTTP/1.1 100 Continue\r\n\r\n".repeat(100)),
-            "extension" => Raw::endless(format!("{HEAD}{CHUNKED}10;x="), "andsoon".repeat(100)),
-            "trailers" => Raw::endless(format!("{HEAD}{CHUNKED}0\r\n"), "x-more: and so on\r\n".repeat(100)),
+            "body" => RawResponse::endless(format!("{HEAD}\r\n<!DOCTYPE html>\n"), TEXT.repeat(100)),
+            "status" => RawResponse::endless("HTTP/1.1 200 ", "well and ".repeat(100)),
+            "head" => RawResponse::endless("HTTP/1.1 200 OK\r\n", "x-more: and so on\r\n".repeat(100)),
+            "field" => RawResponse::endless("HTTP/1.1 200 OK\r\nx-more: ", "and so on ".repeat(100)),
+            "interim" => RawResponse::endless("", "HTTP/1.1 100 Continue\r\n\r\n".repeat(100)),
+            "extension" => RawResponse::endless(format!("{HEAD}{CHUNKED}10;x="), "andsoon".repeat(100)),
+            "trailers" => {
+                RawResponse::endless(format!("{HEAD}{CHUNKED}0\r\n"), "x-more: and so on\r\n".repeat(100))
+            }
             other => return Err(format!("unknown part {other:?}")),
         };
         Ok(Box::new(move |_| Action::Raw(raw.clone())))
@@ -45,7 +47,7 @@ pub const DRIP: FaultKind = FaultKind {
         let pause = Duration::from_secs_f64(1.0 / rate);
         let first = b"HTTP/1.1 200 OK\r\nx-more: ".to_vec();
         Ok(Box::new(move |_| {
-            Action::Raw(Raw { first: first.clone(), again: b"a".to_vec(), pause, end: End::Close })
+            Action::Raw(RawResponse { first: first.clone(), again: b"a".to_vec(), pause, end: End::Close })
         }))
     },
 };

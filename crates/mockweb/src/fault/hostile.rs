@@ -94,19 +94,19 @@ fn made(inside: &str) -> Fault {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Action, Rule};
+    use super::super::{Action, FaultRule};
 
     #[test]
     fn scripts_are_in_the_page_and_unknown_ones_are_refused() {
         for rule in ["/=hostile", "/=hostile:memory", "/=reach:10.0.0.1:80", "/=reach:[::1]:80"] {
-            let Some(Action::Page { body, .. }) = rule.parse::<Rule>().unwrap().strike(0, "/", 0) else {
+            let Some(Action::Page { body, .. }) = rule.parse::<FaultRule>().unwrap().strike(0, "/", 0) else {
                 panic!()
             };
             let body = String::from_utf8(body).unwrap();
             assert!(body.contains("<script>") && !body.contains("$TO"), "{body}");
         }
         for wrong in ["/=hostile:kind", "/=reach:a'b"] {
-            assert!(wrong.parse::<Rule>().is_err(), "{wrong}");
+            assert!(wrong.parse::<FaultRule>().is_err(), "{wrong}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Bodies whose length differs from `Content-Length`.
 
 use super::{Action, FaultKind, page};
-use crate::raw::{End, Raw};
+use crate::raw::{End, RawResponse};
 
 /// Sent after a body that is longer than announced. A client that takes it for the response to its
 /// next request counts that page as gone.
@@ -22,17 +22,17 @@ pub const LENGTH: FaultKind = FaultKind {
         };
         let says = |length: String| answer("200 OK", &format!("content-length: {length}"), &body);
         let raw = match value.unwrap_or("short") {
-            "short" => Raw::once(says((whole / 2).to_string()) + POISON, End::Keep),
-            "none" => Raw::once(answer("204 No Content", "x-none: 0", &body) + POISON, End::Keep),
-            "long" => Raw::once(says((whole + 1).to_string()), End::Keep),
-            "vast" => Raw::once(says((1_u64 << 40).to_string()), End::Close),
-            "negative" => Raw::once(says("-1".into()), End::Close),
-            "overflow" => Raw::once(says("18446744073709551616".into()), End::Close),
-            "two" => Raw::once(says(format!("{whole}\r\ncontent-length: 5")), End::Close),
+            "short" => RawResponse::once(says((whole / 2).to_string()) + POISON, End::Keep),
+            "none" => RawResponse::once(answer("204 No Content", "x-none: 0", &body) + POISON, End::Keep),
+            "long" => RawResponse::once(says((whole + 1).to_string()), End::Keep),
+            "vast" => RawResponse::once(says((1_u64 << 40).to_string()), End::Close),
+            "negative" => RawResponse::once(says("-1".into()), End::Close),
+            "overflow" => RawResponse::once(says("18446744073709551616".into()), End::Close),
+            "two" => RawResponse::once(says(format!("{whole}\r\ncontent-length: 5")), End::Close),
             "both" => {
                 let chunked = format!("{whole:x}\r\n{body}\r\n0\r\n\r\n");
                 let fields = "content-length: 5\r\ntransfer-encoding: chunked";
-                Raw::once(answer("200 OK", fields, &chunked), End::Close)
+                RawResponse::once(answer("200 OK", fields, &chunked), End::Close)
             }
             other => return Err(format!("unknown length {other:?}")),
         };

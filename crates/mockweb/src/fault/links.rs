@@ -1,6 +1,6 @@
 //! Pages with hazardous links: too many, too long, or to no page.
 
-use super::{FaultKind, Request, html, number, page};
+use super::{FaultKind, FaultRequest, html, number, page};
 use crate::seed::mix_text;
 use std::fmt::Write;
 
@@ -99,7 +99,7 @@ pub const EVERYTHING: FaultKind = FaultKind {
     help: "200 with similar pages at every URL, and links to more; value: links, default 5",
     parse: |value| {
         let count: u64 = number(value, 5)?;
-        Ok(Box::new(move |request: &Request| {
+        Ok(Box::new(move |request: &FaultRequest| {
             let path = request.target.split('?').next().unwrap_or("").trim_end_matches('/');
             let mut links = String::new();
             for link in 0..count {
@@ -114,10 +114,10 @@ pub const EVERYTHING: FaultKind = FaultKind {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Action, Rule};
+    use super::super::{Action, FaultRule};
 
     fn body(rule: &str, target: &str) -> String {
-        match rule.parse::<Rule>().unwrap().strike(0, target, 0) {
+        match rule.parse::<FaultRule>().unwrap().strike(0, target, 0) {
             Some(Action::Page { body, .. }) => String::from_utf8(body).unwrap(),
             other => panic!("{other:?}"),
         }

@@ -1,6 +1,6 @@
 //! Redirects.
 
-use super::{Action, FaultKind, Request, html, number, page};
+use super::{Action, FaultKind, FaultRequest, html, number, page};
 
 fn to(location: String) -> Action {
     Action::Answer { status: 302, fields: vec![("location", location)] }
@@ -12,7 +12,7 @@ pub const REDIRECT: FaultKind = FaultKind {
     help: "302; value: Location, default the target without the prefix of the rule",
     parse: |value| {
         let value = value.map(str::to_string);
-        Ok(Box::new(move |request: &Request| {
+        Ok(Box::new(move |request: &FaultRequest| {
             to(value.clone().unwrap_or_else(|| {
                 let rest = request.target.strip_prefix(request.prefix).unwrap_or("");
                 format!("/{}", rest.trim_start_matches('/'))
@@ -27,7 +27,7 @@ pub const LOOP: FaultKind = FaultKind {
     help: "redirects in a circle; value: URLs in the circle, 0 for an endless chain, default 2",
     parse: |value| {
         let length: u64 = number(value, 2)?;
-        Ok(Box::new(move |request: &Request| {
+        Ok(Box::new(move |request: &FaultRequest| {
             let (path, hop) = request.target.split_once("?hop=").unwrap_or((request.target, "0"));
             let next = hop.parse::<u64>().unwrap_or(0) + 1;
             let next = if length == 0 { next } else { next % length };
@@ -42,7 +42,7 @@ pub const CHAIN: FaultKind = FaultKind {
     help: "several redirects, then a page; value: number of redirects, default 5",
     parse: |value| {
         let length: u64 = number(value, 5)?;
-        Ok(Box::new(move |request: &Request| {
+        Ok(Box::new(move |request: &FaultRequest| {
             let (path, hop) = request.target.split_once("?hop=").unwrap_or((request.target, "0"));
             let hop = hop.parse::<u64>().unwrap_or(0);
             if hop < length {
@@ -65,10 +65,10 @@ pub const FAR: FaultKind = FaultKind {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Action, Rule};
+    use super::super::{Action, FaultRule};
 
     fn location(rule: &str, target: &str) -> String {
-        match rule.parse::<Rule>().unwrap().strike(0, target, 0) {
+        match rule.parse::<FaultRule>().unwrap().strike(0, target, 0) {
             Some(Action::Answer { status: 302, fields }) => fields[0].1.clone(),
             other => panic!("{other:?}"),
         }
@@ -92,7 +92,7 @@ mod tests {
     fn a_chain_arrives() {
         assert_eq!(location("/=chain:2", "/x"), "/x?hop=1");
         assert_eq!(location("/=chain:2", "/x?hop=1"), "/x?hop=2");
-        let last = "/=chain:2".parse::<Rule>().unwrap().strike(0, "/x?hop=2", 0);
+        let last = "/=chain:2".parse::<FaultRule>().unwrap().strike(0, "/x?hop=2", 0);
         assert!(matches!(last, Some(Action::Page { .. })), "{last:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! Hostile sitemaps.
 
-use super::{Action, FaultKind, Request};
+use super::{Action, FaultKind, FaultRequest};
 use std::fmt::Write;
 
 const XML: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
@@ -17,7 +17,7 @@ pub const SITEMAP: FaultKind = FaultKind {
         if !["loop", "deep", "wide", "huge", "laughs", "cut", "elsewhere"].contains(&shape.as_str()) {
             return Err(format!("unknown sitemap {shape:?}"));
         }
-        Ok(Box::new(move |request: &Request| Action::Page {
+        Ok(Box::new(move |request: &FaultRequest| Action::Page {
             fields: vec![("content-type", "application/xml".into())],
             body: body(&shape, request).into(),
         }))
@@ -25,7 +25,7 @@ pub const SITEMAP: FaultKind = FaultKind {
 };
 
 /// URLs are relative: a fault does not know the name of its host.
-fn body(shape: &str, request: &Request) -> String {
+fn body(shape: &str, request: &FaultRequest) -> String {
     let (path, level) = request.target.split_once("?level=").unwrap_or((request.target, "0"));
     let next = level.parse::<u64>().unwrap_or(0) + 1;
     match shape {

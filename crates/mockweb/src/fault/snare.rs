@@ -4,7 +4,7 @@
 //! calendar without events, a shop without goods. Each URL has one page, so that a repeated request
 //! gets the same response.
 
-use super::{Fault, FaultKind, Request, html, number, page};
+use super::{Fault, FaultKind, FaultRequest, html, number, page};
 use crate::seed::{mix, mix_text};
 use std::fmt::Write;
 
@@ -45,7 +45,7 @@ fn snare(title: &str, links: &[(String, String)]) -> super::Action {
     html(page("Pages without end", &inside))
 }
 
-fn none(value: Option<&str>, fault: fn(&Request) -> super::Action) -> Result<Fault, String> {
+fn none(value: Option<&str>, fault: fn(&FaultRequest) -> super::Action) -> Result<Fault, String> {
     match value {
         Some(value) => Err(format!("unexpected value {value:?}; this kind takes none")),
         None => Ok(Box::new(fault)),
@@ -53,12 +53,12 @@ fn none(value: Option<&str>, fault: fn(&Request) -> super::Action) -> Result<Fau
 }
 
 /// The target after the prefix, without the slash between.
-fn rest<'a>(request: &Request<'a>) -> &'a str {
+fn rest<'a>(request: &FaultRequest<'a>) -> &'a str {
     request.target.strip_prefix(request.prefix).unwrap_or("").trim_start_matches('/')
 }
 
 /// A path below the prefix, with a slash between.
-fn below(request: &Request, rest: &str) -> String {
+fn below(request: &FaultRequest, rest: &str) -> String {
     format!("{}/{rest}", request.prefix.trim_end_matches('/'))
 }
 
@@ -181,11 +181,11 @@ pub const FLOOD: FaultKind = FaultKind {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Action, Rule};
+    use super::super::{Action, FaultRule};
     use std::collections::BTreeSet;
 
     fn links(rule: &str, target: &str) -> Vec<String> {
-        let body = match rule.parse::<Rule>().unwrap().strike(0, target, 0) {
+        let body = match rule.parse::<FaultRule>().unwrap().strike(0, target, 0) {
             Some(Action::Page { body, .. }) => String::from_utf8(body).unwrap(),
             other => panic!("{other:?}"),
         };

@@ -1,13 +1,13 @@
 //! The version of each page that clients hold, and how often each page was served.
 
-use super::Access;
+use super::AccessEntry;
 use crate::web::Web;
 use serde::Serialize;
 
 const NOTHING: u32 = u32::MAX;
 
 #[derive(Clone, Copy)]
-struct Slot {
+struct HoldingSlot {
     version: u32,
     cycle: u32,
     count: u32,
@@ -15,7 +15,7 @@ struct Slot {
 
 /// Key of a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counted {
+pub enum CountKey {
     /// A page, by number.
     Page(u32),
     /// The index page of a host, counted from 0.
@@ -35,7 +35,7 @@ pub struct Count {
 
 /// Held and fresh pages of a set of pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Freshness {
+pub struct HeldFreshness {
     /// Pages of the set that exist at the clock.
     pub total: u32,
     /// Of these, held at any version.
@@ -44,7 +44,7 @@ pub struct Freshness {
     pub fresh: u32,
 }
 
-impl Freshness {
+impl HeldFreshness {
     fn count(&mut self, held: u32, now: u32) {
         self.total += 1;
         self.held += u32::from(held != NOTHING);
@@ -72,20 +72,20 @@ pub struct HeldPage {
 
 /// The held versions of all pages, and the sums.
 #[derive(Clone, Debug)]
-pub struct Held {
+pub struct HeldVersions {
     /// The clock.
     pub cycle: u32,
     /// All pages that exist now.
-    pub all: Freshness,
+    pub all: HeldFreshness,
     /// Those there from the first to the last cycle.
-    pub fixed: Freshness,
+    pub fixed: HeldFreshness,
     /// Page by page.
     pub pages: Vec<HeldPage>,
 }
 
 /// Changes since pages were first held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Changes {
+pub struct HeldChanges {
     /// Those of which the client holds, or held, the version.
     pub seen: u64,
     /// Those that another change replaced before the client asked again.
@@ -98,7 +98,7 @@ pub struct Changes {
 
 /// The account of pages.
 pub struct Holdings {
-    pages: Vec<Slot>,
+    pages: Vec<HoldingSlot>,
     indexes: Vec<u32>,
     /// Changes seen and missed, by host.
     changes: Vec<[u64; 2]>,
@@ -107,7 +107,7 @@ pub struct Holdings {
 impl Holdings {
     /// Nothing held.
     pub fn new(web: &dyn Web) -> Holdings {
-        let nothing = Slot { version: NOTHING, cycle: 0, count: 0 };
+        let nothing = HoldingSlot { version: NOTHING, cycle: 0, count: 0 };
         Holdings {
             pages: vec![nothing; web.pages() as usize],
             indexes: vec![0; web.hosts() as usize],
@@ -116,7 +116,7 @@ impl Holdings {
     }
 
     /// Enters an exchange that has ended.
-    pub fn settle(&mut self, access: &Access, web: &dyn Web) {
+    pub fn settle(&mut self, access: &AccessEntry, web: &dyn Web) {
         if !access.complete || access.method != "GET" || !matches!(access.status, 200 | 304) {
             return;
         }
@@ -143,11 +143,11 @@ impl Holdings {
     }
 
     /// Counts of all index pages and pages with responses.
-    pub fn counts(&self) -> impl Iterator<Item = (Counted, u64)> + '_ {
+    pub fn counts(&self) -> impl Iterator<Item = (CountKey, u64)> + '_ {
         let indexes =
-            self.indexes.iter().enumerate().map(|(host, &count)| (Counted::Index(host as u32), count));
+            self.indexes.iter().enumerate().map(|(host, &count)| (CountKey::Index(host as u32), count));
         let pages =
-            self.pages.iter().enumerate().map(|(page, slot)| (Counted::Page(page as u32), slot.count));
+            self.pages.iter().enumerate().map(|(page, slot)| (CountKey::Page(page as u32), slot.count));
         indexes.chain(pages).filter(|&(_, count)| count > 0).map(|(what, count)| (what, u64::from(count)))
     }
 
@@ -161,10 +161,13 @@ impl Holdings {
     }
 
     /// The changes of held pages by host, up to the cycle.
-    pub fn changes(&self, web: &dyn Web, cycle: u32) -> Vec<Changes> {
-        let account =
-            |[seen, missed]: &[u64; 2]| Changes { seen: *seen, missed: *missed, ..Changes::default() };
-        let mut hosts: Vec<Changes> = self.changes.iter().map(account).collect();
+    pub fn changes(&self, web: &dyn Web, cycle: u32) -> Vec<HeldChanges> {
+        let account = |[seen, missed]: &[u64; 2]| HeldChanges {
+            seen: *seen,
+            missed: *missed,
+            ..HeldChanges::default()
+        };
+        let mut hosts: Vec<HeldChanges> = self.changes.iter().map(account).collect();
         for (page, slot) in self.pages.iter().enumerate().filter(|(_, slot)| slot.version != NOTHING) {
             let page = page as u32;
             let changes = web.changes(page, slot.cycle, cycle).len() as u64;
@@ -176,9 +179,13 @@ impl Holdings {
     }
 
     /// All pages against the truth at the cycle.
-    pub fn held(&self, web: &dyn Web, cycle: u32) -> Held {
-        let mut held =
-            Held { cycle, all: Freshness::default(), fixed: Freshness::default(), pages: Vec::new() };
+    pub fn held(&self, web: &dyn Web, cycle: u32) -> HeldVersions {
+        let mut held = HeldVersions {
+            cycle,
+            all: HeldFreshness::default(),
+            fixed: HeldFreshness::default(),
+            pages: Vec::new(),
+        };
         for (page, slot) in self.pages.iter().enumerate() {
             let page = page as u32;
             let now = web.version(page, cycle);

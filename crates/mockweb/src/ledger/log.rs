@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// One request and its response. `http://{host}{path}` is its URL.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Access {
+pub struct AccessEntry {
     /// Number of the line, from 0, in the order in which exchanges ended.
     pub seq: u64,
     /// Milliseconds from the start of the server to the arrival of the request.
@@ -46,7 +46,7 @@ pub struct Access {
 /// Why a log cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum LogError {
+pub enum AccessLogError {
     /// The file could not be used.
     #[error("log {}: {cause}", .path.display())]
     Io {
@@ -70,27 +70,30 @@ pub enum LogError {
     },
 }
 
-enum Place {
-    Memory { lines: VecDeque<Access>, max_lines: usize },
+enum LogPlace {
+    Memory { lines: VecDeque<AccessEntry>, max_lines: usize },
     File { path: PathBuf, file: File, failed: Option<io::Error> },
 }
 
 /// The log.
 pub struct AccessLog {
     next: u64,
-    place: Place,
+    place: LogPlace,
 }
 
 impl AccessLog {
     /// A log in memory that keeps the last `max_lines` lines.
     pub fn in_memory(max_lines: usize) -> AccessLog {
-        AccessLog { next: 0, place: Place::Memory { lines: VecDeque::new(), max_lines } }
+        AccessLog { next: 0, place: LogPlace::Memory { lines: VecDeque::new(), max_lines } }
     }
 
     /// A log in a file. `replay` gets every existing line and says whether it can belong to this
     /// web. A last line cut short by a crash is dropped.
-    pub fn in_file(path: &Path, mut replay: impl FnMut(&Access) -> bool) -> Result<AccessLog, LogError> {
-        let named = |cause| LogError::Io { path: path.to_path_buf(), cause };
+    pub fn in_file(
+        path: &Path,
+        mut replay: impl FnMut(&AccessEntry) -> bool,
+    ) -> Result<AccessLog, AccessLogError> {
+        let named = |cause| AccessLogError::Io { path: path.to_path_buf(), cause };
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(named)?;
         let mut reader = BufReader::new(&file);
         let (mut next, mut sound) = (0, 0);
@@ -101,8 +104,8 @@ impl AccessLog {
             if read == 0 || line.last() != Some(&b'\n') {
                 break;
             }
-            let wrong = |why: String| LogError::Line { path: path.to_path_buf(), line: next + 1, why };
-            let access: Access = serde_json::from_slice(&line).map_err(|e| wrong(e.to_string()))?;
+            let wrong = |why: String| AccessLogError::Line { path: path.to_path_buf(), line: next + 1, why };
+            let access: AccessEntry = serde_json::from_slice(&line).map_err(|e| wrong(e.to_string()))?;
             if access.seq != next || !replay(&access) {
                 return Err(wrong("it belongs to another web".into()));
             }
@@ -111,7 +114,7 @@ impl AccessLog {
         }
         file.set_len(sound).map_err(named)?;
         file.flush().map_err(named)?;
-        Ok(AccessLog { next, place: Place::File { path: path.to_path_buf(), file, failed: None } })
+        Ok(AccessLog { next, place: LogPlace::File { path: path.to_path_buf(), file, failed: None } })
     }
 
     /// The number of the next line.
@@ -120,17 +123,17 @@ impl AccessLog {
     }
 
     /// Appends a line and numbers it.
-    pub fn push(&mut self, mut access: Access) {
+    pub fn push(&mut self, mut access: AccessEntry) {
         access.seq = self.next;
         self.next += 1;
         match &mut self.place {
-            Place::Memory { lines, max_lines } => {
+            LogPlace::Memory { lines, max_lines } => {
                 while lines.len() >= (*max_lines).max(1) {
                     lines.pop_front();
                 }
                 lines.push_back(access);
             }
-            Place::File { file, failed, .. } => {
+            LogPlace::File { file, failed, .. } => {
                 let mut line = serde_json::to_vec(&access).expect("a line is plain data");
                 line.push(b'\n');
                 // The exchange itself succeeded; readers of the log get the error.
@@ -142,15 +145,15 @@ impl AccessLog {
     }
 
     /// The lines from number `from` on, as far as they are kept.
-    pub fn lines(&mut self, from: u64) -> Result<LogLines, LogError> {
+    pub fn lines(&mut self, from: u64) -> Result<LogLines, AccessLogError> {
         match &mut self.place {
-            Place::Memory { lines, .. } => {
+            LogPlace::Memory { lines, .. } => {
                 let first = self.next - lines.len() as u64;
                 let skip = from.saturating_sub(first).min(lines.len() as u64) as usize;
                 Ok(LogLines::Kept(lines.range(skip..).cloned().collect::<Vec<_>>().into_iter()))
             }
-            Place::File { path, failed, .. } => {
-                let named = |cause| LogError::Io { path: path.clone(), cause };
+            LogPlace::File { path, failed, .. } => {
+                let named = |cause| AccessLogError::Io { path: path.clone(), cause };
                 if let Some(cause) = failed.take() {
                     return Err(named(cause));
                 }
@@ -164,12 +167,12 @@ impl AccessLog {
     }
 
     /// Forgets all lines; numbers start at 0 again.
-    pub fn clear(&mut self) -> Result<(), LogError> {
+    pub fn clear(&mut self) -> Result<(), AccessLogError> {
         self.next = 0;
         match &mut self.place {
-            Place::Memory { lines, .. } => lines.clear(),
-            Place::File { path, file, .. } => {
-                file.set_len(0).map_err(|cause| LogError::Io { path: path.clone(), cause })?;
+            LogPlace::Memory { lines, .. } => lines.clear(),
+            LogPlace::File { path, file, .. } => {
+                file.set_len(0).map_err(|cause| AccessLogError::Io { path: path.clone(), cause })?;
             }
         }
         Ok(())
@@ -179,7 +182,7 @@ impl AccessLog {
 /// Lines of the log, one after the other.
 pub enum LogLines {
     /// From memory.
-    Kept(std::vec::IntoIter<Access>),
+    Kept(std::vec::IntoIter<AccessEntry>),
     /// From the file.
     Spooled {
         /// Stands at the next line.
@@ -192,7 +195,7 @@ pub enum LogLines {
 }
 
 impl Iterator for LogLines {
-    type Item = Result<Access, LogError>;
+    type Item = Result<AccessEntry, AccessLogError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         match self {
@@ -202,12 +205,12 @@ impl Iterator for LogLines {
                 *left -= 1;
                 let mut line = String::new();
                 Some(match reader.read_line(&mut line) {
-                    Ok(_) => serde_json::from_str(&line).map_err(|e| LogError::Line {
+                    Ok(_) => serde_json::from_str(&line).map_err(|e| AccessLogError::Line {
                         path: path.clone(),
                         line: 0,
                         why: e.to_string(),
                     }),
-                    Err(cause) => Err(LogError::Io { path: path.clone(), cause }),
+                    Err(cause) => Err(AccessLogError::Io { path: path.clone(), cause }),
                 })
             }
         }
@@ -218,8 +221,8 @@ impl Iterator for LogLines {
 mod tests {
     use super::*;
 
-    fn access(path: &str) -> Access {
-        Access {
+    fn access(path: &str) -> AccessEntry {
+        AccessEntry {
             seq: 0,
             ms: 1,
             cycle: 2,

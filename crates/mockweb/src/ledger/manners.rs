@@ -16,13 +16,13 @@ const MAX_GAP_MS: u64 = 100_000;
 const MAX_SAMPLES: usize = 20;
 
 #[derive(Clone, Debug, Default)]
-struct Gaps {
+struct RequestGaps {
     last: Option<Duration>,
     min: Option<Duration>,
     by_ms: BTreeMap<u64, u64>,
 }
 
-impl Gaps {
+impl RequestGaps {
     fn arrived(&mut self, at: Duration) {
         if let Some(last) = self.last.replace(at) {
             let gap = at.saturating_sub(last);
@@ -69,10 +69,10 @@ impl Busy {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Host {
+struct HostLedger {
     requests: u64,
-    gaps: Gaps,
-    page_gaps: Gaps,
+    gaps: RequestGaps,
+    page_gaps: RequestGaps,
     busy: Busy,
     has_read_robots: bool,
     before_robots: u64,
@@ -81,9 +81,9 @@ struct Host {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Address {
+struct AddressLedger {
     requests: u64,
-    gaps: Gaps,
+    gaps: RequestGaps,
     busy: Busy,
     connections: Busy,
 }
@@ -150,15 +150,18 @@ pub struct Violations {
 }
 
 /// The accounts.
-pub struct Manners {
-    hosts: Vec<Host>,
-    addresses: Vec<Address>,
+pub struct MannersLedger {
+    hosts: Vec<HostLedger>,
+    addresses: Vec<AddressLedger>,
 }
 
-impl Manners {
+impl MannersLedger {
     /// Empty accounts.
-    pub fn new(hosts: usize, addresses: usize) -> Manners {
-        Manners { hosts: vec![Host::default(); hosts], addresses: vec![Address::default(); addresses] }
+    pub fn new(hosts: usize, addresses: usize) -> MannersLedger {
+        MannersLedger {
+            hosts: vec![HostLedger::default(); hosts],
+            addresses: vec![AddressLedger::default(); addresses],
+        }
     }
 
     /// Clears everything except open connections, running requests, and whose robots.txt was read.
@@ -166,13 +169,13 @@ impl Manners {
         let restart = |busy: &Busy| Busy { now: busy.now, max: busy.now };
         for host in &mut self.hosts {
             let has_read_robots = host.has_read_robots;
-            *host = Host { busy: restart(&host.busy), has_read_robots, ..Host::default() };
+            *host = HostLedger { busy: restart(&host.busy), has_read_robots, ..HostLedger::default() };
         }
         for address in &mut self.addresses {
-            *address = Address {
+            *address = AddressLedger {
                 busy: restart(&address.busy),
                 connections: restart(&address.connections),
-                ..Address::default()
+                ..AddressLedger::default()
             };
         }
     }
@@ -274,14 +277,14 @@ impl Manners {
 mod tests {
     use super::*;
 
-    fn arrive(manners: &mut Manners, ms: u64, host: u32, target: &str, is_forbidden: bool) {
+    fn arrive(manners: &mut MannersLedger, ms: u64, host: u32, target: &str, is_forbidden: bool) {
         let at = Duration::from_micros(ms * 1_000 + 300);
         manners.arrived(&Arrival { at, address: 0, host: Some(host), target, is_forbidden });
     }
 
     #[test]
     fn gaps_robots_and_concurrency_are_counted_by_host_and_by_address() {
-        let mut manners = Manners::new(2, 1);
+        let mut manners = MannersLedger::new(2, 1);
         manners.connected(0);
         arrive(&mut manners, 0, 0, "/robots.txt", false);
         manners.finished(0, Some(0), true);

@@ -13,7 +13,7 @@ const WEEK: [f64; 7] = [1.25, 1.25, 1.25, 1.25, 1.25, 0.5, 0.25];
 
 /// From a cycle on, some hosts change more or less often.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Drift {
+pub struct RateDrift {
     /// The first cycle of the new speed.
     pub cycle: u32,
     /// Factor of the speed, above 0.
@@ -22,11 +22,11 @@ pub struct Drift {
     pub share: f64,
 }
 
-impl std::str::FromStr for Drift {
+impl std::str::FromStr for RateDrift {
     type Err = String;
 
     /// Parses `CYCLE:FACTOR` and `CYCLE:FACTOR@SHARE`.
-    fn from_str(text: &str) -> Result<Drift, String> {
+    fn from_str(text: &str) -> Result<RateDrift, String> {
         let form = || format!("{text:?} is not of the form CYCLE:FACTOR or CYCLE:FACTOR@SHARE");
         let (cycle, rest) = text.split_once(':').ok_or_else(form)?;
         let (factor, share) = rest.split_once('@').unwrap_or((rest, "1"));
@@ -41,7 +41,7 @@ impl std::str::FromStr for Drift {
         if !(0.0..=1.0).contains(&share) {
             return Err(format!("share {share}: use a number from 0 to 1"));
         }
-        Ok(Drift { cycle, factor, share })
+        Ok(RateDrift { cycle, factor, share })
     }
 }
 
@@ -51,7 +51,7 @@ pub struct Habits {
     /// The liveliest host changes this many times as often as the mean, the quietest as many times less.
     pub liveliness: f64,
     /// Changes of speed.
-    pub drifts: Vec<Drift>,
+    pub drifts: Vec<RateDrift>,
     /// Cycles at which quiet and lively hosts trade places: the liveliest with the quietest, and so on.
     pub swaps: Vec<u32>,
     /// Do hosts change less often at the end of a week?
@@ -66,13 +66,13 @@ impl Default for Habits {
 
 /// The local time of a host: pieces of constant speed, each from a cycle and a local time on.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Clock {
-    pieces: Vec<Piece>,
+pub(super) struct HostClock {
+    pieces: Vec<SpeedPiece>,
     week: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Piece {
+struct SpeedPiece {
     cycle: u32,
     local: f64,
     speed: f64,
@@ -80,7 +80,7 @@ struct Piece {
 
 impl Habits {
     /// The clocks of all hosts; none if all have the time of the web.
-    pub(super) fn clocks(&self, seed: u64, hosts: u32) -> Option<Vec<Clock>> {
+    pub(super) fn clocks(&self, seed: u64, hosts: u32) -> Option<Vec<HostClock>> {
         if *self == Habits::default() {
             return None;
         }
@@ -93,27 +93,27 @@ impl Habits {
         let mut partner = vec![0; hosts as usize];
         ranked.iter().zip(ranked.iter().rev()).for_each(|(host, other)| partner[*host as usize] = *other);
         // As many hosts as the share says, whatever their number.
-        let drifting = |number: usize, drift: &Drift| {
+        let drifting = |number: usize, drift: &RateDrift| {
             let mut drawn: Vec<u32> = (0..hosts).collect();
             drawn.sort_by_key(|host| mix(&[seed, DRIFTS, number as u64, u64::from(*host)]));
             drawn.truncate((drift.share * f64::from(hosts)).round() as usize);
             drawn
         };
-        let swaps = self.swaps.iter().map(|cycle| (*cycle, Event::Swap));
+        let swaps = self.swaps.iter().map(|cycle| (*cycle, SpeedEvent::Swap));
         let drifts = self.drifts.iter().enumerate().map(|(number, drift)| {
-            (drift.cycle, Event::Drift { factor: drift.factor, hosts: drifting(number, drift) })
+            (drift.cycle, SpeedEvent::Drift { factor: drift.factor, hosts: drifting(number, drift) })
         });
-        let mut events: Vec<(u32, Event)> = swaps.chain(drifts).collect();
+        let mut events: Vec<(u32, SpeedEvent)> = swaps.chain(drifts).collect();
         events.sort_by_key(|(cycle, _)| *cycle);
         let clock = |host: u32| {
             let (mut is_swapped, mut factor) = (false, 1.0);
-            let mut clock = Clock { pieces: Vec::new(), week: self.week };
+            let mut clock = HostClock { pieces: Vec::new(), week: self.week };
             clock.begin(0, base[host as usize]);
             for (cycle, event) in &events {
                 match event {
-                    Event::Swap => is_swapped = !is_swapped,
-                    Event::Drift { factor: by, hosts } if hosts.contains(&host) => factor *= by,
-                    Event::Drift { .. } => continue,
+                    SpeedEvent::Swap => is_swapped = !is_swapped,
+                    SpeedEvent::Drift { factor: by, hosts } if hosts.contains(&host) => factor *= by,
+                    SpeedEvent::Drift { .. } => continue,
                 }
                 let of = if is_swapped { partner[host as usize] } else { host };
                 clock.begin(*cycle, base[of as usize] * factor);
@@ -125,7 +125,7 @@ impl Habits {
 }
 
 /// What changes the speeds of hosts at a cycle.
-enum Event {
+enum SpeedEvent {
     Swap,
     Drift { factor: f64, hosts: Vec<u32> },
 }
@@ -138,11 +138,11 @@ fn days(cycle: u32, week: bool) -> f64 {
     }
 }
 
-impl Clock {
+impl HostClock {
     /// From this cycle on, the speed is another one.
     fn begin(&mut self, cycle: u32, speed: f64) {
         let local = self.exact(cycle);
-        self.pieces.push(Piece { cycle, local, speed });
+        self.pieces.push(SpeedPiece { cycle, local, speed });
     }
 
     fn exact(&self, cycle: u32) -> f64 {
@@ -174,7 +174,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn any_habits() -> impl Strategy<Value = Habits> {
-        let drift = (0..300u32, 0.1..5.0f64, 0.0..=1.0f64).prop_map(|(cycle, factor, share)| Drift {
+        let drift = (0..300u32, 0.1..5.0f64, 0.0..=1.0f64).prop_map(|(cycle, factor, share)| RateDrift {
             cycle,
             factor,
             share,
@@ -259,10 +259,10 @@ mod tests {
 
     #[test]
     fn drifts_are_read() {
-        assert_eq!("60:3@0.33".parse(), Ok(Drift { cycle: 60, factor: 3.0, share: 0.33 }));
-        assert_eq!("60:0.5".parse(), Ok(Drift { cycle: 60, factor: 0.5, share: 1.0 }));
+        assert_eq!("60:3@0.33".parse(), Ok(RateDrift { cycle: 60, factor: 3.0, share: 0.33 }));
+        assert_eq!("60:0.5".parse(), Ok(RateDrift { cycle: 60, factor: 0.5, share: 1.0 }));
         for wrong in ["", "60", "x:3", "60:0", "60:-1", "60:NaN", "60:3@2", "60:3@", "60:1e9"] {
-            assert!(wrong.parse::<Drift>().is_err(), "{wrong:?}");
+            assert!(wrong.parse::<RateDrift>().is_err(), "{wrong:?}");
         }
     }
 }

@@ -82,7 +82,7 @@ impl Process {
                 }
             }
             Process::Poisson { probability } => {
-                let mut stream = Stream::of(&[key, u64::from(block)]);
+                let mut stream = Stream::new(&[key, u64::from(block)]);
                 let mut at = start;
                 loop {
                     // Geometric gaps; 1 - unit() is never 0.
@@ -99,7 +99,7 @@ impl Process {
                 }
             }
             Process::Bursty { window, length, probability } => {
-                let mut stream = Stream::of(&[key, u64::from(block)]);
+                let mut stream = Stream::new(&[key, u64::from(block)]);
                 if stream.unit() < probability {
                     let first = start + 1 + u64::from(stream.below(window - length + 1));
                     for at in first..first + u64::from(length) {
@@ -203,7 +203,7 @@ impl std::str::FromStr for Mix {
 impl Mix {
     /// Chooses the law of a page by the weights.
     pub fn process(&self, seed: u64, page: u32) -> Process {
-        let mut stream = Stream::of(&[seed, LAW, u64::from(page)]);
+        let mut stream = Stream::new(&[seed, LAW, u64::from(page)]);
         let mut at = stream.unit() * (self.fixed + self.poisson + self.periodic + self.bursty);
         at -= self.fixed;
         if at < 0.0 {

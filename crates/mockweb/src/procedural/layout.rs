@@ -44,16 +44,16 @@ const WORDS: [&str; 32] = [
 ];
 
 /// The hosts and their pages.
-pub struct Layout {
+pub struct WebLayout {
     seed: u64,
     /// First page of each host, and one past the last page at the end.
     starts: Vec<u32>,
 }
 
-impl Layout {
+impl WebLayout {
     /// Assigns the pages to hosts by a power law. Every host gets at least one page, and the last
     /// `single` hosts get exactly one.
-    pub fn new(seed: u64, pages: u32, hosts: u32, skew: f64, single: u32) -> Layout {
+    pub fn new(seed: u64, pages: u32, hosts: u32, skew: f64, single: u32) -> WebLayout {
         let weight = |h: u32| if h < hosts - single { f64::from(h + 1).powf(-skew) } else { 0.0 };
         let weights: Vec<f64> = (0..hosts).map(weight).collect();
         let total: f64 = weights.iter().sum::<f64>().max(f64::MIN_POSITIVE);
@@ -65,7 +65,7 @@ impl Layout {
             before += weight;
         }
         starts.push(pages);
-        Layout { seed, starts }
+        WebLayout { seed, starts }
     }
 
     pub fn pages_of(&self, host: u32) -> Range<u32> {
@@ -90,7 +90,7 @@ impl Layout {
     /// Appends path and query of a page.
     pub fn push_target(&self, page: u32, out: &mut Vec<u8>) {
         let number = page - self.pages_of(self.host_of(page)).start;
-        let mut stream = Stream::of(&[self.seed, ADDRESS, u64::from(page)]);
+        let mut stream = Stream::new(&[self.seed, ADDRESS, u64::from(page)]);
         let form = stream.below(16);
         if form == 0 {
             out.extend_from_slice(b"/view?item=");
@@ -168,7 +168,7 @@ mod tests {
             seed: u64, pages in 1..3_000_u32, hosts in 1..80_u32, skew in 0.0..2.0_f64,
         ) {
             let hosts = hosts.min(pages);
-            let layout = Layout::new(seed, pages, hosts, skew, 0);
+            let layout = WebLayout::new(seed, pages, hosts, skew, 0);
             prop_assert_eq!(layout.starts.len() as u32, hosts + 1);
             prop_assert!(layout.starts.windows(2).all(|w| w[0] < w[1]));
             let mut seen = std::collections::HashSet::new();
@@ -185,22 +185,22 @@ mod tests {
 
         #[test]
         fn a_target_nobody_has_is_no_page(seed: u64, target in "/[a-z]{0,5}[-/?]?[0-9]{0,12}(\\.html)?") {
-            prop_assert_eq!(Layout::new(seed, 100, 3, 1.0, 0).find(0, &target), None);
+            prop_assert_eq!(WebLayout::new(seed, 100, 3, 1.0, 0).find(0, &target), None);
         }
     }
 
     #[test]
     fn the_last_hosts_may_have_one_page_each() {
-        let layout = Layout::new(1, 1_000, 20, 0.0, 15);
+        let layout = WebLayout::new(1, 1_000, 20, 0.0, 15);
         let sizes: Vec<usize> = (0..20).map(|host| layout.pages_of(host).len()).collect();
         assert!(sizes[..5].iter().all(|size| (196..=198).contains(size)), "{sizes:?}");
         assert!(sizes[5..].iter().all(|size| *size == 1), "{sizes:?}");
-        assert_eq!(Layout::new(1, 3, 3, 0.8, 3).pages_of(2), 2..3);
+        assert_eq!(WebLayout::new(1, 3, 3, 0.8, 3).pages_of(2), 2..3);
     }
 
     #[test]
     fn sizes_are_skewed_and_the_tree_holds_every_page_once() {
-        let layout = Layout::new(1, 10_000, 64, 0.8, 0);
+        let layout = WebLayout::new(1, 10_000, 64, 0.8, 0);
         let size = |host: u32| layout.pages_of(host).len();
         assert!(size(0) > 10 * size(63), "{} and {}", size(0), size(63));
         for host in 0..64 {

@@ -62,7 +62,7 @@ impl<'a> PageWriter<'a> {
             b"</title>\n<style>main { max-width: 40em } nav li { display: inline }</style>\n\
               <script>var ready = 1 < 2;</script>\n</head>\n<body>\n<nav><ul>\n<li><a href=\"/\">home</a></li>\n",
         );
-        let mut stream = Stream::of(&[self.web.config.seed, LINKS, id]);
+        let mut stream = Stream::new(&[self.web.config.seed, LINKS, id]);
         let below = self.web.layout.below(self.host, Some(self.page));
         let mut inside = (INSIDE - 1).saturating_sub(below.len() as u32);
         for _ in 0..4.min(inside) {
@@ -88,7 +88,7 @@ impl<'a> PageWriter<'a> {
         }
         if version > 0 {
             // New text often links elsewhere.
-            let mut news = Stream::of(&[self.web.config.seed, EDIT, id, u64::from(version)]);
+            let mut news = Stream::new(&[self.web.config.seed, EDIT, id, u64::from(version)]);
             let target = self.web.layout.page_near_index(self.host, &mut news);
             self.item(target, &mut news);
         }
@@ -184,7 +184,7 @@ fn edit(seed: u64, page: u32, version: u32, sentences: u32) -> (u32, u32) {
     if version == 0 {
         return (0, 0);
     }
-    let mut stream = Stream::of(&[seed, EDIT, u64::from(page), u64::from(version), 1]);
+    let mut stream = Stream::new(&[seed, EDIT, u64::from(page), u64::from(version), 1]);
     let length = match stream.below(10) {
         0..=5 => 1 + stream.below(3),
         6..=8 => sentences / 4,

@@ -18,7 +18,7 @@ pub struct Prose {
 impl Prose {
     /// Generates the vocabulary in a few milliseconds.
     pub fn new(seed: u64) -> Prose {
-        let mut stream = Stream::of(&[seed, PROSE]);
+        let mut stream = Stream::new(&[seed, PROSE]);
         let words: Vec<Vec<u8>> = (0..WORDS).map(|_| word(&mut stream)).collect();
         let mut text = Vec::new();
         let mut starts = Vec::with_capacity(PHRASES as usize + 1);
@@ -60,7 +60,7 @@ impl Prose {
     }
 
     fn stream(&self, parts: [u64; 3]) -> Stream {
-        Stream::of(&[self.seed, PROSE, parts[0], parts[1], parts[2]])
+        Stream::new(&[self.seed, PROSE, parts[0], parts[1], parts[2]])
     }
 }
 

@@ -15,7 +15,7 @@ const XML: &str = "application/xml";
 
 /// How a host lists its pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum SitemapFormat {
     /// A sitemap in XML.
     Urlset,
     /// An index of an index, whose parts are gzipped sitemaps.
@@ -39,7 +39,7 @@ const LATE: u32 = 5;
 
 /// The modification dates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lastmod {
+pub enum LastmodMode {
     /// The date of the page's last change.
     True,
     /// The same, as it was five cycles ago: a host that writes its sitemaps now and then.
@@ -50,19 +50,19 @@ pub enum Lastmod {
     Never,
 }
 
-impl FromStr for Format {
+impl FromStr for SitemapFormat {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Format, String> {
+    fn from_str(text: &str) -> Result<SitemapFormat, String> {
         Ok(match text {
-            "urlset" => Format::Urlset,
-            "index" => Format::Index,
-            "gzip" => Format::Gzip,
-            "text" => Format::Text,
-            "rss" => Format::Rss,
-            "atom" => Format::Atom,
-            "feed" => Format::Feed,
-            "hidden" => Format::Hidden,
+            "urlset" => SitemapFormat::Urlset,
+            "index" => SitemapFormat::Index,
+            "gzip" => SitemapFormat::Gzip,
+            "text" => SitemapFormat::Text,
+            "rss" => SitemapFormat::Rss,
+            "atom" => SitemapFormat::Atom,
+            "feed" => SitemapFormat::Feed,
+            "hidden" => SitemapFormat::Hidden,
             _ => {
                 return Err(format!(
                     "unknown format {text:?}; use urlset, index, gzip, text, rss, atom, feed, hidden"
@@ -72,47 +72,49 @@ impl FromStr for Format {
     }
 }
 
-impl FromStr for Lastmod {
+impl FromStr for LastmodMode {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Lastmod, String> {
+    fn from_str(text: &str) -> Result<LastmodMode, String> {
         match text {
-            "true" => Ok(Lastmod::True),
-            "late" => Ok(Lastmod::Late),
-            "today" => Ok(Lastmod::Today),
-            "never" => Ok(Lastmod::Never),
+            "true" => Ok(LastmodMode::True),
+            "late" => Ok(LastmodMode::Late),
+            "today" => Ok(LastmodMode::Today),
+            "never" => Ok(LastmodMode::Never),
             _ => Err(format!("unknown dates {text:?}; use true, late, today, never")),
         }
     }
 }
 
 /// The format of a host; formats are assigned in turn.
-fn format(web: &Procedural, host: u32) -> Option<Format> {
+fn format(web: &Procedural, host: u32) -> Option<SitemapFormat> {
     let formats = &web.config.sitemap_formats;
-    let format = formats.get(host as usize % formats.len().max(1)).copied().unwrap_or(Format::Urlset);
+    let format = formats.get(host as usize % formats.len().max(1)).copied().unwrap_or(SitemapFormat::Urlset);
     web.config.sitemaps.then_some(format)
 }
 
 /// The path of a format's document.
-fn place(format: Format) -> &'static str {
+fn place(format: SitemapFormat) -> &'static str {
     match format {
-        Format::Urlset | Format::Index | Format::Hidden => "/sitemap.xml",
-        Format::Gzip => "/sitemap.xml.gz",
-        Format::Text => "/sitemap.txt",
-        Format::Rss | Format::Feed => "/feed.rss",
-        Format::Atom => "/feed.atom",
+        SitemapFormat::Urlset | SitemapFormat::Index | SitemapFormat::Hidden => "/sitemap.xml",
+        SitemapFormat::Gzip => "/sitemap.xml.gz",
+        SitemapFormat::Text => "/sitemap.txt",
+        SitemapFormat::Rss | SitemapFormat::Feed => "/feed.rss",
+        SitemapFormat::Atom => "/feed.atom",
     }
 }
 
 /// The path in robots.txt.
 pub fn named(web: &Procedural, host: u32) -> Option<&'static str> {
-    format(web, host).filter(|f| !matches!(f, Format::Feed | Format::Hidden)).map(place)
+    format(web, host).filter(|f| !matches!(f, SitemapFormat::Feed | SitemapFormat::Hidden)).map(place)
 }
 
 /// The `<link>` in the head of the index page.
 pub fn head(web: &Procedural, host: u32) -> &'static str {
     match format(web, host) {
-        Some(Format::Feed) => "<link rel=\"alternate\" type=\"application/rss+xml\" href=\"/feed.rss\">",
+        Some(SitemapFormat::Feed) => {
+            "<link rel=\"alternate\" type=\"application/rss+xml\" href=\"/feed.rss\">"
+        }
         _ => "",
     }
 }
@@ -130,15 +132,15 @@ pub fn document(
     let every = |_: u32| true;
     if target == place(format) {
         return Some(match format {
-            Format::Urlset | Format::Hidden => (XML, sitemap(web, host, cycle, name, every)),
-            Format::Index => (XML, index(name, &["/sitemaps/index.xml".into()])),
-            Format::Gzip => ("application/gzip", packed(&sitemap(web, host, cycle, name, every))),
-            Format::Text => ("text/plain", text(web, host, name)),
-            Format::Rss | Format::Feed => ("application/rss+xml", rss(web, host, cycle, name)),
-            Format::Atom => ("application/atom+xml", atom(web, host, cycle, name)),
+            SitemapFormat::Urlset | SitemapFormat::Hidden => (XML, sitemap(web, host, cycle, name, every)),
+            SitemapFormat::Index => (XML, index(name, &["/sitemaps/index.xml".into()])),
+            SitemapFormat::Gzip => ("application/gzip", packed(&sitemap(web, host, cycle, name, every))),
+            SitemapFormat::Text => ("text/plain", text(web, host, name)),
+            SitemapFormat::Rss | SitemapFormat::Feed => ("application/rss+xml", rss(web, host, cycle, name)),
+            SitemapFormat::Atom => ("application/atom+xml", atom(web, host, cycle, name)),
         });
     }
-    let part = target.strip_prefix("/sitemaps/").filter(|_| format == Format::Index)?;
+    let part = target.strip_prefix("/sitemaps/").filter(|_| format == SitemapFormat::Index)?;
     if part == "index.xml" {
         let parts: Vec<String> = (0..PARTS).map(|part| format!("/sitemaps/{part}.xml.gz")).collect();
         return Some((XML, index(name, &parts)));
@@ -151,10 +153,10 @@ pub fn document(
 /// The cycle of a page's date.
 fn dated(web: &Procedural, page: u32, cycle: u32) -> u32 {
     match web.config.lastmod {
-        Lastmod::True => web.changed_at(page, cycle),
-        Lastmod::Late => web.changed_at(page, cycle.saturating_sub(LATE)),
-        Lastmod::Today => cycle,
-        Lastmod::Never => 0,
+        LastmodMode::True => web.changed_at(page, cycle),
+        LastmodMode::Late => web.changed_at(page, cycle.saturating_sub(LATE)),
+        LastmodMode::Today => cycle,
+        LastmodMode::Never => 0,
     }
 }
 
@@ -194,7 +196,7 @@ fn push_hub(web: &Procedural, prefix: &str, own: &str, out: &mut Vec<u8>) {
 fn rss(web: &Procedural, host: u32, cycle: u32, name: &str) -> Vec<u8> {
     let mut out = b"<?xml version=\"1.0\"?>\n<rss version=\"2.0\"><channel><title>News</title>\n".to_vec();
     out.extend_from_slice(format!("<link>http://{name}/</link>\n").as_bytes());
-    push_hub(web, "atom:", &format!("http://{name}{}", place(Format::Rss)), &mut out);
+    push_hub(web, "atom:", &format!("http://{name}{}", place(SitemapFormat::Rss)), &mut out);
     for page in web.layout.pages_of(host).take(FEED_ITEMS) {
         let date = httpdate::fmt_http_date(web.date(dated(web, page, cycle)));
         out.extend_from_slice(b"<item><link>http://");
@@ -207,7 +209,7 @@ fn rss(web: &Procedural, host: u32, cycle: u32, name: &str) -> Vec<u8> {
 
 fn atom(web: &Procedural, host: u32, cycle: u32, name: &str) -> Vec<u8> {
     let mut out = b"<?xml version=\"1.0\"?>\n<feed xmlns=\"http://www.w3.org/2005/Atom\">\n".to_vec();
-    push_hub(web, "", &format!("http://{name}{}", place(Format::Atom)), &mut out);
+    push_hub(web, "", &format!("http://{name}{}", place(SitemapFormat::Atom)), &mut out);
     for page in web.layout.pages_of(host).take(FEED_ITEMS) {
         out.extend_from_slice(b"<entry><link href=\"http://");
         push_escaped(&format!("{name}{}", target(web, page)), &mut out);

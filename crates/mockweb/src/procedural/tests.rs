@@ -88,7 +88,7 @@ fn habits_change_what_comes_after_and_versions_stay_those_of_the_changes() {
 fn no_page_lies_where_robots_are_not_welcome() {
     let web = web(3_000, 20, 3);
     for page in 0..3_000 {
-        let Address { host, target } = web.address(page);
+        let PageAddress { host, target } = web.address(page);
         assert!(web.robots(host).allows(&target), "{target}");
     }
 }

@@ -5,7 +5,7 @@
 //! A single recording stays unchanged.
 
 use super::RecordingError;
-use super::table::{RecordedPage, Table};
+use super::table::{Table, TablePage};
 use std::collections::HashSet;
 
 /// A page of the joined recording.
@@ -14,7 +14,7 @@ pub(super) struct AlignedPage {
     /// Index of its recording.
     pub(super) source: usize,
     /// Its record there.
-    pub(super) page: RecordedPage,
+    pub(super) page: TablePage,
     pub(super) old_id: u32,
     /// For each version, its number there.
     pub(super) old_versions: Vec<u32>,
@@ -28,7 +28,7 @@ pub(super) struct Alignment {
 
 impl Alignment {
     /// Joins the tables.
-    pub(super) fn of(tables: &[Table]) -> Result<Alignment, RecordingError> {
+    pub(super) fn new(tables: &[Table]) -> Result<Alignment, RecordingError> {
         let (first, others) = tables.split_first().ok_or(RecordingError::NoPage)?;
         let dates: Vec<String> = first
             .dates
@@ -60,7 +60,7 @@ impl Alignment {
 
 /// The page as observed at only these cycles, and the old number of each new version; `None` if it
 /// does not exist at any of them.
-fn seen_at(page: &RecordedPage, old_cycles: &[u32]) -> Option<(RecordedPage, Vec<u32>)> {
+fn seen_at(page: &TablePage, old_cycles: &[u32]) -> Option<(TablePage, Vec<u32>)> {
     let mut old_versions: Vec<u32> = Vec::new();
     let mut changes = Vec::new();
     let (mut first, mut last, mut before) = (None, 0, 0);
@@ -78,5 +78,5 @@ fn seen_at(page: &RecordedPage, old_cycles: &[u32]) -> Option<(RecordedPage, Vec
         last = cycle as u32;
         before = version;
     }
-    Some((RecordedPage { first: first?, last, changes, ..page.clone() }, old_versions))
+    Some((TablePage { first: first?, last, changes, ..page.clone() }, old_versions))
 }

@@ -2,7 +2,7 @@
 
 use super::align::{AlignedPage, Alignment};
 use super::table::Table;
-use super::{RecordingError, Source, texts};
+use super::{RecordingError, RecordingSource, texts};
 use crate::seed::mix_text;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug)]
 pub struct CutConfig {
     /// Recordings to extract from; each gives the same number of pages.
-    pub sources: Vec<Source>,
+    pub sources: Vec<RecordingSource>,
     /// Total number of pages.
     pub pages: u32,
     /// Random seed of the selection.
@@ -46,7 +46,7 @@ pub struct CutReport {
 /// [`RecordingError`] names file and line.
 pub fn cut(config: &CutConfig) -> Result<CutReport, RecordingError> {
     let tables = config.sources.iter().map(Table::read).collect::<Result<Vec<_>, _>>()?;
-    let mut aligned = Alignment::of(&tables)?;
+    let mut aligned = Alignment::new(&tables)?;
     // A pass for the lengths alone: a page is chosen by its longest text before any text is kept in memory.
     let mut longest = vec![0; aligned.pages.len()];
     texts::for_each(&config.sources, &tables, &aligned, |page, _, text| {

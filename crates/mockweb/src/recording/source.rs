@@ -19,72 +19,77 @@ const BUNDLED: [(&str, &[u8]); 3] = [
 
 /// A recording that is not yet read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum RecordingSource {
     /// A folder with the files.
     Folder(PathBuf),
     /// The recording inside the program.
     Bundled,
 }
 
-impl Source {
+impl RecordingSource {
     /// The path for error messages.
     pub(super) fn path(&self, file: &str) -> PathBuf {
         match self {
-            Source::Folder(folder) => folder.join(file),
-            Source::Bundled => Path::new("(bundled recording)").join(file),
+            RecordingSource::Folder(folder) => folder.join(file),
+            RecordingSource::Bundled => Path::new("(bundled recording)").join(file),
         }
     }
 
     /// Whether contents are recorded.
     pub fn has_content(&self) -> bool {
         match self {
-            Source::Folder(folder) => folder.join(CONTENT).exists(),
-            Source::Bundled => true,
+            RecordingSource::Folder(folder) => folder.join(CONTENT).exists(),
+            RecordingSource::Bundled => true,
         }
     }
 
     fn open(&self, file: &'static str) -> Result<Box<dyn Read>, RecordingError> {
         match self {
-            Source::Folder(folder) => {
+            RecordingSource::Folder(folder) => {
                 let path = folder.join(file);
                 let opened = File::open(&path).map_err(|cause| RecordingError::Io { path, cause })?;
                 Ok(Box::new(opened))
             }
-            Source::Bundled => {
+            RecordingSource::Bundled => {
                 let bytes = BUNDLED.iter().find(|(name, _)| *name == file).expect("every file is bundled").1;
                 Ok(Box::new(Cursor::new(bytes)))
             }
         }
     }
 
-    pub(super) fn cycles(&self) -> Result<Lines, RecordingError> {
-        Ok(Lines::new(self.path(CYCLES), self.open(CYCLES)?))
+    pub(super) fn cycles(&self) -> Result<NumberedLines, RecordingError> {
+        Ok(NumberedLines::new(self.path(CYCLES), self.open(CYCLES)?))
     }
 
-    pub(super) fn pages(&self) -> Result<Lines, RecordingError> {
+    pub(super) fn pages(&self) -> Result<NumberedLines, RecordingError> {
         let unpacked = flate2::read::MultiGzDecoder::new(self.open(PAGES)?);
-        Ok(Lines::new(self.path(PAGES), Box::new(unpacked)))
+        Ok(NumberedLines::new(self.path(PAGES), Box::new(unpacked)))
     }
 
-    pub(super) fn content(&self) -> Result<Lines, RecordingError> {
+    pub(super) fn content(&self) -> Result<NumberedLines, RecordingError> {
         let path = self.path(CONTENT);
         let unpacked = zstd::stream::read::Decoder::new(self.open(CONTENT)?)
             .map_err(|cause| RecordingError::Io { path: path.clone(), cause })?;
-        Ok(Lines::new(path, Box::new(unpacked)))
+        Ok(NumberedLines::new(path, Box::new(unpacked)))
     }
 }
 
 /// The lines of a file, numbered from 1.
-pub(super) struct Lines {
+pub(super) struct NumberedLines {
     path: PathBuf,
     reader: BufReader<Box<dyn Read>>,
     number: u64,
     line: String,
 }
 
-impl Lines {
-    fn new(path: PathBuf, reader: Box<dyn Read>) -> Lines {
-        Lines { path, reader: BufReader::with_capacity(1 << 16, reader), number: 0, line: String::new() }
+impl NumberedLines {
+    fn new(path: PathBuf, reader: Box<dyn Read>) -> NumberedLines {
+        NumberedLines {
+            path,
+            reader: BufReader::with_capacity(1 << 16, reader),
+            number: 0,
+            line: String::new(),
+        }
     }
 
     /// The next line without its end; `None` after the last.

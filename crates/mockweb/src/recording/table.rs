@@ -1,11 +1,11 @@
 //! The tables of one recording: its cycles and its pages with their changes, without the contents.
 
-use super::{RecordingError, Source};
+use super::{RecordingError, RecordingSource};
 use jiff::civil::Date;
 
 /// A page and its history.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecordedPage {
+pub struct TablePage {
     /// Original URL; can be empty.
     pub url: String,
     /// The page's name in the recording, unique there.
@@ -22,7 +22,7 @@ pub struct RecordedPage {
     pub changes: Vec<(u32, u32)>,
 }
 
-impl RecordedPage {
+impl TablePage {
     /// The version at the cycle; `None` if the page does not exist.
     pub fn version(&self, cycle: u32) -> Option<u32> {
         if cycle < self.first || cycle > self.last {
@@ -47,18 +47,18 @@ impl RecordedPage {
 /// The tables of one recording.
 pub(super) struct Table {
     pub(super) dates: Vec<String>,
-    pub(super) pages: Vec<RecordedPage>,
+    pub(super) pages: Vec<TablePage>,
 }
 
 impl Table {
-    pub(super) fn read(source: &Source) -> Result<Table, RecordingError> {
+    pub(super) fn read(source: &RecordingSource) -> Result<Table, RecordingError> {
         let dates = read_dates(source)?;
         let pages = read_pages(source, dates.len() as u32)?;
         Ok(Table { dates, pages })
     }
 }
 
-fn read_dates(source: &Source) -> Result<Vec<String>, RecordingError> {
+fn read_dates(source: &RecordingSource) -> Result<Vec<String>, RecordingError> {
     let mut lines = source.cycles()?;
     let mut dates: Vec<String> = Vec::new();
     lines.next_line()?;
@@ -78,7 +78,7 @@ fn read_dates(source: &Source) -> Result<Vec<String>, RecordingError> {
     if dates.is_empty() { Err(lines.error("no cycles")) } else { Ok(dates) }
 }
 
-fn read_pages(source: &Source, cycles: u32) -> Result<Vec<RecordedPage>, RecordingError> {
+fn read_pages(source: &RecordingSource, cycles: u32) -> Result<Vec<TablePage>, RecordingError> {
     let mut lines = source.pages()?;
     let mut pages = Vec::new();
     lines.next_line()?;
@@ -91,7 +91,7 @@ fn read_pages(source: &Source, cycles: u32) -> Result<Vec<RecordedPage>, Recordi
     Ok(pages)
 }
 
-fn read_page(line: &str, expected_id: usize, cycles: u32) -> Result<RecordedPage, String> {
+fn read_page(line: &str, expected_id: usize, cycles: u32) -> Result<TablePage, String> {
     let columns: Vec<&str> = line.split('\t').collect();
     let &[id, url, path, group, title, first, last, changes] = &columns[..] else {
         return Err(format!("expected 8 columns, found {}", columns.len()));
@@ -122,7 +122,7 @@ fn read_page(line: &str, expected_id: usize, cycles: u32) -> Result<RecordedPage
         before = (at, version);
     }
     let text = |column: &str| column.to_string();
-    Ok(RecordedPage {
+    Ok(TablePage {
         url: text(url),
         path: text(path),
         group: text(group),

@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// Writes a recording: dates, and for each page `path, first, last, changes`. The text of version v
 /// of page p is "PATH vV" and some padding that versions share.
-fn write(folder: &Path, dates: &[&str], pages: &[(&str, u32, u32, &str)]) -> Source {
+fn write(folder: &Path, dates: &[&str], pages: &[(&str, u32, u32, &str)]) -> RecordingSource {
     fs::create_dir_all(folder).unwrap();
     let mut cycles = String::from("cycle\tdate\n");
     for (cycle, date) in dates.iter().enumerate() {
@@ -31,7 +31,7 @@ fn write(folder: &Path, dates: &[&str], pages: &[(&str, u32, u32, &str)]) -> Sou
     fs::write(folder.join("pages.tsv.gz"), gz.finish().unwrap()).unwrap();
     let packed = zstd::encode_all(content.as_bytes(), 3).unwrap();
     fs::write(folder.join("content.jsonl.zst"), packed).unwrap();
-    Source::Folder(folder.to_path_buf())
+    RecordingSource::Folder(folder.to_path_buf())
 }
 
 fn text(path: &str, version: u32) -> String {
@@ -105,15 +105,15 @@ fn joined_recordings_show_what_each_showed_at_the_shared_dates() {
 fn a_cut_is_a_recording_that_shows_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let config = CutConfig {
-        sources: vec![Source::Bundled],
+        sources: vec![RecordingSource::Bundled],
         pages: 80,
         seed: 5,
         max_text_bytes: 20_000,
         out: folder.path().join("cut"),
     };
     let report = cut(&config).unwrap();
-    let whole = Recording::load(&[Source::Bundled]).unwrap();
-    let small = Recording::load(&[Source::Folder(config.out.clone())]).unwrap();
+    let whole = Recording::load(&[RecordingSource::Bundled]).unwrap();
+    let small = Recording::load(&[RecordingSource::Folder(config.out.clone())]).unwrap();
     assert_eq!((report.pages, small.pages.len(), report.cycles), (80, 80, 77));
     assert_eq!(report.changes, small.pages.iter().map(|page| page.changes.len() as u64).sum::<u64>());
     assert_eq!(small.dates, whole.dates);

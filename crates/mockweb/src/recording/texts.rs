@@ -7,7 +7,7 @@
 
 use super::RecordingError;
 use super::align::Alignment;
-use super::source::Source;
+use super::source::RecordingSource;
 use super::table::Table;
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -29,7 +29,7 @@ struct Frame {
 }
 
 /// The contents of a recording by page and version.
-pub struct Texts {
+pub struct RecordedTexts {
     packed: Vec<u8>,
     frames: Vec<Frame>,
     /// The frame of each version, page by page.
@@ -49,20 +49,20 @@ pub(super) struct ContentLine<'a> {
 
 const ABSENT: u32 = u32::MAX;
 
-impl Texts {
+impl RecordedTexts {
     /// Reads the contents of all sources as streams and keeps those in the alignment.
     pub(super) fn read(
-        sources: &[Source],
+        sources: &[RecordingSource],
         tables: &[Table],
         aligned: &Alignment,
-    ) -> Result<Texts, RecordingError> {
+    ) -> Result<RecordedTexts, RecordingError> {
         let mut starts = vec![0];
         for page in &aligned.pages {
             starts.push(starts[starts.len() - 1] + page.old_versions.len() as u32);
         }
         let by_version = vec![ABSENT; starts[starts.len() - 1] as usize];
-        let mut texts = Texts { packed: Vec::new(), frames: Vec::new(), by_version, starts };
-        let mut key = Key { page: ABSENT, frame: 0, uses: 0, text: Vec::new() };
+        let mut texts = RecordedTexts { packed: Vec::new(), frames: Vec::new(), by_version, starts };
+        let mut key = TextKey { page: ABSENT, frame: 0, uses: 0, text: Vec::new() };
         for_each(sources, tables, aligned, |page, version, text| {
             let frame = texts.add(page, text.as_bytes(), &mut key)?;
             let slot = texts.starts[page as usize] + version;
@@ -83,13 +83,13 @@ impl Texts {
         Ok(texts)
     }
 
-    fn add(&mut self, page: u32, text: &[u8], key: &mut Key) -> std::io::Result<u32> {
+    fn add(&mut self, page: u32, text: &[u8], key: &mut TextKey) -> std::io::Result<u32> {
         let number = self.frames.len() as u32;
         let is_key = key.page != page || key.uses == KEY_EVERY;
         let start = self.packed.len() as u64;
         if is_key {
             pack(text, &[], &mut self.packed)?;
-            *key = Key { page, frame: number, uses: 0, text: text.to_vec() };
+            *key = TextKey { page, frame: number, uses: 0, text: text.to_vec() };
         } else {
             pack(text, &key.text, &mut self.packed)?;
         }
@@ -132,7 +132,7 @@ impl Texts {
 }
 
 /// The current key text while reading.
-struct Key {
+struct TextKey {
     page: u32,
     frame: u32,
     uses: u32,
@@ -154,7 +154,7 @@ fn pack(text: &[u8], dictionary: &[u8], out: &mut Vec<u8>) -> std::io::Result<()
 /// Calls `each` with (page, version, text), numbered as in the alignment, for every content in it.
 /// A page's contents are consecutive.
 pub(super) fn for_each(
-    sources: &[Source],
+    sources: &[RecordingSource],
     tables: &[Table],
     aligned: &Alignment,
     mut each: impl FnMut(u32, u32, &str) -> std::io::Result<()>,

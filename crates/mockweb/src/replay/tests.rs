@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn bundled() -> Replay {
-    Replay::new(&ReplayConfig::default()).unwrap()
+fn bundled() -> ReplayedWeb {
+    ReplayedWeb::new(&ReplayConfig::default()).unwrap()
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn links_are_recognised_in_every_recorded_form() {
     let web = bundled();
     let names: Vec<String> = (1..=16).map(|h| format!("h{h}:1")).collect();
     let page = &web.recording.pages[0];
-    let Address { host, target } = web.address(0);
+    let PageAddress { host, target } = web.address(0);
     let local = format!("http://{}{target}", names[host as usize]);
     assert_eq!(web.local_link(&page.url, &names), Some(local.clone()));
     assert_eq!(web.local_link(&page.path, &names), Some(local.clone()));
@@ -64,8 +64,8 @@ fn a_recording_without_contents_gets_texts_that_change_when_it_says() {
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     std::io::Write::write_all(&mut gz, table.as_bytes()).unwrap();
     std::fs::write(folder.path().join("pages.tsv.gz"), gz.finish().unwrap()).unwrap();
-    let source = Source::Folder(folder.path().to_path_buf());
-    let web = Replay::new(&ReplayConfig { sources: vec![source], ..ReplayConfig::default() }).unwrap();
+    let source = RecordingSource::Folder(folder.path().to_path_buf());
+    let web = ReplayedWeb::new(&ReplayConfig { sources: vec![source], ..ReplayConfig::default() }).unwrap();
     assert_eq!(web.markdown(0, 0), web.markdown(0, 0));
     assert_ne!(web.markdown(0, 0), web.markdown(0, 1));
     assert_eq!(web.title(0), "a");

@@ -1,7 +1,7 @@
 //! Configuration and start errors of a server.
 
-use crate::fault::Rule;
-use crate::ledger::LogError;
+use crate::fault::FaultRule;
+use crate::ledger::AccessLogError;
 use crate::procedural::{ProceduralConfig, ProceduralError};
 use crate::recording::RecordingError;
 use crate::replay::ReplayConfig;
@@ -51,7 +51,7 @@ pub struct Config {
     /// Key of IndexNow, which every host has in the file /KEY.txt.
     pub ping_key: Option<String>,
     /// Fault rules.
-    pub faults: Vec<Rule>,
+    pub faults: Vec<FaultRule>,
     /// File of the access log; `None` for memory. An existing file is continued, and held versions
     /// and counts are restored from it.
     pub log: Option<PathBuf>,
@@ -95,7 +95,7 @@ pub enum StartError {
     Recording(RecordingError),
     /// The log cannot be continued.
     #[error("{0}")]
-    Log(LogError),
+    Log(AccessLogError),
     /// More than [`MAX_HOSTS`] hosts, or no address, or more addresses than hosts.
     #[error("{0}: use 1 to {MAX_HOSTS} hosts and at most one address per host")]
     Hosts(u32),

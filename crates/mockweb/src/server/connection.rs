@@ -11,8 +11,8 @@
 //! exchange at once.
 
 use super::{Core, control, respond};
-use crate::ledger::Access;
-use crate::raw::{End, Raw};
+use crate::ledger::AccessEntry;
+use crate::raw::{End, RawResponse};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -34,7 +34,7 @@ const KEPT: Duration = Duration::from_secs(3_600);
 
 /// Which of the two servers a connection belongs to.
 #[derive(Clone, Copy, Debug)]
-pub enum Side {
+pub enum ServerSide {
     /// The web, on the listener with this number.
     Web {
         /// The listener.
@@ -45,20 +45,20 @@ pub enum Side {
 }
 
 /// Serves a connection until it ends or fails.
-pub async fn serve(stream: TcpStream, side: Side, core: Arc<Core>) {
+pub async fn serve(stream: TcpStream, side: ServerSide, core: Arc<Core>) {
     // Responses are written whole, so Nagle's algorithm would only delay them.
     stream.set_nodelay(true).ok();
     let mut http = http1::Builder::new();
     http.max_buf_size(MAX_HEAD_BYTES);
     // The log records the end of the connection; no other report is needed.
     match side {
-        Side::Control => {
+        ServerSide::Control => {
             let answer = service_fn(|request| control::answer(Arc::clone(&core), request));
             http.serve_connection(TokioIo::new(stream), answer).await.ok();
         }
-        Side::Web { address } => {
+        ServerSide::Web { address } => {
             core.ledger.connected(address);
-            let line = Arc::new(ExchangeLog { core, address, open: Mutex::new(Open::default()) });
+            let line = Arc::new(ExchangeLog { core, address, open: Mutex::new(OpenConnection::default()) });
             let wire = Wire { io: TokioIo::new(stream), line: Arc::clone(&line) };
             let answer = service_fn(|request| respond::respond(Arc::clone(&line), request));
             let mut connection = http.serve_connection(wire, answer);
@@ -78,27 +78,27 @@ pub async fn serve(stream: TcpStream, side: Side, core: Arc<Core>) {
 pub struct ExchangeLog {
     pub(super) core: Arc<Core>,
     pub(super) address: usize,
-    open: Mutex<Open>,
+    open: Mutex<OpenConnection>,
 }
 
 #[derive(Default)]
-struct Open {
-    exchange: Option<Access>,
+struct OpenConnection {
+    exchange: Option<AccessEntry>,
     bytes: u64,
     is_handed_over: bool,
     /// When the last response was completely sent.
     idle_since: Option<Instant>,
     must_reset: bool,
-    raw: Option<Raw>,
+    raw: Option<RawResponse>,
 }
 
 impl ExchangeLog {
-    fn open(&self) -> MutexGuard<'_, Open> {
+    fn open(&self) -> MutexGuard<'_, OpenConnection> {
         self.open.lock().expect("no thread panics with a line open")
     }
 
     /// Begins an exchange; one that is still open has failed.
-    pub(super) fn begin(&self, exchange: Access) {
+    pub(super) fn begin(&self, exchange: AccessEntry) {
         self.end(false);
         let mut open = self.open();
         open.bytes = 0;
@@ -106,7 +106,7 @@ impl ExchangeLog {
     }
 
     /// Changes the log entry of the current exchange.
-    pub(super) fn note(&self, change: impl FnOnce(&mut Access)) {
+    pub(super) fn note(&self, change: impl FnOnce(&mut AccessEntry)) {
         if let Some(exchange) = &mut self.open().exchange {
             change(exchange);
         }
@@ -132,11 +132,11 @@ impl ExchangeLog {
     }
 
     /// Sends these bytes after the HTTP layer has finished. Such an exchange is never complete.
-    pub(super) fn send_raw(&self, raw: Raw) {
+    pub(super) fn send_raw(&self, raw: RawResponse) {
         self.open().raw = Some(raw);
     }
 
-    fn take_raw(&self) -> Option<Raw> {
+    fn take_raw(&self) -> Option<RawResponse> {
         self.open().raw.take()
     }
 
@@ -172,7 +172,7 @@ struct Wire {
 }
 
 impl Wire {
-    async fn send(&mut self, raw: Raw) -> io::Result<()> {
+    async fn send(&mut self, raw: RawResponse) -> io::Result<()> {
         self.write_all(&raw.first).await?;
         while !raw.again.is_empty() {
             self.wait(raw.pause).await?;

@@ -1,8 +1,8 @@
 //! The control interface: JSON over HTTP on a separate port.
 
 use super::Core;
-use crate::fault::{KINDS, Rule};
-use crate::ledger::{Changes, PATIENCE};
+use crate::fault::{FaultRule, KINDS};
+use crate::ledger::{HeldChanges, PATIENCE};
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming};
 use hyper::header::{self, HeaderValue};
@@ -44,15 +44,15 @@ impl Body for ControlBody {
 }
 
 /// A failed request: status and message.
-struct Refusal(StatusCode, String);
+struct FailedRequest(StatusCode, String);
 
-impl Refusal {
-    fn bad(why: impl ToString) -> Refusal {
-        Refusal(StatusCode::BAD_REQUEST, why.to_string())
+impl FailedRequest {
+    fn bad(why: impl ToString) -> FailedRequest {
+        FailedRequest(StatusCode::BAD_REQUEST, why.to_string())
     }
 
-    fn broken(why: impl ToString) -> Refusal {
-        Refusal(StatusCode::INTERNAL_SERVER_ERROR, why.to_string())
+    fn broken(why: impl ToString) -> FailedRequest {
+        FailedRequest(StatusCode::INTERNAL_SERVER_ERROR, why.to_string())
     }
 }
 
@@ -76,7 +76,7 @@ pub async fn answer(
     };
     let (status, body) = match outcome {
         Ok(body) => (StatusCode::OK, body),
-        Err(Refusal(status, why)) => (status, document(&json!({ "error": why }))),
+        Err(FailedRequest(status, why)) => (status, document(&json!({ "error": why }))),
     };
     let kind = match body {
         ControlBody::Document(_) => "application/json",
@@ -94,7 +94,7 @@ fn route(
     path: &str,
     query: &Query<'_>,
     body: &[u8],
-) -> Result<ControlBody, Refusal> {
+) -> Result<ControlBody, FailedRequest> {
     let get = Method::GET;
     let post = Method::POST;
     let clock = |core: &Core| json!({ "cycle": core.clock(), "last_cycle": core.web.last_cycle() });
@@ -102,13 +102,14 @@ fn route(
         (m, "/info") if m == get => Ok(document(&core.info())),
         (m, "/clock") if m == get => Ok(document(&clock(core))),
         (m, "/clock") if m == post => {
-            let asked: Value = serde_json::from_slice(body).map_err(Refusal::bad)?;
-            let cycle = asked["cycle"].as_u64().ok_or_else(|| Refusal::bad("send {\"cycle\": NUMBER}"))?;
-            core.set_clock(cycle).map_err(Refusal::bad)?;
+            let asked: Value = serde_json::from_slice(body).map_err(FailedRequest::bad)?;
+            let cycle =
+                asked["cycle"].as_u64().ok_or_else(|| FailedRequest::bad("send {\"cycle\": NUMBER}"))?;
+            core.set_clock(cycle).map_err(FailedRequest::bad)?;
             Ok(document(&clock(core)))
         }
         (m, "/advance") if m == post => {
-            core.set_clock(u64::from(core.clock()) + 1).map_err(Refusal::bad)?;
+            core.set_clock(u64::from(core.clock()) + 1).map_err(FailedRequest::bad)?;
             Ok(document(&clock(core)))
         }
         (m, "/truth") if m == get => {
@@ -124,8 +125,8 @@ fn route(
         (m, "/held/pages") if m == get => Ok(lines(core.held().pages.into_iter())),
         (m, "/missed") if m == get => {
             let hosts = core.changes();
-            let sum = |of: fn(&Changes) -> u64| hosts.iter().map(of).sum::<u64>();
-            let all = Changes {
+            let sum = |of: fn(&HeldChanges) -> u64| hosts.iter().map(of).sum::<u64>();
+            let all = HeldChanges {
                 seen: sum(|host| host.seen),
                 missed: sum(|host| host.missed),
                 waiting: sum(|host| host.waiting),
@@ -134,7 +135,7 @@ fn route(
             Ok(document(&json!({ "cycle": core.clock(), "all": all, "hosts": hosts })))
         }
         (m, "/log") if m == get => {
-            let log = core.ledger.log(query.number("from", 0)?).map_err(Refusal::broken)?;
+            let log = core.ledger.log(query.number("from", 0)?).map_err(FailedRequest::broken)?;
             // An unreadable line ends the list; the client notices by the number of lines.
             Ok(lines(log.map_while(Result::ok)))
         }
@@ -145,22 +146,25 @@ fn route(
         (m, "/counts") if m == get => Ok(lines(core.counts().into_iter())),
         (m, "/faults") if m == get => {
             let faults = core.faults.read().expect("no thread panics with the faults open");
-            let rules: Vec<String> = faults.iter().map(Rule::to_string).collect();
+            let rules: Vec<String> = faults.iter().map(FaultRule::to_string).collect();
             let kinds: Vec<Value> = KINDS.iter().map(|k| json!({ "name": k.name, "help": k.help })).collect();
             Ok(document(&json!({ "rules": rules, "kinds": kinds })))
         }
         (m, "/faults") if m == post => {
-            let texts: Vec<String> = serde_json::from_slice(body).map_err(Refusal::bad)?;
-            let rules: Vec<Rule> =
-                texts.iter().map(|text| text.parse()).collect::<Result<_, String>>().map_err(Refusal::bad)?;
+            let texts: Vec<String> = serde_json::from_slice(body).map_err(FailedRequest::bad)?;
+            let rules: Vec<FaultRule> = texts
+                .iter()
+                .map(|text| text.parse())
+                .collect::<Result<_, String>>()
+                .map_err(FailedRequest::bad)?;
             *core.faults.write().expect("no thread panics with the faults open") = rules;
             Ok(document(&json!({ "rules": texts })))
         }
         (m, "/reset-log") if m == post => {
-            core.ledger.reset().map_err(Refusal::broken)?;
+            core.ledger.reset().map_err(FailedRequest::broken)?;
             Ok(document(&json!({})))
         }
-        _ => Err(Refusal(
+        _ => Err(FailedRequest(
             StatusCode::NOT_FOUND,
             format!("unknown request {method} {path}; see docs/internals/mockweb.md"),
         )),
@@ -184,15 +188,15 @@ fn lines<T: serde::Serialize>(mut values: impl Iterator<Item = T> + Send + 'stat
     })))
 }
 
-async fn read(mut body: Incoming) -> Result<Vec<u8>, Refusal> {
+async fn read(mut body: Incoming) -> Result<Vec<u8>, FailedRequest> {
     let mut bytes = Vec::new();
     let next = |body: &mut Incoming, cx: &mut Context<'_>| Pin::new(body).poll_frame(cx);
     while let Some(frame) = std::future::poll_fn(|cx| Poll::Ready(ready!(next(&mut body, cx)))).await {
-        if let Ok(data) = frame.map_err(Refusal::bad)?.into_data() {
+        if let Ok(data) = frame.map_err(FailedRequest::bad)?.into_data() {
             bytes.extend_from_slice(&data);
         }
         if bytes.len() > MAX_BODY_BYTES {
-            return Err(Refusal(
+            return Err(FailedRequest(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 format!("send at most {MAX_BODY_BYTES} bytes"),
             ));
@@ -205,12 +209,12 @@ async fn read(mut body: Incoming) -> Result<Vec<u8>, Refusal> {
 struct Query<'a>(&'a str);
 
 impl Query<'_> {
-    fn number<T: std::str::FromStr>(&self, name: &str, default: T) -> Result<T, Refusal> {
+    fn number<T: std::str::FromStr>(&self, name: &str, default: T) -> Result<T, FailedRequest> {
         let pairs = self.0.split('&').filter_map(|pair| pair.split_once('='));
         match pairs.filter(|(key, _)| *key == name).map(|(_, value)| value).next() {
             None => Ok(default),
             Some(value) => {
-                value.parse().map_err(|_| Refusal::bad(format!("{name}={value} is not a valid number")))
+                value.parse().map_err(|_| FailedRequest::bad(format!("{name}={value} is not a valid number")))
             }
         }
     }

@@ -1,8 +1,8 @@
 //! Shared state of a running server: the web, its clock, its accounts.
 
 use super::config::ClockError;
-use crate::fault::Rule;
-use crate::ledger::{Changes, Count, Counted, Held, Ledger, Violations};
+use crate::fault::FaultRule;
+use crate::ledger::{Count, CountKey, HeldChanges, HeldVersions, Ledger, Violations};
 use crate::noise::Noise;
 use crate::sites::Sites;
 use crate::validators::Validators;
@@ -60,7 +60,7 @@ pub(crate) struct Core {
     pub(crate) sites: Sites,
     pub(crate) control_port: u16,
     pub(crate) clock: AtomicU32,
-    pub(crate) faults: RwLock<Vec<Rule>>,
+    pub(crate) faults: RwLock<Vec<FaultRule>>,
     pub(crate) ledger: Ledger,
     pub(crate) noise: Noise,
     pub(crate) validators: Validators,
@@ -125,18 +125,18 @@ impl Core {
         }
     }
 
-    pub(crate) fn held(&self) -> Held {
+    pub(crate) fn held(&self) -> HeldVersions {
         self.ledger.held(&*self.web, self.clock())
     }
 
-    pub(crate) fn changes(&self) -> Vec<Changes> {
+    pub(crate) fn changes(&self) -> Vec<HeldChanges> {
         self.ledger.changes(&*self.web, self.clock())
     }
 
     pub(crate) fn counts(&self) -> Vec<Count> {
         let named = |(what, count)| match what {
-            Counted::Page(page) => Count { url: self.url(page), page_id: Some(page), count },
-            Counted::Index(host) => Count { url: self.index_url(host), page_id: None, count },
+            CountKey::Page(page) => Count { url: self.url(page), page_id: Some(page), count },
+            CountKey::Index(host) => Count { url: self.index_url(host), page_id: None, count },
         };
         self.ledger.counts().into_iter().map(named).collect()
     }

@@ -1,6 +1,6 @@
 //! Opens the listeners and accepts connections.
 
-use super::connection::{self, Side};
+use super::connection::{self, ServerSide};
 use super::{Core, StartError};
 use crate::sites;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -64,12 +64,12 @@ fn listen(at: SocketAddrV4) -> Result<TcpListener, StartError> {
 pub fn serve(opened: Opened, core: &Arc<Core>) {
     let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     for (address, listener) in opened.hosts.into_iter().enumerate() {
-        tokio::spawn(take(listener, Side::Web { address }, Arc::clone(core), Arc::clone(&room)));
+        tokio::spawn(take(listener, ServerSide::Web { address }, Arc::clone(core), Arc::clone(&room)));
     }
-    tokio::spawn(take(opened.control, Side::Control, Arc::clone(core), room));
+    tokio::spawn(take(opened.control, ServerSide::Control, Arc::clone(core), room));
 }
 
-async fn take(listener: TcpListener, side: Side, core: Arc<Core>, room: Arc<Semaphore>) {
+async fn take(listener: TcpListener, side: ServerSide, core: Arc<Core>, room: Arc<Semaphore>) {
     loop {
         let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
         match listener.accept().await {

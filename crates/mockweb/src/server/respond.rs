@@ -3,7 +3,7 @@
 use super::body::{Manner, PageBody};
 use super::connection::ExchangeLog;
 use crate::fault::Action;
-use crate::ledger::{Access, Arrival};
+use crate::ledger::{AccessEntry, Arrival};
 use crate::scripted;
 use crate::sites::Spelling;
 use crate::validators::{SentValidators, State};
@@ -16,16 +16,16 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 /// A response before a fault changes how it is sent.
-struct Answer {
+struct PlannedResponse {
     status: u16,
     fields: Vec<(HeaderName, String)>,
     body: Vec<u8>,
 }
 
-impl Answer {
-    fn text(status: u16, text: &str) -> Answer {
+impl PlannedResponse {
+    fn text(status: u16, text: &str) -> PlannedResponse {
         let fields = vec![(header::CONTENT_TYPE, "text/plain; charset=utf-8".to_string())];
-        Answer { status, fields, body: text.as_bytes().to_vec() }
+        PlannedResponse { status, fields, body: text.as_bytes().to_vec() }
     }
 
     /// Replaces its own fields by these.
@@ -36,8 +36,8 @@ impl Answer {
         self.fields.extend(given);
     }
 
-    fn of_type(kind: &str, body: Vec<u8>) -> Answer {
-        Answer { status: 200, fields: vec![(header::CONTENT_TYPE, kind.to_string())], body }
+    fn of_type(kind: &str, body: Vec<u8>) -> PlannedResponse {
+        PlannedResponse { status: 200, fields: vec![(header::CONTENT_TYPE, kind.to_string())], body }
     }
 }
 
@@ -72,7 +72,7 @@ pub async fn respond(line: Arc<ExchangeLog>, request: Request<Incoming>) -> io::
             (!spares).then_some((rule.name(), action))
         })
     });
-    let access = Access {
+    let access = AccessEntry {
         seq: 0,
         ms: at.as_millis() as u64,
         cycle,
@@ -105,7 +105,7 @@ pub async fn respond(line: Arc<ExchangeLog>, request: Request<Incoming>) -> io::
     });
     line.begin(access);
     let Some((host, spelling)) = meant else {
-        return Ok(send(&line, Answer::text(421, "no such host\n"), &request, Manner::Whole));
+        return Ok(send(&line, PlannedResponse::text(421, "no such host\n"), &request, Manner::Whole));
     };
     let visit = WebRequest { host, spelling, target: target.to_string(), cycle, serial };
     let Some((_, action)) = struck else {
@@ -116,7 +116,7 @@ pub async fn respond(line: Arc<ExchangeLog>, request: Request<Incoming>) -> io::
     let must_reset = matches!(action, Action::Reset { .. });
     let manner = match action {
         Action::Page { fields, body } => {
-            let mut answer = Answer { status: 200, fields: Vec::new(), body };
+            let mut answer = PlannedResponse { status: 200, fields: Vec::new(), body };
             answer.replace(fields);
             return Ok(send(&line, answer, &request, Manner::Whole));
         }
@@ -131,7 +131,7 @@ pub async fn respond(line: Arc<ExchangeLog>, request: Request<Incoming>) -> io::
             Manner::Whole
         }
         Action::Answer { status, fields } => {
-            let mut answer = Answer::text(status, "requested fault\n");
+            let mut answer = PlannedResponse::text(status, "requested fault\n");
             answer
                 .fields
                 .extend(fields.into_iter().map(|(name, value)| (HeaderName::from_static(name), value)));
@@ -167,12 +167,12 @@ pub async fn respond(line: Arc<ExchangeLog>, request: Request<Incoming>) -> io::
 }
 
 /// The web's response, with pages as shells if they are made by script.
-fn shown(line: &ExchangeLog, visit: &WebRequest, request: &Request<Incoming>) -> Answer {
+fn shown(line: &ExchangeLog, visit: &WebRequest, request: &Request<Incoming>) -> PlannedResponse {
     if !line.core.scripted {
         return answer(line, visit, request);
     }
     if visit.target == scripted::SCRIPT_TARGET {
-        return Answer::of_type("text/javascript", scripted::SCRIPT.into());
+        return PlannedResponse::of_type("text/javascript", scripted::SCRIPT.into());
     }
     if let Some(page) = scripted::page_of(&visit.target) {
         let data = WebRequest { target: page.to_owned(), spelling: visit.spelling, ..*visit };
@@ -183,17 +183,17 @@ fn shown(line: &ExchangeLog, visit: &WebRequest, request: &Request<Incoming>) ->
         true => {
             // A shell holds no version of the page.
             line.note(|exchange| exchange.holds = None);
-            Answer::of_type(HTML, scripted::SHELL.into())
+            PlannedResponse::of_type(HTML, scripted::SHELL.into())
         }
         false => answer,
     }
 }
 
 /// The web's response for the target.
-fn answer(line: &ExchangeLog, visit: &WebRequest, request: &Request<Incoming>) -> Answer {
+fn answer(line: &ExchangeLog, visit: &WebRequest, request: &Request<Incoming>) -> PlannedResponse {
     let core = &line.core;
     if request.method() != Method::GET && request.method() != Method::HEAD {
-        let mut answer = Answer::text(405, "only GET and HEAD\n");
+        let mut answer = PlannedResponse::text(405, "only GET and HEAD\n");
         answer.fields.push((header::ALLOW, "GET, HEAD".into()));
         return answer;
     }
@@ -203,28 +203,28 @@ fn answer(line: &ExchangeLog, visit: &WebRequest, request: &Request<Incoming>) -
         "/" => {
             let mut body = Vec::with_capacity(16 << 10);
             core.web.write_index(host, cycle, names, &mut body);
-            Answer::of_type(HTML, body)
+            PlannedResponse::of_type(HTML, body)
         }
         "/robots.txt" => {
             let origin = format!("http://{}", names[host as usize]);
             let text = core.web.robots(host).text(&origin, core.web.sitemap(host));
-            Answer::of_type("text/plain; charset=utf-8", text.into_bytes())
+            PlannedResponse::of_type("text/plain; charset=utf-8", text.into_bytes())
         }
         target if is_key_file(target, core.ping_key.as_deref()) => {
             let key = core.ping_key.clone().unwrap_or_default();
-            Answer::of_type("text/plain; charset=utf-8", key.into_bytes())
+            PlannedResponse::of_type("text/plain; charset=utf-8", key.into_bytes())
         }
         target if let Some((media, body)) = core.web.hints(host, target, cycle, names) => {
-            Answer::of_type(media, body)
+            PlannedResponse::of_type(media, body)
         }
         target => match core.web.find(host, target) {
             Some(page) => page_answer(line, visit, page, request.headers()),
             // Forbidden paths have a page, so that a violation has no other consequence.
             None if !core.web.robots(host).allows(target) || target.starts_with("/private/") => {
                 let body = b"<!DOCTYPE html>\n<title>Internal</title>\n<p>Not for crawlers.</p>\n".to_vec();
-                Answer::of_type(HTML, body)
+                PlannedResponse::of_type(HTML, body)
             }
-            None => Answer::text(404, "there is no such page\n"),
+            None => PlannedResponse::text(404, "there is no such page\n"),
         },
     }
 }
@@ -233,10 +233,10 @@ fn is_key_file(target: &str, key: Option<&str>) -> bool {
     key.is_some_and(|key| target.strip_prefix('/').and_then(|file| file.strip_suffix(".txt")) == Some(key))
 }
 
-fn page_answer(line: &ExchangeLog, visit: &WebRequest, page: u32, headers: &HeaderMap) -> Answer {
+fn page_answer(line: &ExchangeLog, visit: &WebRequest, page: u32, headers: &HeaderMap) -> PlannedResponse {
     let core = &line.core;
     let Some(version) = core.web.version(page, visit.cycle) else {
-        return Answer::text(404, "the page is not there at this cycle\n");
+        return PlannedResponse::text(404, "the page is not there at this cycle\n");
     };
     let is_noisy = core.noise.is_on(visit.host);
     let told = core.validators.tell(&State {
@@ -257,7 +257,7 @@ fn page_answer(line: &ExchangeLog, visit: &WebRequest, page: u32, headers: &Head
     if is_confirmed {
         let is_true = core.validators == crate::validators::Validators::Strong;
         line.note(|exchange| exchange.holds = is_true.then_some(version));
-        return Answer { status: 304, fields, body: Vec::new() };
+        return PlannedResponse { status: 304, fields, body: Vec::new() };
     }
     line.note(|exchange| exchange.holds = Some(version));
     let mut body = Vec::with_capacity(16 << 10);
@@ -265,7 +265,7 @@ fn page_answer(line: &ExchangeLog, visit: &WebRequest, page: u32, headers: &Head
     let names = core.sites.authorities(visit.spelling);
     core.web.write_page(page, version, &notice, names, &mut body);
     fields.push((header::CONTENT_TYPE, HTML.to_string()));
-    Answer { status: 200, fields, body }
+    PlannedResponse { status: 200, fields, body }
 }
 
 fn validator_fields(told: &SentValidators) -> Vec<(HeaderName, String)> {
@@ -276,11 +276,11 @@ fn validator_fields(told: &SentValidators) -> Vec<(HeaderName, String)> {
 
 fn send(
     line: &Arc<ExchangeLog>,
-    answer: Answer,
+    answer: PlannedResponse,
     request: &Request<Incoming>,
     manner: Manner,
 ) -> Response<PageBody> {
-    let Answer { status, mut fields, mut body } = answer;
+    let PlannedResponse { status, mut fields, mut body } = answer;
     let is_coded = fields.iter().any(|(name, _)| name == header::CONTENT_ENCODING);
     if line.core.gzip && !is_coded && status == 200 && accepts_gzip(request.headers()) {
         body = gzip(&body);

@@ -1,7 +1,7 @@
 //! The control interface returns the same as the handle.
 
 use crate::client::{Reply, ask, bundled, get, procedural};
-use recrawl_mockweb::{ProceduralConfig, ReplayConfig, Server, Source, StartError, WebConfig};
+use recrawl_mockweb::{ProceduralConfig, RecordingSource, ReplayConfig, Server, StartError, WebConfig};
 use serde_json::{Value, json};
 
 fn call(server: &Server, method: &str, path: &str, body: &str) -> Reply {
@@ -119,7 +119,7 @@ fn a_server_that_cannot_be_says_why() {
     assert!(matches!(refused(&|c| c.addresses = Some(1)), StartError::NoDomain));
     assert!(matches!(refused(&|c| c.addresses = Some(3)), StartError::Hosts(3)));
     let nowhere =
-        ReplayConfig { sources: vec![Source::Folder("/nowhere".into())], ..ReplayConfig::default() };
+        ReplayConfig { sources: vec![RecordingSource::Folder("/nowhere".into())], ..ReplayConfig::default() };
     let why = refused(&|c| c.web = WebConfig::Replay(nowhere.clone())).to_string();
     assert!(why.contains("/nowhere/cycles.tsv"), "{why}");
     let late = refused(&|c| {

@@ -1,7 +1,7 @@
 //! Faults, and their log entries.
 
 use crate::client::{ask, connect, get, procedural, split};
-use recrawl_mockweb::ledger::Access;
+use recrawl_mockweb::ledger::AccessEntry;
 use recrawl_mockweb::{Config, ProceduralConfig, Server, WebConfig};
 use std::io::{ErrorKind, Read, Write};
 use std::time::Duration;
@@ -11,7 +11,7 @@ fn with(server: &Server, rule: &str) {
 }
 
 /// The line of the last exchange; waits for it, since some faults outlast the client.
-fn last(server: &Server, lines: usize) -> Access {
+fn last(server: &Server, lines: usize) -> AccessEntry {
     for _ in 0..60_000 {
         let log = server.log(0).unwrap();
         if log.len() >= lines {

@@ -2,7 +2,7 @@
 
 use crate::client::{ask, connect, get, procedural, split};
 use recrawl_mockweb::tls::SelfSigned;
-use recrawl_mockweb::{Server, ledger::Access};
+use recrawl_mockweb::{Server, ledger::AccessEntry};
 use std::io::{Read, Write};
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ fn beginning(server: &Server, rule: &str, text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn log(server: &Server, lines: usize) -> Vec<Access> {
+fn log(server: &Server, lines: usize) -> Vec<AccessEntry> {
     for _ in 0..60_000 {
         let log = server.log(0).unwrap();
         if log.len() >= lines {

@@ -81,25 +81,25 @@ fn begun() -> Repository {
     Repository::open(storage).unwrap().keeping_visits(KEPT)
 }
 
-fn all(kinds: &[ChangeKind]) -> Asked<'_> {
-    Asked { name: "desk", kinds, wants: Box::new(|_| true) }
+fn all(kinds: &[ChangeKind]) -> TargetFilter<'_> {
+    TargetFilter { name: "desk", kinds, wants: Box::new(|_| true) }
 }
 
 /// All changes from a place on, as rounds, pages and kinds.
 fn read(
     place: &mut StoredPosition,
     repository: &Repository,
-    asked: &Asked<'_>,
+    asked: &TargetFilter<'_>,
 ) -> Vec<(u32, CanonicalUrl, ChangeKind)> {
     let (mut backlog, mut found) = (Backlog::default(), Vec::new());
     let committed = repository.current().number();
     loop {
         match backlog.next(place, &repository.kept(), committed, asked).unwrap() {
-            Found::Changes(changes) => {
+            BacklogFound::Changes(changes) => {
                 found.extend(changes.into_iter().map(|change| (change.round.0, change.url, change.kind)));
             }
-            Found::Passed => {}
-            Found::Nothing => return found,
+            BacklogFound::Passed => {}
+            BacklogFound::Nothing => return found,
         }
     }
 }
@@ -183,9 +183,11 @@ fn damaged_visits_are_lost_and_those_of_other_rounds_are_not() {
     let (mut found, mut errors) = (Vec::new(), 0);
     loop {
         match backlog.next(&mut place, &repository.kept(), Round(3), &asked) {
-            Ok(Found::Changes(changes)) => found.extend(changes.into_iter().map(|change| change.round.0)),
-            Ok(Found::Passed) => {}
-            Ok(Found::Nothing) => break,
+            Ok(BacklogFound::Changes(changes)) => {
+                found.extend(changes.into_iter().map(|change| change.round.0))
+            }
+            Ok(BacklogFound::Passed) => {}
+            Ok(BacklogFound::Nothing) => break,
             Err(error) => {
                 assert!(matches!(error, ReadError::Damaged(_)), "{error}");
                 errors += 1;
@@ -234,7 +236,7 @@ proptest! {
             let mut backlog = Backlog::default();
             for _ in 0..pages {
                 let next = backlog.next(&mut place, &repository.kept(), repository.current().number(), &asked);
-                if let Found::Changes(changes) = next.unwrap() {
+                if let BacklogFound::Changes(changes) = next.unwrap() {
                     found.extend(changes.into_iter().map(|change| (change.round.0, change.url, change.kind)));
                 }
             }
@@ -260,7 +262,7 @@ proptest! {
         let mut backlog = Backlog::default();
         for _ in 0..read_before {
             let next = backlog.next(&mut delivery.place, &repository.kept(), repository.current().number(), &asked);
-            if let Found::Changes(changes) = next.unwrap() {
+            if let BacklogFound::Changes(changes) = next.unwrap() {
                 delivery.hold(changes);
             }
         }

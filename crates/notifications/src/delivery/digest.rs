@@ -3,8 +3,8 @@
 //! The changes of a message are marked, and that is stored before the message is sent. So the message is the same
 //! whenever it is sent again.
 
-use super::{Delivery, FAILING_AFTER, Held, MAX_HELD};
-use crate::message::Change;
+use super::{Delivery, FAILING_AFTER, HeldChange, MAX_HELD};
+use crate::message::ChangeNotice;
 use recrawl_types::Round;
 
 /// Changes in a message at most.
@@ -12,7 +12,7 @@ pub const MAX_DIGEST: usize = 100;
 
 /// What to do for a digest.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Digest {
+pub enum DigestStep {
     /// Nothing before this time, in milliseconds since 1970.
     Wait(u64),
     /// Read the next changes up to this round from the backlog and hold them.
@@ -20,21 +20,27 @@ pub enum Digest {
     /// Store the delivery, and then say so by [`Delivery::stored`].
     Store,
     /// Send these changes as one message.
-    Send(Vec<Change>),
+    Send(Vec<ChangeNotice>),
 }
 
 impl Delivery {
     /// What to do for a digest at the end of each `period` of milliseconds since 1970. `read_to`: the round up to which
     /// the backlog was read, if it was.
-    pub fn next_digest(&mut self, now: u64, period: u64, committed: Round, read_to: Option<Round>) -> Digest {
+    pub fn next_digest(
+        &mut self,
+        now: u64,
+        period: u64,
+        committed: Round,
+        read_to: Option<Round>,
+    ) -> DigestStep {
         let retry_at = self.failing.as_ref().map_or(0, |failing| failing.retry_at);
         let max = self.max_digest.unwrap_or(MAX_DIGEST);
         if now < retry_at {
-            return Digest::Wait(retry_at);
+            return DigestStep::Wait(retry_at);
         }
-        let marked: Vec<Change> = self.marked().map(|held| held.change.clone()).collect();
+        let marked: Vec<ChangeNotice> = self.marked().map(|held| held.change.clone()).collect();
         if !marked.is_empty() {
-            return if self.is_stored { Digest::Send(marked) } else { Digest::Store };
+            return if self.is_stored { DigestStep::Send(marked) } else { DigestStep::Store };
         }
         self.is_stored = false;
         let end = (now / period + 1) * period;
@@ -49,10 +55,10 @@ impl Delivery {
         let due = refused.as_ref().map_or(u64::MAX, |held| held.due);
         if let Some(held) = refused.filter(|held| held.due <= now && (self.failing.is_none() || !is_told)) {
             held.is_marked = true;
-            return Digest::Store;
+            return DigestStep::Store;
         }
         if !is_told {
-            return Digest::Wait(self.digest_at.min(due));
+            return DigestStep::Wait(self.digest_at.min(due));
         }
         if self.digest_to.is_none() {
             (self.digest_to, self.digest_at) = (Some(committed), end);
@@ -60,21 +66,21 @@ impl Delivery {
         let untried = || self.held.iter().filter(|held| held.tries == 0);
         match self.digest_to {
             Some(to) if read_to != Some(to) && untried().count() < max && self.held.len() < MAX_HELD => {
-                Digest::Read(to)
+                DigestStep::Read(to)
             }
             _ if untried().next().is_some() => {
                 let untried = self.held.iter_mut().filter(|held| held.tries == 0);
                 untried.take(max).for_each(|held| held.is_marked = true);
-                Digest::Store
+                DigestStep::Store
             }
             _ => {
                 self.digest_to = None;
-                Digest::Wait(self.digest_at.min(due))
+                DigestStep::Wait(self.digest_at.min(due))
             }
         }
     }
 
-    fn marked(&self) -> impl Iterator<Item = &Held> {
+    fn marked(&self) -> impl Iterator<Item = &HeldChange> {
         self.held.iter().filter(|held| held.is_marked)
     }
 

@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 const WINDOW: usize = 4;
 const DAY: u64 = GIVE_UP_AFTER.as_millis() as u64;
 
-fn change(number: usize) -> Change {
+fn change(number: usize) -> ChangeNotice {
     let url = UrlRules::keep_all().canonicalize(&format!("http://a.test/{number}")).unwrap();
     let kind = ChangeKind::Changed;
-    Change {
+    ChangeNotice {
         id: format!("msg_{number}"),
         kind,
         url,
@@ -23,7 +23,7 @@ fn change(number: usize) -> Change {
 }
 
 /// A crawl's changes, a target that answers by a rule, and a clock.
-struct World {
+struct DeliveryWorld {
     delivery: Delivery,
     /// Changes read so far, of all.
     read: usize,
@@ -35,10 +35,10 @@ struct World {
     tries: Vec<u64>,
 }
 
-impl World {
-    fn new(total: usize) -> World {
+impl DeliveryWorld {
+    fn new(total: usize) -> DeliveryWorld {
         let delivery = Delivery::from(Round(1));
-        World {
+        DeliveryWorld {
             delivery,
             read: 0,
             total,
@@ -54,16 +54,16 @@ impl World {
         loop {
             assert!(self.sent.len() <= WINDOW);
             match self.delivery.next(self.now, WINDOW, self.read < self.total) {
-                Next::Read => {
+                DeliveryStep::Read => {
                     self.delivery.hold(vec![change(self.read)]);
                     self.read += 1;
                 }
-                Next::Send(change) => {
+                DeliveryStep::Send(change) => {
                     assert!(!self.sent.contains(&change.id), "{} is in flight twice", change.id);
                     self.sent.push(change.id);
                     self.tries.push(self.now);
                 }
-                Next::Wait(until) => return until,
+                DeliveryStep::Wait(until) => return until,
             }
         }
     }
@@ -96,7 +96,7 @@ impl World {
 
 #[test]
 fn a_target_that_takes_all_gets_each_once() {
-    let mut world = World::new(100);
+    let mut world = DeliveryWorld::new(100);
     world.run(1_000, |_| true);
     assert_eq!((world.taken.len(), world.tries.len()), (100, 100));
     assert!(world.delivery.held.is_empty());
@@ -104,7 +104,7 @@ fn a_target_that_takes_all_gets_each_once() {
 
 #[test]
 fn a_dead_target_is_tried_less_and_less_and_gets_all_when_it_is_back() {
-    let mut world = World::new(10_000);
+    let mut world = DeliveryWorld::new(10_000);
     world.run(3 * DAY, |_| false);
     assert!(world.delivery.is_failing());
     assert!(world.tries.len() < 120, "{} tries in three days", world.tries.len());
@@ -118,7 +118,7 @@ fn a_dead_target_is_tried_less_and_less_and_gets_all_when_it_is_back() {
 
 #[test]
 fn refused_messages_hold_up_no_others_and_are_given_up_after_a_day() {
-    let mut world = World::new(500);
+    let mut world = DeliveryWorld::new(500);
     world.run(60_000, |id| !id.ends_with("7"));
     assert_eq!(world.taken.len(), 450, "the others are told within a minute");
     assert_eq!(world.delivery.given_up, 0);
@@ -135,7 +135,7 @@ fn refused_messages_hold_up_no_others_and_are_given_up_after_a_day() {
 fn refused_messages_never_slow_down_the_others() {
     const HOUR: u64 = 3_600_000;
     let takes = |id: &str| !id.ends_with('7');
-    let mut world = World::new(0);
+    let mut world = DeliveryWorld::new(0);
     for round in 1..=48 {
         world.total += 100;
         world.run(60_000, takes);
@@ -151,7 +151,7 @@ fn refused_messages_never_slow_down_the_others() {
 
 #[test]
 fn what_failed_before_a_target_broke_down_is_not_given_up_while_it_takes_nothing() {
-    let mut world = World::new(1);
+    let mut world = DeliveryWorld::new(1);
     world.run(1_000, |_| false);
     world.total += 1;
     world.run(1_000, |id| id == "msg_1");
@@ -164,7 +164,7 @@ fn what_failed_before_a_target_broke_down_is_not_given_up_while_it_takes_nothing
 
 #[test]
 fn a_message_that_is_refused_alone_delays_the_next_one_by_nothing() {
-    let mut world = World::new(1);
+    let mut world = DeliveryWorld::new(1);
     world.run(DAY / 2, |_| false);
     world.total += 1;
     world.send();
@@ -173,7 +173,7 @@ fn a_message_that_is_refused_alone_delays_the_next_one_by_nothing() {
 
 #[test]
 fn no_more_than_the_limit_is_held() {
-    let mut world = World::new(5_000);
+    let mut world = DeliveryWorld::new(5_000);
     world.run(DAY / 24, |id| id == "msg_0");
     for _ in 0..MAX_HELD * 2 {
         world.run(3_600_000, |_| false);
@@ -184,7 +184,7 @@ fn no_more_than_the_limit_is_held() {
 #[test]
 fn a_target_that_is_full_of_refused_messages_goes_on_after_a_day() {
     let half = MAX_HELD + 100;
-    let mut world = World::new(2 * half);
+    let mut world = DeliveryWorld::new(2 * half);
     let takes = |id: &str| id.ends_with(['0', '2', '4', '6', '8']);
     world.run(DAY / 2, takes);
     assert_eq!((world.taken.len(), world.delivery.held.len()), (MAX_HELD, MAX_HELD));
@@ -201,7 +201,7 @@ proptest! {
     fn from_any_copy_each_change_is_told_at_least_once(
         steps in proptest::collection::vec((0u8..8, any::<u16>()), 1..60), total in 1usize..80,
     ) {
-        let mut world = World::new(total);
+        let mut world = DeliveryWorld::new(total);
         let mut copy = (world.delivery.clone(), world.read);
         for (what, some) in steps {
             match what {

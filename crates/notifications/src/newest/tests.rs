@@ -46,7 +46,7 @@ fn repository(rounds: &[Vec<(u8, u8, u8)>]) -> (Repository, Vec<(Round, StoredVi
 }
 
 /// The list in parts of these lengths, the last one again and again, each place written and read.
-fn in_parts(repository: &Repository, sought: &Sought<'_>, parts: &[usize]) -> Vec<Change> {
+fn in_parts(repository: &Repository, sought: &Sought<'_>, parts: &[usize]) -> Vec<ChangeNotice> {
     let (mut changes, mut place) = (Vec::new(), None);
     for at in 0.. {
         let limit = parts[at.min(parts.len() - 1)];
@@ -64,9 +64,9 @@ fn in_parts(repository: &Repository, sought: &Sought<'_>, parts: &[usize]) -> Ve
 #[test]
 fn a_text_that_is_no_place_is_refused() {
     for text in ["", "7", "7 x", "-1 5", "4294967296 1", "1 2 no-url", "1 2 "] {
-        assert_eq!(text.parse::<Place>(), Err(NoPlace), "{text:?}");
+        assert_eq!(text.parse::<ChangePlace>(), Err(NoPlace), "{text:?}");
     }
-    let place = Place { round: Round(7), time: 9, url: Some(url(3)) };
+    let place = ChangePlace { round: Round(7), time: 9, url: Some(url(3)) };
     assert_eq!(place.to_string().parse(), Ok(place));
 }
 
@@ -95,7 +95,7 @@ proptest! {
         let mut expected: Vec<(u64, CanonicalUrl, Round, ChangeKind)> = visits
             .into_iter()
             .filter(|(_, visit)| visit.at >= since && wants(&visit.url))
-            .filter_map(|(round, visit)| Some((visit.at, visit.url.clone(), round, ChangeKind::of(&visit, &asked)?)))
+            .filter_map(|(round, visit)| Some((visit.at, visit.url.clone(), round, ChangeKind::from_visit(&visit, &asked)?)))
             .collect();
         expected.sort_by(|a, b| (b.0, &a.1).cmp(&(a.0, &b.1)));
         let sought = Sought { kinds: &asked, since, wants: &wants };

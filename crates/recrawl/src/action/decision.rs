@@ -98,7 +98,7 @@ fn pause(
 fn is_known(generation: &Generation, host: &str) -> Result<bool, Refusal> {
     let mut runs = generation.origin_runs();
     while let Some(run) = runs.next_run().map_err(Refusal::failed)? {
-        if *Origin::of(&run.home().map_err(Refusal::failed)?).host == *host {
+        if *Origin::from_url(&run.home().map_err(Refusal::failed)?).host == *host {
             return Ok(true);
         }
     }

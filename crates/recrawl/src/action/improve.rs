@@ -5,7 +5,7 @@ use crate::audit::COMMAND_LINE;
 use recrawl_console::view::{Accepted, Change, Effect, Refusal};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::operator::stopped::StoppedCrawl;
-use recrawl_crawl::parts::improve::steps::{LoopState, NotNow, Operator};
+use recrawl_crawl::parts::improve::steps::{DecisionAuthor, LoopState, NotNow};
 use recrawl_crawl::settings::{Settings, formula_file};
 use recrawl_fetcher::system_clock;
 
@@ -22,7 +22,7 @@ pub fn decide(
     state: &mut LoopState,
     settings: &Settings,
     change: &Change,
-    by: &Operator,
+    by: &DecisionAuthor,
 ) -> Result<Accepted, Refusal> {
     let cycle = by.cycle;
     let not_now = |NotNow { why, todo }| Refusal::conflict(why, todo);
@@ -66,7 +66,7 @@ pub fn make_stopped(settings: &Settings, change: &Change) -> Result<Accepted, Fa
     }
     let stopped = StoppedCrawl::open(settings)?;
     let cycle = unplanned_cycle(&stopped)?;
-    let by = Operator { who: COMMAND_LINE.into(), at: system_clock()(), cycle };
+    let by = DecisionAuthor { who: COMMAND_LINE.into(), at: system_clock()(), cycle };
     logged(settings, change, || {
         let mut state = LoopState::read(&stopped.tables)?;
         let made = decide(&mut state, settings, change, &by).map_err(failure)?;

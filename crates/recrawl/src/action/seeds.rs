@@ -9,7 +9,7 @@ use recrawl_crawl::operator::control::{Control, MAX_WAITING_BYTES, MAX_WAITING_S
 use recrawl_crawl::operator::stopped::StoppedCrawl;
 use recrawl_crawl::settings::Settings;
 use recrawl_repository::Generation;
-use recrawl_types::{CanonicalUrl, PageRecord, ScheduleEntry, Share, Size, Status};
+use recrawl_types::{CanonicalUrl, PageRecord, PageStatus, ScheduleEntry, Share, Size};
 
 /// When a crawl that is not running visits its seeds.
 const LATER: &str = "the next `recrawl crawl` or `recrawl serve` visits them";
@@ -50,7 +50,7 @@ pub fn queue(
         // into scope.
         let is_in_scope = settings.scope.admits(&url);
         let record = generation.get(&url).map_err(Refusal::failed)?.map(|(_, record)| record);
-        if is_in_scope && record.as_ref().is_some_and(|record| record.known.status != Status::Gone) {
+        if is_in_scope && record.as_ref().is_some_and(|record| record.known.status != PageStatus::Gone) {
             continue;
         }
         if is_in_scope {

@@ -30,9 +30,9 @@ pub fn reason(
         let why = format!("{} paused it at {} (`recrawl resume {host}` ends that)", by.who, timestamp(by.at));
         return waits(why, None);
     }
-    let state = tables.load(&Origin::of(url))?.unwrap_or_default();
+    let state = tables.load(&Origin::from_url(url))?.unwrap_or_default();
     // Only a back-off keeps a request waiting. Any other reason to skip a host answers it.
-    match HostDelay::of(&state, &settings.fetch, now).left_alone {
+    match HostDelay::from_state(&state, &settings.fetch, now).left_alone {
         Some(why @ LeftAlone::BackOff { until }) => waits(format!("{host} is skipped: {why}"), Some(until)),
         _ if state.hold_until > now => {
             waits(format!("{host} asked to wait (Retry-After)"), Some(state.hold_until))

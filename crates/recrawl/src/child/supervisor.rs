@@ -24,7 +24,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
 /// The end of a command, as the supervisor writes it to standard output.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum Ended {
+pub enum CommandEnd {
     /// The status of the command, as `wait` gives it.
     Status(i32),
     /// The command could not be started.
@@ -41,7 +41,7 @@ pub fn command(words: &[String]) -> Command {
 
 /// Supervises the command of these words.
 pub fn serve(words: impl Iterator<Item = OsString>) -> ExitCode {
-    let ended = supervise(words).unwrap_or_else(|e| Ended::NotStarted(e.to_string()));
+    let ended = supervise(words).unwrap_or_else(|e| CommandEnd::NotStarted(e.to_string()));
     let line = serde_json::to_string(&ended).expect("it is plain data");
     // recrawl may want to know no more.
     match io::stdout().write_all(line.as_bytes()) {
@@ -50,7 +50,7 @@ pub fn serve(words: impl Iterator<Item = OsString>) -> ExitCode {
     }
 }
 
-fn supervise(mut words: impl Iterator<Item = OsString>) -> io::Result<Ended> {
+fn supervise(mut words: impl Iterator<Item = OsString>) -> io::Result<CommandEnd> {
     set_child_subreaper(Some(getpid()))?;
     let name = words.next().ok_or(io::ErrorKind::InvalidInput)?;
     // Without a group of its own, a command that signals its group would end this process.
@@ -62,7 +62,7 @@ fn supervise(mut words: impl Iterator<Item = OsString>) -> io::Result<Ended> {
     thread::spawn(move || until_closed(&of_output));
     end.recv().map_err(io::Error::other)?;
     let status = kill_all(child);
-    status.map(Ended::Status).ok_or_else(|| io::Error::other("it cannot be killed"))
+    status.map(CommandEnd::Status).ok_or_else(|| io::Error::other("it cannot be killed"))
 }
 
 /// Waits for the end of the command, and leaves it to be waited for: its id stays its own until then.

@@ -24,17 +24,17 @@ const MAX_SECONDS: u64 = 5;
 
 /// A line to the process.
 #[derive(Serialize, Deserialize)]
-struct Request<'a> {
+struct TemplateRequest<'a> {
     template: Cow<'a, str>,
     fields: Cow<'a, Value>,
 }
 
 /// The line back: the text, or what is wrong with the template.
-type Answer = Result<String, String>;
+type TemplateReply = Result<String, String>;
 
 /// Why there is no text.
 #[derive(Debug)]
-pub enum RenderError {
+pub enum TemplateError {
     /// The template does not work for the message.
     Template(String),
     /// There is no process for it.
@@ -43,50 +43,50 @@ pub enum RenderError {
 
 /// Renders templates. The process begins with the first of them, and again after it was ended by its limits.
 #[derive(Default)]
-pub struct Renderer(Option<Process>);
+pub struct TemplateRenderer(Option<TemplateProcess>);
 
-impl Renderer {
+impl TemplateRenderer {
     /// Renders a template; blocks for [`MAX_SECONDS`] of processor time at most.
     ///
     /// # Errors
     /// [`RenderError`].
-    pub fn render(&mut self, template: &str, fields: &Value) -> Result<String, RenderError> {
-        let request = Request { template: Cow::Borrowed(template), fields: Cow::Borrowed(fields) };
+    pub fn render(&mut self, template: &str, fields: &Value) -> Result<String, TemplateError> {
+        let request = TemplateRequest { template: Cow::Borrowed(template), fields: Cow::Borrowed(fields) };
         let mut process = match self.0.take() {
             Some(process) => process,
-            None => Process::start().map_err(RenderError::Process)?,
+            None => TemplateProcess::start().map_err(TemplateError::Process)?,
         };
         match process.ask(&request) {
             Ok(answer) => {
                 self.0 = Some(process);
-                answer.map_err(RenderError::Template)
+                answer.map_err(TemplateError::Template)
             }
             Err(_) => {
-                let ended = process.end().map_err(RenderError::Process)?;
-                Err(RenderError::Template(why(ended)))
+                let ended = process.end().map_err(TemplateError::Process)?;
+                Err(TemplateError::Template(why(ended)))
             }
         }
     }
 }
 
 /// A process that renders.
-struct Process {
+struct TemplateProcess {
     child: Child,
     requests: ChildStdin,
     answers: BufReader<ChildStdout>,
 }
 
-impl Process {
-    fn start() -> io::Result<Process> {
+impl TemplateProcess {
+    fn start() -> io::Result<TemplateProcess> {
         let mut command = super::command(super::TEMPLATES);
         // No secret of the environment is its business, and what it says of its end is told better here.
         command.env_clear().stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn()?;
         let (requests, answers) = child.stdin.take().zip(child.stdout.take()).expect("both are piped");
-        Ok(Process { child, requests, answers: BufReader::new(answers) })
+        Ok(TemplateProcess { child, requests, answers: BufReader::new(answers) })
     }
 
-    fn ask(&mut self, request: &Request<'_>) -> io::Result<Answer> {
+    fn ask(&mut self, request: &TemplateRequest<'_>) -> io::Result<TemplateReply> {
         let mut line = serde_json::to_vec(request)?;
         line.push(b'\n');
         self.requests.write_all(&line)?;
@@ -102,7 +102,7 @@ impl Process {
     }
 }
 
-impl Drop for Renderer {
+impl Drop for TemplateRenderer {
     fn drop(&mut self) {
         if let Some(process) = self.0.take() {
             _ = process.end();
@@ -137,8 +137,8 @@ fn serve_all() -> io::Result<()> {
     for line in io::stdin().lock().lines() {
         limit(Resource::Cpu, seconds_used().saturating_add(1 + MAX_SECONDS))?;
         let line = line?;
-        let request: Request<'_> = serde_json::from_str(&line)?;
-        let answer: Answer = template::render(&request.template, request.fields.into_owned());
+        let request: TemplateRequest<'_> = serde_json::from_str(&line)?;
+        let answer: TemplateReply = template::render(&request.template, request.fields.into_owned());
         let mut answer = serde_json::to_vec(&answer)?;
         answer.push(b'\n');
         io::stdout().write_all(&answer)?;

@@ -15,7 +15,7 @@ pub struct ExportArgs {
     pub out: PathBuf,
     /// File format. Default: from the file extension: `.jsonl` (or none), `.csv`, `.parquet`
     #[arg(long, value_enum)]
-    pub format: Option<Format>,
+    pub format: Option<ExportFormat>,
     /// With contents and wacz: also the text, as far as it counts
     #[arg(long)]
     pub text: bool,
@@ -43,7 +43,7 @@ pub struct ExportArgs {
 
 /// File format of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum ExportFormat {
     /// JSON lines
     Jsonl,
     /// CSV with a header line

@@ -24,7 +24,7 @@ pub struct LearnArgs {
     pub preset: String,
     /// Split into training, validation and test data; overrides the preset
     #[arg(long, value_enum)]
-    pub protocol: Option<Protocol>,
+    pub protocol: Option<SplitProtocol>,
     /// Terminals of formulas; overrides the preset
     #[arg(long, value_enum)]
     pub terminals: Option<Terminals>,
@@ -50,7 +50,7 @@ pub struct LearnArgs {
     pub folds: usize,
     /// Unit that a fold never splits [default: page; site for the visits of a crawl]
     #[arg(long, value_enum)]
-    pub fold_by: Option<FoldBy>,
+    pub fold_by: Option<FoldUnit>,
     /// Run only this fold (counted from 1)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub only_fold: Option<u32>,
@@ -84,7 +84,7 @@ pub struct LearnArgs {
 
 /// Split into training, validation and test data.
 #[derive(Clone, Copy, ValueEnum)]
-pub enum Protocol {
+pub enum SplitProtocol {
     /// 2/5 of the pages train, 2/5 validate, 1/5 tests; all cycles
     Thesis,
     /// 3/5 of the pages train in the first third of the cycles, 1/5 validates in the second, 1/5
@@ -107,7 +107,7 @@ pub enum Terminals {
 
 /// Unit that a fold never splits.
 #[derive(Clone, Copy, ValueEnum)]
-pub enum FoldBy {
+pub enum FoldUnit {
     /// Pages
     Page,
     /// Sites, so that the test sites are unseen in training

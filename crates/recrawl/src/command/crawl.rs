@@ -3,12 +3,12 @@
 mod nothing_due;
 
 use super::{counted, table, thousands};
-use crate::cli::{CrawlArgs, Until};
+use crate::cli::{CrawlArgs, UntilArg};
 use crate::process;
 use crate::process::open_files;
 use crate::process::stdout::Printed;
 use recrawl_archive::timestamp;
-use recrawl_crawl::clock::NextRound;
+use recrawl_crawl::clock::RoundToRun;
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::cycle::plan::promised;
 use recrawl_crawl::cycle::{self, RoundEnd};
@@ -36,7 +36,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
         settings.files.push(text.into());
     }
     settings.use_contact(args.contact.as_deref())?;
-    if args.until == Some(Until::Filled) && !settings.config.cycle.fill {
+    if args.until == Some(UntilArg::Filled) && !settings.config.cycle.fill {
         return Err(Failure::Usage("--until filled needs cycle.fill = true".into()));
     }
     if args.json && args.events.as_deref() == Some(Path::new("-")) {
@@ -68,8 +68,8 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
     let mut events =
         args.events.as_deref().map(|at| Events::open(at, &crawl, process::printer(&crawl))).transpose()?;
     let mut printed = Printed::new(crawl.shutdown.token().clone());
-    let mut visits = Visits { seed: seeds.first(), ..Visits::default() };
-    let is_until_filled = args.until == Some(Until::Filled);
+    let mut visits = RunVisits { seed: seeds.first(), ..RunVisits::default() };
+    let is_until_filled = args.until == Some(UntilArg::Filled);
     let (mut rounds, mut cycles, mut is_in_cycle) = (0, 0, false);
     // Did a round fetch anything since the last wait for a host?
     let mut has_moved = true;
@@ -115,7 +115,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
         // The cycle that begins now takes the seeds that wait.
         let is_alone = rounds == 0 && !crawl.settings.config.cycle.fill;
         let next = next.filter(|next| !(is_alone && next.kind == RoundKind::Urgent));
-        let next = next.unwrap_or(NextRound::OF_NEXT_CYCLE);
+        let next = next.unwrap_or(RoundToRun::OF_NEXT_CYCLE);
         let waiting = crawl.control.seeds();
         crawl.admit(&waiting)?;
         // After the last round of this process, nobody would take over its requests.
@@ -164,16 +164,16 @@ fn tell_where(args: &CrawlArgs, settings: &Settings) {
 /// The visits of a run. It has failed if it fetched nothing: the configuration keeps the crawl from its hosts,
 /// or a new crawl got none of its seeds.
 #[derive(Default)]
-struct Visits<'a> {
+struct RunVisits<'a> {
     seed: Option<&'a CanonicalUrl>,
     tally: Tally,
     /// Is it printed why a round fetched nothing?
     is_explained: bool,
 }
 
-impl Visits<'_> {
+impl RunVisits<'_> {
     fn outcome(&self, crawl: &Crawl) -> Result<(), Failure> {
-        let Visits { seed, tally, is_explained } = self;
+        let RunVisits { seed, tally, is_explained } = self;
         let visits = tally.fetched + tally.all_failed() + tally.all_skipped();
         let is_all_refused = tally.refused > 0 && tally.refused == visits;
         let has_nothing = crawl.repository.current().summary().visited == 0;

@@ -5,9 +5,9 @@ use crate::cli::{DatasetCommand, PageSet};
 use recrawl_contest::failure_of_data;
 use recrawl_crawl::config::units::Span;
 use recrawl_crawl::failure::Failure;
-use recrawl_simulation::format::{self, Reading};
+use recrawl_simulation::format::{self, ReadOptions};
 use recrawl_simulation::summary::Quantiles;
-use recrawl_simulation::{Dataset, Summary};
+use recrawl_simulation::{Dataset, DatasetSummary};
 use recrawl_types::Size;
 use serde_json::json;
 use std::path::Path;
@@ -29,7 +29,7 @@ fn read(path: &Path, format: Option<&str>, cycle: Option<Span>) -> Result<Datase
     // A cycle length with a fraction of a second is invalid: 0 makes the reader reject it with a
     // reason.
     let seconds = |span: Span| if span.0.subsec_nanos() == 0 { span.0.as_secs() } else { 0 };
-    Reading { format, cycle_seconds: cycle.map(seconds) }.open(path).map_err(failure_of_data)
+    ReadOptions { format, cycle_seconds: cycle.map(seconds) }.open(path).map_err(failure_of_data)
 }
 
 fn chosen(data: Dataset, set: PageSet) -> Result<Dataset, Failure> {
@@ -56,7 +56,7 @@ fn write(data: &Dataset, to: &Path, format: &str) -> Result<(), Failure> {
 }
 
 fn info(data: &Dataset, as_json: bool) -> Result<(), Failure> {
-    let summary = Summary::of(data);
+    let summary = DatasetSummary::compute(data);
     if as_json {
         let mut document = json!({"data": data.name});
         let figures = serde_json::to_value(&summary).map_err(Failure::work)?;

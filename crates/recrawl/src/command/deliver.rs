@@ -10,7 +10,7 @@ use recrawl_crawl::open_read;
 use recrawl_crawl::operator::stopped::StoppedCrawl;
 use recrawl_crawl::parts::deliver::DeliverTarget;
 use recrawl_crawl::settings::Settings;
-use recrawl_delivery::protocol::Protocol;
+use recrawl_delivery::protocol::TargetProtocol;
 use recrawl_delivery::verify::Differences;
 use recrawl_delivery::{WaitingChanges, doubt, name_of};
 use serde_json::json;
@@ -64,7 +64,7 @@ fn send(at: &Where, name: Option<&str>) -> Result<(), Failure> {
     let runtime = Builder::new_current_thread().enable_all().build().map_err(Failure::work)?;
     let committed = Committed {
         settings: &settings,
-        blocks: Blocks::of(decided.blocks.keys()),
+        blocks: Blocks::from_patterns(decided.blocks.keys()),
         generation: &repository.current(),
         storage: &*storage,
         now: recrawl_fetcher::system_clock()(),
@@ -110,7 +110,7 @@ fn status(on: &OnCrawl) -> Result<(), Failure> {
     settings.scope.refuse_taken_down(decided.taken_down);
     let committed = Committed {
         settings: &settings,
-        blocks: Blocks::of(decided.blocks.keys()),
+        blocks: Blocks::from_patterns(decided.blocks.keys()),
         generation: &repository.current(),
         storage: &**repository.storage(),
         now: recrawl_fetcher::system_clock()(),
@@ -197,19 +197,19 @@ fn rebuild(at: &Where, name: &str) -> Result<(), Failure> {
     if let Some(damage) = damage {
         print(damage.to_string())?;
         match &target.place.protocol {
-            Protocol::Server(_) => print(format!(
+            TargetProtocol::Server(_) => print(format!(
                 "documents of pages that it does not tell of any more stay at the target; after the next delivery, \
                  `recrawl deliver verify {name} --repair` finds them"
             ))?,
-            Protocol::Program(_) => print(
+            TargetProtocol::Program(_) => print(
                 "documents of pages that it does not tell of any more stay where its program put them: delete them there",
             )?,
-            Protocol::Lines(path) => rewrite(path, &|_| false, &|| false)
+            TargetProtocol::Lines(path) => rewrite(path, &|_| false, &|| false)
                 .map_err(|e| Failure::Work(format!("cannot empty {}: {e}", path.display())))?,
-            Protocol::Index => {}
+            TargetProtocol::Index => {}
         }
     }
-    if matches!(target.place.protocol, Protocol::Index) {
+    if matches!(target.place.protocol, TargetProtocol::Index) {
         local_index::discard(&settings.data_dir)?;
     }
     print(format!("{name} gets all documents again, from a daemon or by `recrawl deliver send`"))

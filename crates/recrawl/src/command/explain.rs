@@ -4,7 +4,7 @@
 use super::{print_json, print_labelled};
 use crate::cli::ExplainArgs;
 use crate::daemon::{Daemon, encoded};
-use crate::report::explain::{Explanation, Page, unknown};
+use crate::report::explain::{ExplainedPage, Explanation, unknown};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::output::page_history::PageHistory;
@@ -43,7 +43,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     // about to start.
     let tables = || open_read::tables(&data_dir);
     let decided = open_read::decisions(&data_dir, tables)?;
-    let page = Page {
+    let page = ExplainedPage {
         url,
         ordinal,
         record,
@@ -55,7 +55,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
         ranks: None,
         decided: &decided,
     };
-    let explanation = Explanation::of(page, &mut settings, &generation, tables)?;
+    let explanation = Explanation::for_page(page, &mut settings, &generation, tables)?;
     match args.json {
         true => print_json(&explanation.json()),
         false => print_labelled(explanation.lines().join("\n")),

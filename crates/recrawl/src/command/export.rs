@@ -16,7 +16,7 @@ mod visits;
 mod wacz;
 
 use super::print;
-use crate::cli::{ExportArgs, Exported, Format};
+use crate::cli::{ExportArgs, ExportFormat, Exported};
 use recrawl_crawl::admission::decisions::Decisions;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
@@ -49,8 +49,10 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
         Exported::Contents => contents::export(&settings, args, format(args)?),
         Exported::Visits => visits::export(&settings, &args.out, format(args)?),
         Exported::Hosts => hosts::export(&settings, &args.out, format(args)?),
-        Exported::Cycles if format(args)? == Format::Jsonl => cycles::export(&settings, &args.out),
-        Exported::Rounds if format(args)? == Format::Jsonl => cycles::export_rounds(&settings, &args.out),
+        Exported::Cycles if format(args)? == ExportFormat::Jsonl => cycles::export(&settings, &args.out),
+        Exported::Rounds if format(args)? == ExportFormat::Jsonl => {
+            cycles::export_rounds(&settings, &args.out)
+        }
         Exported::Cdxj if args.format.is_none() => cdxj::export(&settings, &args.out),
         Exported::Wacz if args.format.is_none() => wacz::export(&settings, args),
         Exported::Cycles | Exported::Rounds | Exported::Cdxj | Exported::Wacz => {
@@ -62,12 +64,12 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
 }
 
 /// The format from `--format`, else from the file extension.
-fn format(args: &ExportArgs) -> Result<Format, Failure> {
+fn format(args: &ExportArgs) -> Result<ExportFormat, Failure> {
     let ending = args.out.extension().map(OsStr::to_ascii_lowercase);
     let named = match ending.as_deref().map(OsStr::to_string_lossy).as_deref() {
-        None | Some("jsonl" | "ndjson" | "json") => Some(Format::Jsonl),
-        Some("csv") => Some(Format::Csv),
-        Some("parquet") => Some(Format::Parquet),
+        None | Some("jsonl" | "ndjson" | "json") => Some(ExportFormat::Jsonl),
+        Some("csv") => Some(ExportFormat::Csv),
+        Some("parquet") => Some(ExportFormat::Parquet),
         Some(_) => None,
     };
     args.format.or(named).ok_or_else(|| {

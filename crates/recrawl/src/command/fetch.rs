@@ -9,7 +9,7 @@ use crate::daemon::{Daemon, encoded};
 use crate::process;
 use crate::report::explain;
 use recrawl_console::view::{Accepted, Change, Effect, WaitingPage};
-use recrawl_crawl::clock::NextRound;
+use recrawl_crawl::clock::RoundToRun;
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::cycle::{self, RoundEnd};
 use recrawl_crawl::failure::Failure;
@@ -50,25 +50,30 @@ pub fn run(args: &FetchArgs) -> Result<(), Failure> {
 
 /// Counts of a page that tell one visit from the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Visits {
+struct VisitCounts {
     visits: u64,
     changes: u64,
     failures: u64,
     not_found: u64,
 }
 
-impl Visits {
+impl VisitCounts {
     /// `page` is that of `recrawl explain --json`; null for an unknown one.
-    fn of_document(page: &Value) -> Visits {
+    fn of_document(page: &Value) -> VisitCounts {
         let count = |key: &str| page[key].as_u64().unwrap_or_default();
         // The first fetch is no comparison.
         let visits = count("n") + u64::from(page["n"].is_u64());
-        Visits { visits, changes: count("X"), failures: count("failures"), not_found: count("not_found") }
+        VisitCounts {
+            visits,
+            changes: count("X"),
+            failures: count("failures"),
+            not_found: count("not_found"),
+        }
     }
 
-    fn of_record(record: &PageRecord) -> Visits {
+    fn of_record(record: &PageRecord) -> VisitCounts {
         let history = record.visited.as_ref().map(|visited| visited.history);
-        Visits {
+        VisitCounts {
             visits: history.map_or(0, |history| u64::from(history.visits) + 1),
             changes: history.map_or(0, |history| history.changes.into()),
             failures: record.known.failures.into(),
@@ -110,7 +115,7 @@ impl FetchedNow {
 }
 
 impl Came {
-    fn between(before: Visits, after: Visits) -> Came {
+    fn between(before: VisitCounts, after: VisitCounts) -> Came {
         match () {
             () if after.visits > before.visits && before.visits == 0 => Came::First,
             () if after.changes > before.changes => Came::Changed,
@@ -167,7 +172,7 @@ fn fetched_by(daemon: &Daemon, url: &CanonicalUrl) -> Result<FetchedNow, Failure
     let at = document_at(&url.to_string());
     let visits = || {
         let document = daemon.json(&at)?.unwrap_or_default();
-        Ok::<_, Failure>((Visits::of_document(&document["page"]), document["visits"].clone()))
+        Ok::<_, Failure>((VisitCounts::of_document(&document["page"]), document["visits"].clone()))
     };
     let state = || Ok::<_, Failure>(daemon.json("/api/v1/status")?.unwrap_or_default());
     let (before, kept_before) = visits()?;
@@ -222,7 +227,7 @@ fn fetched_here(settings: Settings, url: &CanonicalUrl) -> Result<FetchedNow, Fa
     }
     let visits = |crawl: &Crawl| {
         let known = crawl.repository.current().get(url).map_err(Failure::work)?;
-        Ok::<_, Failure>(known.map(|(_, record)| Visits::of_record(&record)))
+        Ok::<_, Failure>(known.map(|(_, record)| VisitCounts::of_record(&record)))
     };
     let kept = |crawl: &Crawl| PageHistory::read(&crawl.repository.kept(), url);
     let (known, kept_before) = (visits(&crawl)?, kept(&crawl)?);
@@ -236,7 +241,7 @@ fn fetched_here(settings: Settings, url: &CanonicalUrl) -> Result<FetchedNow, Fa
     // This process ends behind its rounds, so no later one could take over their requests.
     crawl.may_leave_requests = false;
     for _ in 0..MAX_ROUNDS {
-        let urgent = NextRound { kind: RoundKind::Urgent, begins_cycle: false };
+        let urgent = RoundToRun { kind: RoundKind::Urgent, begins_cycle: false };
         // A round in progress comes first. Without one, nothing but the page is due.
         let next = match (crawl.begun()?, crawl.so_far.started) {
             (None, Some(_)) => urgent,
@@ -283,7 +288,8 @@ mod tests {
 
     #[test]
     fn what_came_of_a_visit_shows_in_its_counts() {
-        let counts = |visits, changes, failures, not_found| Visits { visits, changes, failures, not_found };
+        let counts =
+            |visits, changes, failures, not_found| VisitCounts { visits, changes, failures, not_found };
         let before = counts(3, 1, 2, 1);
         for (before, after, came) in [
             (counts(0, 0, 0, 0), counts(1, 0, 0, 0), Came::First),
@@ -296,8 +302,8 @@ mod tests {
             assert_eq!(Came::between(before, after), came);
         }
         let page = json!({"n": 2, "X": 1, "failures": 0, "not_found": 0});
-        assert_eq!(Visits::of_document(&page), counts(3, 1, 0, 0));
-        assert_eq!(Visits::of_document(&json!({"n": null, "failures": 2})), counts(0, 0, 2, 0));
-        assert_eq!(Visits::of_document(&Value::Null), Visits::default());
+        assert_eq!(VisitCounts::of_document(&page), counts(3, 1, 0, 0));
+        assert_eq!(VisitCounts::of_document(&json!({"n": null, "failures": 2})), counts(0, 0, 2, 0));
+        assert_eq!(VisitCounts::of_document(&Value::Null), VisitCounts::default());
     }
 }

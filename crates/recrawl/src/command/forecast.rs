@@ -3,14 +3,14 @@
 use super::table::{self, number};
 use super::{counted, print, print_json, print_labelled, thousands};
 use crate::cli::{SavingsArgs, WhatIfArgs};
-use crate::report::forecast::{Basis, LARGEST, Plain, Start};
+use crate::report::forecast::{ForecastStart, LARGEST, PlainRevisiting, SampleBasis};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::settings::Settings;
-use recrawl_forecast::what_if::{Forecast, Savings};
+use recrawl_forecast::what_if::{Forecast, RevisitSavings};
 use recrawl_types::Size;
 use serde::Serialize;
 
-fn text(basis: &Basis) -> String {
+fn text(basis: &SampleBasis) -> String {
     let mut lines = vec![
         format!(
             "pages      {} of {}, in {}",
@@ -29,10 +29,14 @@ fn text(basis: &Basis) -> String {
 /// When the crawl cannot be read.
 pub fn what_if(args: &WhatIfArgs) -> Result<(), Failure> {
     let settings = args.own.at.settings()?;
-    let start = Start::of(&settings, &args.own)?;
+    let start = ForecastStart::read(&settings, &args.own)?;
     let (basis, forecasts) = start.what_if(&args.pages);
     if args.json {
-        return print_json(&WhatIf { basis: &basis, formula: &start.formula.name, forecasts: &forecasts });
+        return print_json(&WhatIfReport {
+            basis: &basis,
+            formula: &start.formula.name,
+            forecasts: &forecasts,
+        });
     }
     print_labelled(text(&basis))?;
     if !basis.enough {
@@ -61,21 +65,21 @@ fn todo(settings: &Settings) -> String {
 }
 
 #[derive(Serialize)]
-struct WhatIf<'b> {
+struct WhatIfReport<'b> {
     #[serde(flatten)]
-    basis: &'b Basis,
+    basis: &'b SampleBasis,
     formula: &'b str,
     /// By budget; empty where too little is known.
     forecasts: &'b [Forecast],
 }
 
 #[derive(Serialize)]
-struct Saved<'b> {
+struct SavedRevisits<'b> {
     #[serde(flatten)]
-    basis: &'b Basis,
+    basis: &'b SampleBasis,
     formula: &'b str,
     /// The budget of plain revisiting for the same freshness; none where too little is known.
-    plain: Option<Savings>,
+    plain: Option<RevisitSavings>,
     /// Revisits of a cycle that are saved, at least where plain revisiting needs more than was replayed.
     pages_a_cycle_saved: Option<f64>,
     /// Mean bytes of a body.
@@ -86,11 +90,11 @@ struct Saved<'b> {
 /// When the crawl cannot be read.
 pub fn savings(args: &SavingsArgs) -> Result<(), Failure> {
     let settings = args.own.at.settings()?;
-    let start = Start::of(&settings, &args.own)?;
+    let start = ForecastStart::read(&settings, &args.own)?;
     let (basis, plain) = start.savings()?;
     let bytes_a_visit = start.histories.bytes_a_visit;
     if args.json {
-        return print_json(&Saved {
+        return print_json(&SavedRevisits {
             basis: &basis,
             formula: &start.formula.name,
             plain: plain.map(|plain| plain.savings),
@@ -99,7 +103,9 @@ pub fn savings(args: &SavingsArgs) -> Result<(), Failure> {
         });
     }
     print_labelled(text(&basis))?;
-    let Some(Plain { savings, pages_saved }) = plain else { return print_labelled(todo(&settings)) };
+    let Some(PlainRevisiting { savings, pages_saved }) = plain else {
+        return print_labelled(todo(&settings));
+    };
     let times =
         |budget: Option<f64>| budget.map_or(format!("over {LARGEST:.2}"), |budget| format!("{budget:.2}"));
     let [low, high] = savings.interval;

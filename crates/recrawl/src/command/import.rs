@@ -27,7 +27,7 @@ pub fn run(command: &ImportCommand) -> Result<(), Failure> {
     let _turn = ExclusiveAccess::alone(&settings.data_dir)?;
     let mut import = Import::open(settings, clock())?;
     let mut bad = BadLines { named: Vec::new(), count: 0 };
-    let (mut pages, mut last) = (Pages::default(), 0);
+    let (mut pages, mut last) = (ImportedPages::default(), 0);
     while let Some((number, line)) = lines.next_line().map_err(failed)? {
         last = number;
         let taken = match (line, command) {
@@ -101,13 +101,13 @@ fn offer_line(import: &mut Import, line: &str) -> Result<Offered, Failure> {
 
 /// Combines the captures of an index into pages: captures of a URL are adjacent.
 #[derive(Default)]
-struct Pages {
+struct ImportedPages {
     index: IndexLines,
-    page: Option<Page>,
+    page: Option<ImportedPage>,
 }
 
 /// The captures of a URL so far.
-struct Page {
+struct ImportedPage {
     key: String,
     address: String,
     /// Did the last capture succeed?
@@ -117,7 +117,7 @@ struct Page {
     since: u64,
 }
 
-impl Pages {
+impl ImportedPages {
     fn offer_line(&mut self, import: &mut Import, line: &str) -> Result<Offered, Failure> {
         let mut before = None;
         let page = &mut self.page;
@@ -126,7 +126,7 @@ impl Pages {
             let known = page.as_mut().filter(|page| page.key == capture.key);
             match known {
                 Some(page) => page.see(capture, seconds),
-                None => before = page.replace(Page::first(capture, seconds)),
+                None => before = page.replace(ImportedPage::first(capture, seconds)),
             }
             Ok(())
         });
@@ -141,9 +141,9 @@ impl Pages {
     }
 }
 
-impl Page {
-    fn first(capture: &Capture<'_>, seconds: u64) -> Page {
-        Page {
+impl ImportedPage {
+    fn first(capture: &Capture<'_>, seconds: u64) -> ImportedPage {
+        ImportedPage {
             key: capture.key.into(),
             address: capture.url.into(),
             is_there: capture.shows_a_page(),

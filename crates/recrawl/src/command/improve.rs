@@ -9,8 +9,8 @@ use crate::cli::ImproveCommand;
 use crate::report::forecast::watched;
 use recrawl_console::view::Change;
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::parts::improve::found::Found;
-use recrawl_crawl::report::watch::{DriftWatch, Pooled, PopulationWatch, Watch};
+use recrawl_crawl::parts::improve::found::ComparedVisits;
+use recrawl_crawl::report::watch::{ChangeCusum, CrawlWatch, Pooled, PopulationShift};
 use recrawl_crawl::settings::Settings;
 use recrawl_estimation::{Alarm, Stability};
 
@@ -30,7 +30,7 @@ pub fn run(command: &ImproveCommand) -> Result<(), Failure> {
     }
 }
 
-fn text(settings: &Settings, watch: &Watch) -> String {
+fn text(settings: &Settings, watch: &CrawlWatch) -> String {
     if watch.cycles == 0 {
         let todo = match settings.is_measured {
             true => "the next cycle is the first",
@@ -38,7 +38,7 @@ fn text(settings: &Settings, watch: &Watch) -> String {
         };
         return format!("measured    no cycle yet; {todo}");
     }
-    let Watch { cycles, last, pooled, freshness, score, audit, drift, population } = watch;
+    let CrawlWatch { cycles, last, pooled, freshness, score, audit, drift, population } = watch;
     let lines = [
         format!("measured    {}, the last is {last}", counted((*cycles).into(), "cycle")),
         format!("freshness   {}", freshness_text(freshness, *pooled)),
@@ -64,13 +64,13 @@ fn freshness_text(freshness: &Pooled, pooled: u32) -> String {
     format!("{share:.3} ({low:.3} to {high:.3}) before the visits of a cycle; {of}{more}")
 }
 
-fn found_text(found: &Found) -> String {
-    let Found { visits, changed, expected } = found;
+fn found_text(found: &ComparedVisits) -> String {
+    let ComparedVisits { visits, changed, expected } = found;
     let visits = counted(*visits, "visit");
     format!("{} of {visits} found a change, {:.0} expected", thousands(*changed), expected.changes)
 }
 
-fn drift_text(drift: &DriftWatch) -> String {
+fn drift_text(drift: &ChangeCusum) -> String {
     let last = drift.alarm.map(|alarm| {
         let changes = match alarm.changes {
             Alarm::More => "more",
@@ -86,8 +86,8 @@ fn drift_text(drift: &DriftWatch) -> String {
     last.map_or(now.clone(), |last| format!("{last}; {now}"))
 }
 
-fn population_text(population: &PopulationWatch, cycles: u32) -> String {
-    let PopulationWatch { cycles_needed, change_rate, depth, has_moved } = *population;
+fn population_text(population: &PopulationShift, cycles: u32) -> String {
+    let PopulationShift { cycles_needed, change_rate, depth, has_moved } = *population;
     let verdict = match has_moved {
         None if cycles < cycles_needed => {
             return format!("too few cycles to tell how they are distributed: {cycles} of {cycles_needed}");

@@ -10,15 +10,15 @@ mod several;
 use super::{counted, print, print_json, print_labelled, thousands};
 use crate::cli::LearnArgs;
 use crate::process::signals;
-use files::Files;
+use files::LearnFiles;
 use own_visits::OwnVisits;
-pub use progress::Progress;
+pub use progress::LearnProgress;
 use recrawl_contest::failure_of_data;
 use recrawl_crawl::failure::Failure;
 use recrawl_formula::{Formula, Protection};
 use recrawl_learner::{
-    Checkpoint, Ending, FoldsError, LearnError, Learned, Options, Preset, Report, Work, learn, learn_sets,
-    sets,
+    Checkpoint, Ending, FoldsError, LearnError, LearnOptions, LearningResult, Preset, Report, Work, learn,
+    learn_sets, sets,
 };
 use recrawl_simulation::compare::Verdict;
 use recrawl_types::Span;
@@ -28,7 +28,7 @@ use std::time::Instant;
 
 pub fn run(args: &LearnArgs) -> Result<(), Failure> {
     let begun = Instant::now();
-    let (own, order) = (own_visits::of(args)?, order::of(args)?);
+    let (own, order) = (own_visits::read(args)?, order::check(args)?);
     let read =
         |path: &PathBuf| recrawl_simulation::open(path, args.format.as_deref()).map_err(failure_of_data);
     let mut sets = args.data.iter().map(read).collect::<Result<Vec<_>, _>>()?;
@@ -43,7 +43,7 @@ pub fn run(args: &LearnArgs) -> Result<(), Failure> {
         [one] => one.name.clone(),
         several => format!("{}-sets", several.len()),
     };
-    let files = Files::new(args.out.as_deref(), &name)?;
+    let files = LearnFiles::new(args.out.as_deref(), &name)?;
     if args.all_policies && sets.len() > 1 {
         let text = "--all-policies compares on one data set; replay others with recrawl simulate";
         return Err(Failure::Usage(text.into()));
@@ -68,7 +68,7 @@ pub fn run(args: &LearnArgs) -> Result<(), Failure> {
     for set in &sets {
         tracing::info!(pages = set.pages.len(), cycles = set.truth.cycles(), "learning started");
     }
-    let mut progress = Progress::new(&shutdown, args.cpu.map(|cpu| cpu.0));
+    let mut progress = LearnProgress::new(&shutdown, args.cpu.map(|cpu| cpu.0));
     let failure = |e| failure(e, args);
     if let [data] = sets.as_slice() {
         let ending = learn(data, &options, runs, &pool, &mut progress).map_err(failure)?;
@@ -95,7 +95,7 @@ pub fn pool(threads: Option<u32>) -> Result<rayon::ThreadPool, Failure> {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(Failure::work)
 }
 
-fn stopped(checkpoint: &Checkpoint, files: &Files, args: &LearnArgs) -> Result<(), Failure> {
+fn stopped(checkpoint: &Checkpoint, files: &LearnFiles, args: &LearnArgs) -> Result<(), Failure> {
     files.keep(checkpoint)?;
     let path = files.checkpoint.display();
     if args.json {
@@ -105,9 +105,9 @@ fn stopped(checkpoint: &Checkpoint, files: &Files, args: &LearnArgs) -> Result<(
 }
 
 fn finished(
-    learned: &Learned,
-    options: &Options,
-    files: &Files,
+    learned: &LearningResult,
+    options: &LearnOptions,
+    files: &LearnFiles,
     args: &LearnArgs,
     begun: Instant,
 ) -> Result<(), Failure> {
@@ -138,7 +138,13 @@ fn finished(
 }
 
 /// Prints the last lines: which formula was written and why, the warnings, the work and the files.
-fn closing(why: &str, warnings: &[String], work: Work, seconds: f64, files: &Files) -> Result<(), Failure> {
+fn closing(
+    why: &str,
+    warnings: &[String],
+    work: Work,
+    seconds: f64,
+    files: &LearnFiles,
+) -> Result<(), Failure> {
     print_labelled(format!("wrote {why}"))?;
     warnings.iter().try_for_each(|text| print_labelled(format!("warning: {text}")))?;
     print_labelled(told(work, seconds))?;
@@ -167,7 +173,7 @@ fn told(work: Work, seconds: f64) -> String {
 }
 
 /// Warnings about the formula, and about the functions that the preset allows.
-fn warnings(formula: &Formula, options: &Options) -> Vec<String> {
+fn warnings(formula: &Formula, options: &LearnOptions) -> Vec<String> {
     let Preset { name, protection, tree, .. } = &options.preset;
     let is_flat =
         *protection == Protection::Program && tree.functions.iter().any(|function| function == "log");

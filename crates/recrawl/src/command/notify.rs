@@ -8,7 +8,7 @@ use recrawl_archive::timestamp;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::operator::stopped::StoppedCrawl;
-use recrawl_crawl::parts::notify::{Pace, Target};
+use recrawl_crawl::parts::notify::{NotifyPace, NotifyTarget};
 use recrawl_crawl::settings::Settings;
 use recrawl_notifications::delivery::{Delivery, Failing};
 use recrawl_notifications::store::{self, Deliveries};
@@ -37,7 +37,7 @@ fn settings(at: &Where) -> Result<Settings, Failure> {
     }
 }
 
-fn named<'s>(settings: &'s Settings, name: &str) -> Result<&'s Target, Failure> {
+fn named<'s>(settings: &'s Settings, name: &str) -> Result<&'s NotifyTarget, Failure> {
     settings.notify.iter().find(|target| target.name == name).ok_or_else(|| {
         let names: Vec<&str> = settings.notify.iter().map(|target| target.name.as_str()).collect();
         Failure::Usage(format!("no target is named {name:?}; there are: {}", names.join(", ")))
@@ -68,14 +68,14 @@ fn now() -> u64 {
 }
 
 /// A crawl that no process runs.
-struct Stopped {
+struct IdleCrawl {
     settings: Arc<Settings>,
     generation: Arc<Generation>,
     storage: Arc<dyn Storage>,
     deliveries: Mutex<Deliveries>,
 }
 
-impl Crawled for Stopped {
+impl Crawled for IdleCrawl {
     fn settings(&self) -> Arc<Settings> {
         self.settings.clone()
     }
@@ -113,7 +113,8 @@ fn send(at: &Where) -> Result<(), Failure> {
     drop(tables);
     settings.scope.refuse_taken_down(decided.taken_down);
     let generation = repository.current();
-    let stopped = Stopped { settings: Arc::new(settings), generation, storage, deliveries: Mutex::default() };
+    let stopped =
+        IdleCrawl { settings: Arc::new(settings), generation, storage, deliveries: Mutex::default() };
     let before = store::read(&*stopped.storage).map_err(Failure::work)?;
     block_on(notifier::run(&stopped, &CancellationToken::new(), Until::Told))?;
     let after = stopped.deliveries.into_inner().expect("no panic under the lock");
@@ -177,7 +178,7 @@ fn status(on: &OnCrawl) -> Result<(), Failure> {
                 };
                 let delivered = counted(delivery.delivered, "message");
                 let digest = match target.pace {
-                    Pace::Digest(_) if delivery.digest_at > 0 => {
+                    NotifyPace::Digest(_) if delivery.digest_at > 0 => {
                         format!("; the next digest is due at {}", timestamp(delivery.digest_at))
                     }
                     _ => String::new(),

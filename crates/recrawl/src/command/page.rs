@@ -1,17 +1,17 @@
 //! `recrawl page test`: what a rule of `[[pages]]` leaves of a page, before or after it is in the configuration.
 
-use super::peek::{self, Seen};
+use super::peek::{self, PeekedPages};
 use super::show::{MAX_SHOWN_DIFF, archived, now};
 use super::{print, print_json, print_labelled, thousands};
 use crate::cli::{PageCommand, PageTestArgs};
 use crate::daemon::Daemon;
-use crate::texts::{Text, document_of, extracted, last_two, unified};
+use crate::texts::{ArchivedText, document_of, extracted, last_two, unified};
 use recrawl_archive::timestamp;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::page_rules::Lists;
 use recrawl_crawl::settings::Settings;
-use recrawl_extractor::{Extracted, Fields, PageContent, Part, PartError, extract_part};
+use recrawl_extractor::{BodyFields, CountedPart, Extracted, PageContent, PartError, extract_part};
 use recrawl_types::CanonicalUrl;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -25,14 +25,14 @@ pub fn run(command: &PageCommand) -> Result<(), Failure> {
 }
 
 /// The rule that is tested.
-struct Tested {
+struct TestedRule {
     words: String,
     lists: Lists,
-    part: Option<Part>,
+    part: Option<CountedPart>,
 }
 
-impl Tested {
-    fn of(args: &PageTestArgs, settings: &Settings, url: &CanonicalUrl) -> Result<Tested, Failure> {
+impl TestedRule {
+    fn new(args: &PageTestArgs, settings: &Settings, url: &CanonicalUrl) -> Result<TestedRule, Failure> {
         let PageTestArgs { include, ignore, ignore_text, no_rule, .. } = args;
         let lists = Lists {
             include: include.clone(),
@@ -44,15 +44,15 @@ impl Tested {
             let failed =
                 |PartError { key, why }| Failure::Usage(format!("--{}: {why}", key.replace('_', "-")));
             let part = Some(lists.part().map_err(failed)?);
-            return Ok(Tested { words: "of the command line".into(), lists, part });
+            return Ok(TestedRule { words: "of the command line".into(), lists, part });
         }
-        match settings.pages.of(url).filter(|_| !no_rule) {
-            Some(rule) => Ok(Tested {
+        match settings.pages.rule_for(url).filter(|_| !no_rule) {
+            Some(rule) => Ok(TestedRule {
                 words: format!("[[pages]] match {:?}", rule.matches),
                 lists: rule.lists.clone(),
                 part: Some(rule.part.clone()),
             }),
-            None => Ok(Tested { words: "none: the whole page counts".into(), lists, part: None }),
+            None => Ok(TestedRule { words: "none: the whole page counts".into(), lists, part: None }),
         }
     }
 
@@ -77,10 +77,10 @@ fn test_file(args: &PageTestArgs, file: &Path) -> Result<(), Failure> {
     let url = settings.named_page(&args.url)?;
     let body = std::fs::read(file)
         .map_err(|e| Failure::Usage(format!("--file: cannot read {}: {e}", file.display())))?;
-    let tested = Tested::of(args, &settings, &url)?;
-    let page_of = |part: Option<&Part>| match extract_part(
+    let tested = TestedRule::new(args, &settings, &url)?;
+    let page_of = |part: Option<&CountedPart>| match extract_part(
         &body,
-        &Fields::default(),
+        &BodyFields::default(),
         &url,
         &settings.rules,
         &settings.reading,
@@ -110,7 +110,7 @@ fn test_archived(args: &PageTestArgs) -> Result<(), Failure> {
         }
     };
     let (url, settings) = (&page.url, &page.settings);
-    let tested = Tested::of(args, settings, url)?;
+    let tested = TestedRule::new(args, settings, url)?;
     // Redirects have no text of the page.
     let mut versions = page.versions().filter(|version| {
         version.as_ref().map_or(true, |version| (200..300).contains(&version.answer.status()))
@@ -157,7 +157,7 @@ fn test_archived(args: &PageTestArgs) -> Result<(), Failure> {
 }
 
 /// Fetches a page that no crawl has fetched. `failure` says why the archive has nothing of it.
-fn never_fetched(args: &PageTestArgs, failure: Failure) -> Result<Seen, Failure> {
+fn never_fetched(args: &PageTestArgs, failure: Failure) -> Result<PeekedPages, Failure> {
     let settings = args.on.at.settings()?;
     let Ok(url) = settings.rules.canonicalize(&args.url) else { return Err(failure) };
     let generation = open_read::repository(&settings).ok().map(|repository| repository.current());
@@ -172,11 +172,11 @@ fn never_fetched(args: &PageTestArgs, failure: Failure) -> Result<Seen, Failure>
     }
 }
 
-fn at(text: &Text) -> String {
+fn at(text: &ArchivedText) -> String {
     timestamp(text.time * 1000)
 }
 
-fn head(url: &CanonicalUrl, tested: &Tested, whole: &str, left: &PageContent) -> Result<(), Failure> {
+fn head(url: &CanonicalUrl, tested: &TestedRule, whole: &str, left: &PageContent) -> Result<(), Failure> {
     print_labelled(format!("url         {url}"))?;
     print_labelled(format!("rule        {}", tested.words))?;
     let Lists { include, ignore, ignore_text, .. } = &tested.lists;
@@ -193,7 +193,13 @@ fn head(url: &CanonicalUrl, tested: &Tested, whole: &str, left: &PageContent) ->
     }
 }
 
-fn json(url: &CanonicalUrl, tested: &Tested, whole: &str, left: &PageContent, difference: Value) -> Value {
+fn json(
+    url: &CanonicalUrl,
+    tested: &TestedRule,
+    whole: &str,
+    left: &PageContent,
+    difference: Value,
+) -> Value {
     json!({
         "url": url.as_text(), "rule": tested.words, "lists": tested.lists, "whole_bytes": whole.len(),
         "text": left.text, "given_up": left.is_given_up, "difference": difference,

@@ -3,9 +3,9 @@
 use crate::action::waiting;
 use crate::converter::Commands;
 use crate::texts::{ArchivedPage, extracted};
-use recrawl_archive::answer::Answer;
+use recrawl_archive::answer::ArchivedAnswer;
 use recrawl_crawl::admission::blocks::Blocks;
-use recrawl_crawl::clock::NextRound;
+use recrawl_crawl::clock::RoundToRun;
 use recrawl_crawl::contact_check;
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::cycle;
@@ -13,7 +13,7 @@ use recrawl_crawl::data_dir::is_begun;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::first_look;
 use recrawl_crawl::operator::stopped::StoppedCrawl;
-use recrawl_crawl::process::Process;
+use recrawl_crawl::process::ProgramServices;
 use recrawl_crawl::settings::Settings;
 use recrawl_fetcher::system_clock;
 use recrawl_types::{CanonicalUrl, ContentKind, HostState, HostTable, Origin, Size, Visited};
@@ -25,7 +25,7 @@ use tempfile::TempDir;
 use tracing::subscriber::NoSubscriber;
 
 /// Pages that were just fetched.
-pub struct Seen {
+pub struct PeekedPages {
     pub pages: Vec<ArchivedPage>,
     /// Removed with it.
     _folder: TempDir,
@@ -36,7 +36,7 @@ pub struct Seen {
 ///
 /// # Errors
 /// Why one may not be fetched, or was not.
-pub fn look(settings: &Settings, urls: &[CanonicalUrl]) -> Result<Seen, Failure> {
+pub fn look(settings: &Settings, urls: &[CanonicalUrl]) -> Result<PeekedPages, Failure> {
     let hosts = urls.iter().map(|url| refuse(settings, url)).collect::<Result<Vec<_>, _>>()?;
     let folder = tempfile::tempdir()?;
     let mut there = alone(settings, folder.path());
@@ -47,21 +47,21 @@ pub fn look(settings: &Settings, urls: &[CanonicalUrl]) -> Result<Seen, Failure>
         let count = absolute(settings.data_dir.join(first_look::FILE))?;
         symlink(count, there.data_dir.join(first_look::FILE))?;
     }
-    let process = Process { converter: Arc::new(Commands), ..Process::quiet()? };
+    let process = ProgramServices { converter: Arc::new(Commands), ..ProgramServices::quiet()? };
     let mut crawl = Crawl::open(there, urls, 0, process)?;
     // Delays and robots.txt go on where the crawl left them.
     for (url, state) in urls.iter().zip(hosts) {
-        state.map_or(Ok(()), |state| crawl.tables.store(&Origin::of(url), &state))?;
+        state.map_or(Ok(()), |state| crawl.tables.store(&Origin::from_url(url), &state))?;
     }
     // What the log of a crawl would say of these pages, the caller says.
     tracing::subscriber::with_default(NoSubscriber::default(), || {
-        cycle::round(&mut crawl, NextRound::OF_NEXT_CYCLE, urls)
+        cycle::round(&mut crawl, RoundToRun::OF_NEXT_CYCLE, urls)
     })?;
     let there = Arc::new(crawl.settings.clone());
     let visited = urls.iter().map(|url| visited(&crawl, url)).collect::<Result<Vec<_>, _>>()?;
     drop(crawl);
     let pages = urls.iter().zip(visited).map(|(url, visited)| page_of(settings, &there, url, visited));
-    Ok(Seen { pages: pages.collect::<Result<_, _>>()?, _folder: folder })
+    Ok(PeekedPages { pages: pages.collect::<Result<_, _>>()?, _folder: folder })
 }
 
 /// A page as its visit left it.
@@ -84,7 +84,7 @@ fn page_of(
     visited: Visited,
 ) -> Result<ArchivedPage, Failure> {
     let is_redirect = visited.content.kind == ContentKind::Redirect;
-    let page = ArchivedPage::of(there.clone(), url.clone(), Some(visited));
+    let page = ArchivedPage::open(there.clone(), url.clone(), Some(visited));
     let page = page.map_err(|missing| Failure::Work(format!("{url}: {}", missing.why)))?;
     if is_redirect {
         let version = page.versions().next().and_then(Result::ok);
@@ -123,7 +123,7 @@ fn alone(settings: &Settings, folder: &std::path::Path) -> Settings {
 ///
 /// # Errors
 /// The media type.
-pub fn refuse_type(settings: &Settings, url: &CanonicalUrl, answer: &Answer) -> Result<(), Failure> {
+pub fn refuse_type(settings: &Settings, url: &CanonicalUrl, answer: &ArchivedAnswer) -> Result<(), Failure> {
     let extracted = extracted(answer, url, settings, None);
     let refused = settings.scope.refuse_type(answer.content_type().as_deref(), &answer.body, &extracted);
     refused.map_or(Ok(()), |essence| {
@@ -141,8 +141,8 @@ fn refuse(settings: &Settings, url: &CanonicalUrl) -> Result<Option<HostState>, 
         if let Some(page) = waiting::reason(&decided, settings, &tables, url, system_clock()())? {
             return Err(Failure::Work(format!("{url} is not fetched now: {}", waiting::words(&page))));
         }
-        host = tables.load(&Origin::of(url))?;
-        if let Some(pattern) = Blocks::of(decided.blocks.keys()).cover(url) {
+        host = tables.load(&Origin::from_url(url))?;
+        if let Some(pattern) = Blocks::from_patterns(decided.blocks.keys()).cover(url) {
             return refused(format!("blocked by {pattern}"));
         }
         scope.refuse_taken_down(decided.taken_down);

@@ -3,11 +3,11 @@
 use super::{print_json, print_labelled};
 use crate::cli::OnCrawl;
 use crate::daemon::Daemon;
-use crate::report::promises::{CYCLES, Promises, Sources};
+use crate::report::promises::{CYCLES, PromiseSources, Promises};
 use recrawl_crawl::cycle::plan;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
-use recrawl_crawl::parts::promises::Survey;
+use recrawl_crawl::parts::promises::PromiseSurvey;
 use recrawl_crawl::settings::Settings;
 
 pub fn run(args: &OnCrawl) -> Result<(), Failure> {
@@ -25,7 +25,7 @@ pub fn run(args: &OnCrawl) -> Result<(), Failure> {
     let tables = open_read::tables(&settings.data_dir).map_err(Failure::Work)?;
     let decided = open_read::decisions(&settings.data_dir, || Ok(tables.clone()))?;
     let reports = open_read::last_cycles(&repository, CYCLES)?.into_iter().rev().collect::<Vec<_>>();
-    let promises = Promises::of(Sources {
+    let promises = Promises::count(PromiseSources {
         settings: &settings,
         tables: &tables,
         generation: &repository.current(),
@@ -55,7 +55,7 @@ pub fn check(settings: &Settings) -> Result<(), Failure> {
     let decided = open_read::decisions(&settings.data_dir, || tables.clone().ok_or_else(String::new))?;
     let generation = repository.current();
     let cycle = generation.cycle().next();
-    Survey {
+    PromiseSurvey {
         rules: settings.promise_rules(tables.as_deref(), &decided)?,
         period: settings.config.cycle.period.0,
         generation: &generation,

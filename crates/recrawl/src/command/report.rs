@@ -3,7 +3,7 @@
 use super::{print_json, print_labelled};
 use crate::cli::ReportArgs;
 use crate::daemon::{Daemon, encoded};
-use crate::report::host_report::{HostReport, Sources};
+use crate::report::host_report::{HostReport, HostSources};
 use recrawl_crawl::admission::named_host::NamedHost;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
@@ -24,7 +24,7 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
         open_read::tables(&settings.data_dir).map_err(|why| Failure::Work(format!("{name}: {why}")))?;
     let repository = open_read::repository(&settings)?;
     let decided = open_read::decisions(&settings.data_dir, || Ok(tables.clone()))?;
-    let sources = Sources {
+    let sources = HostSources {
         settings: &settings,
         tables: &tables,
         generation: &repository.current(),
@@ -32,6 +32,6 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
         decided: &decided,
         now: recrawl_fetcher::system_clock()(),
     };
-    let report = HostReport::of(&sources, &named, args.cycles as usize)?.ok_or_else(unknown)?;
+    let report = HostReport::for_host(&sources, &named, args.cycles as usize)?.ok_or_else(unknown)?;
     if args.json { print_json(&report.json()) } else { print_labelled(report.text()) }
 }

@@ -14,9 +14,9 @@ use recrawl_crawl::data_dir::TABLES;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::settings::{Settings, ranking};
-use recrawl_notifications::store::{self, StoreError};
+use recrawl_notifications::store::{self, DeliveryFileError};
 use recrawl_repository::storage::FileStorage;
-use recrawl_repository::{CopyReader, Damage, ReadError, SledTables, Summary, TablesFound, copies};
+use recrawl_repository::{CopyReader, Damage, GenerationSummary, ReadError, SledTables, TablesFound, copies};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -69,7 +69,7 @@ fn tables(settings: &Settings) -> Result<Option<TablesFound>, Failure> {
 fn damage_of_notices(folder: &Path) -> Result<Option<Damage>, Failure> {
     let found = FileStorage::existing(folder)?;
     Ok(store::read(&found).err().map(|error| match error {
-        StoreError::Read(error) => error.into_damage(),
+        DeliveryFileError::Read(error) => error.into_damage(),
         other => Damage { file: store::NAME.into(), offset: 0, what: other.to_string() },
     }))
 }
@@ -111,7 +111,7 @@ fn check(settings: &Settings, as_json: bool) -> Result<(), Failure> {
             None
         }
     };
-    let read = Read { summary, records: archive.records, rows };
+    let read = RepositoryFigures { summary, records: archive.records, rows };
     if !damage.is_empty() {
         return damaged(settings, &damage, &notes, Some(&read), as_json);
     }
@@ -129,15 +129,20 @@ fn check(settings: &Settings, as_json: bool) -> Result<(), Failure> {
 }
 
 /// Figures of a repository that can be opened.
-struct Read {
-    summary: Summary,
+struct RepositoryFigures {
+    summary: GenerationSummary,
     /// Of the archive.
     records: u64,
     /// Of the tables; none if they are in use.
     rows: Option<u64>,
 }
 
-fn document(damage: &[Damage], notes: &[String], read: Option<&Read>, advice: &[String]) -> Value {
+fn document(
+    damage: &[Damage],
+    notes: &[String],
+    read: Option<&RepositoryFigures>,
+    advice: &[String],
+) -> Value {
     let damage: Vec<_> =
         damage.iter().map(|d| json!({"file": d.file, "offset": d.offset, "what": d.what})).collect();
     json!({
@@ -152,7 +157,7 @@ fn damaged(
     settings: &Settings,
     damage: &[Damage],
     notes: &[String],
-    read: Option<&Read>,
+    read: Option<&RepositoryFigures>,
     as_json: bool,
 ) -> Result<(), Failure> {
     let advice = advice::lines(settings, damage, read.map(|read| read.summary.number.0));

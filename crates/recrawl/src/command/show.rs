@@ -5,8 +5,8 @@ use crate::cli::{ShowArgs, Where};
 use crate::report::explain::unknown;
 use crate::report::versions;
 use crate::texts::{
-    ArchivedPage, FoundVersion, MAX_VERSIONS, Missing, Text, Version, WhichVersion, markdown_of, media_type,
-    unified,
+    ArchivedPage, ArchivedText, ArchivedVersion, FoundVersion, MAX_VERSIONS, MissingText, WhichVersion,
+    markdown_of, media_type, unified,
 };
 use recrawl_archive::{place, timestamp};
 use recrawl_crawl::failure::Failure;
@@ -28,7 +28,7 @@ pub fn archived(at: &Where, url: &str) -> Result<ArchivedPage, Failure> {
         return Err(unknown(&mut settings, &decided()?, &open_read::tables(&data_dir), &url)?);
     };
     settings.scope.refuse_taken_down(decided()?.taken_down);
-    ArchivedPage::of(Arc::new(settings), url.clone(), record.visited)
+    ArchivedPage::open(Arc::new(settings), url.clone(), record.visited)
         .map_err(|missing| failure(&url.to_string(), &missing))
 }
 
@@ -36,32 +36,32 @@ pub fn archived(at: &Where, url: &str) -> Result<ArchivedPage, Failure> {
 pub const MAX_SHOWN_DIFF: usize = 1 << 20;
 
 /// Why a version cannot be shown.
-fn failure(url: &str, missing: &Missing) -> Failure {
+fn failure(url: &str, missing: &MissingText) -> Failure {
     Failure::Work(format!("{url}: {}", missing.why))
 }
 
 impl ArchivedPage {
     /// Why a version cannot be shown.
-    pub fn failure(&self, missing: &Missing) -> Failure {
+    pub fn failure(&self, missing: &MissingText) -> Failure {
         failure(&self.url.to_string(), missing)
     }
 
     /// A version, and where it is among the others.
-    fn version(&self, which: WhichVersion) -> Result<(FoundVersion, Version), Failure> {
+    fn version(&self, which: WhichVersion) -> Result<(FoundVersion, ArchivedVersion), Failure> {
         let found = self.find(which, now()).map_err(|missing| self.failure(&missing))?;
         let version = self.read(found.place.at, self.settings.max_archived_body());
         Ok((found, version.map_err(|missing| self.failure(&missing))?))
     }
 
-    fn shown(&self, version: &Version) -> Result<Text, Failure> {
+    fn shown(&self, version: &ArchivedVersion) -> Result<ArchivedText, Failure> {
         self.text(version).map_err(|missing| self.no_text(&missing))
     }
 
-    fn no_text(&self, Missing { why, .. }: &Missing) -> Failure {
+    fn no_text(&self, MissingText { why, .. }: &MissingText) -> Failure {
         Failure::Work(format!("{}: {why}; use --html or --headers", self.url))
     }
 
-    fn print_markdown(&self, version: &Version, extent: PageExtent) -> Result<(), Failure> {
+    fn print_markdown(&self, version: &ArchivedVersion, extent: PageExtent) -> Result<(), Failure> {
         let page =
             markdown_of(version, &self.url, &self.settings, extent).map_err(|why| self.no_text(&why))?;
         if page.is_cut {
@@ -147,7 +147,7 @@ fn last_change(page: &ArchivedPage, number: usize, text: &str) -> String {
 /// A line for each version: number, time, status, media type, bytes, where it lies, and whether its text is that of the
 /// version before.
 fn list(page: &ArchivedPage) -> Result<(), Failure> {
-    let (mut known, mut newer) = (0, None::<(String, Option<Text>)>);
+    let (mut known, mut newer) = (0, None::<(String, Option<ArchivedText>)>);
     for version in page.versions().take(MAX_VERSIONS) {
         known += 1;
         let version = match version {
@@ -163,7 +163,7 @@ fn list(page: &ArchivedPage) -> Result<(), Failure> {
             let is_same = newer.zip(text.as_ref()).is_some_and(|(newer, older)| newer.text == older.text);
             print(if is_same { format!("{line}  same text as before") } else { line })?;
         }
-        let Version { at, answer } = version;
+        let ArchivedVersion { at, answer } = version;
         let (time, bytes) = (timestamp(answer.time() * 1000), answer.body.len());
         let more = if answer.is_cut { "+" } else { "" };
         let name = page.archive.files.name(at.file)?;

@@ -57,7 +57,8 @@ pub fn run(args: &StatusArgs) -> Result<(), Failure> {
 fn origin_text(key: &[u8]) -> String {
     let mut url = key.to_vec();
     url.push(b'/');
-    recrawl_types::CanonicalUrl::from_key(&url).map_or_else(|_| "?".into(), |u| Origin::of(&u).to_string())
+    recrawl_types::CanonicalUrl::from_key(&url)
+        .map_or_else(|_| "?".into(), |u| Origin::from_url(&u).to_string())
 }
 
 /// The origins with the most pages, the largest first.
@@ -78,14 +79,14 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     let generation = repository.current();
     let reports = open_read::last_cycles(&repository, CYCLES)?;
     let largest = largest_hosts(&generation)?;
-    let in_force = DecisionsInForce::of(settings);
+    let in_force = DecisionsInForce::read(settings);
     let (live, in_progress) = {
         let daemon = Daemon::beside(&settings.data_dir);
         // While a daemon runs, it has the tables.
         let tables = open_read::tables(&settings.data_dir);
         let in_progress =
             open_read::in_progress(&**repository.storage(), &generation, tables.as_deref().ok());
-        (Occupant::of(&settings.data_dir, daemon, &tables), in_progress)
+        (Occupant::detect(&settings.data_dir, daemon, &tables), in_progress)
     };
     if let Err(fault) = &in_progress {
         tracing::warn!("cannot read the schedule of the cycle in progress: {fault}");

@@ -9,7 +9,7 @@ use crate::process;
 use recrawl_console::view::{Accepted, Effect};
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::operator::takedown::{self, Covered, Done, Order, Summary};
+use recrawl_crawl::operator::takedown::{self, Covered, TakedownOrder, TakedownResult, TakedownSummary};
 use recrawl_crawl::part::InTables;
 use recrawl_crawl::settings::Settings;
 use recrawl_crawl::vault;
@@ -22,7 +22,8 @@ const RULES: usize = 10;
 
 pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
     let settings = args.on.at.settings()?;
-    let order = Order { pattern: meant(args, &settings)?, keep_crawling: args.keep_crawling, end: args.end };
+    let order =
+        TakedownOrder { pattern: meant(args, &settings)?, keep_crawling: args.keep_crawling, end: args.end };
     let now = (recrawl_fetcher::system_clock())();
     let mut in_vault = Ok(());
     let done = match args.dry_run {
@@ -35,7 +36,7 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
             done?
         }
     };
-    let Done { removed, covered, in_progress, tables_unread } = &done;
+    let TakedownResult { removed, covered, in_progress, tables_unread } = &done;
     let mut stays = if args.end { Vec::new() } else { stays(&order.pattern, removed) };
     if !args.end && !args.dry_run {
         stays.extend(held_by_targets(&settings, &order.pattern)?);
@@ -163,7 +164,11 @@ fn shipped(settings: &Settings) -> Result<(), Failure> {
 }
 
 /// Takes the pages down, and logs it as a change of an operator.
-fn logged(settings: &Settings, order: &Order, now: u64) -> Result<Result<Done, Failure>, Failure> {
+fn logged(
+    settings: &Settings,
+    order: &TakedownOrder,
+    now: u64,
+) -> Result<Result<TakedownResult, Failure>, Failure> {
     let stopped = takedown::open(settings)?;
     // Under the lock: nobody else writes the note meanwhile.
     if !order.end {
@@ -191,7 +196,7 @@ fn meant(args: &TakedownArgs, settings: &Settings) -> Result<Pattern, Failure> {
 }
 
 /// What this takedown does not remove.
-fn stays(meant: &Pattern, removed: &Summary) -> Vec<String> {
+fn stays(meant: &Pattern, removed: &TakedownSummary) -> Vec<String> {
     let has_data = removed.emptied + removed.visits + removed.warc_records > 0;
     [
         (removed.pages > 0, "the URLs (to know what not to fetch); blocks, opt-outs and seed sites that name them"),
@@ -211,7 +216,7 @@ fn stays(meant: &Pattern, removed: &Summary) -> Vec<String> {
     .collect()
 }
 
-fn print_removed(meant: &Pattern, removed: &Summary, is_dry_run: bool) -> Result<(), Failure> {
+fn print_removed(meant: &Pattern, removed: &TakedownSummary, is_dry_run: bool) -> Result<(), Failure> {
     let verb = if is_dry_run { "would be " } else { "" };
     print_labelled(format!(
         "{meant}: {}, data of {} {verb}removed; {} {verb}removed",
@@ -280,7 +285,7 @@ fn print_forbidden(covered: &Covered) -> Result<(), Failure> {
 }
 
 /// Fails if damaged WARC files could not be searched completely. Everything else is done by then.
-fn whole(summary: &Summary) -> Result<(), Failure> {
+fn whole(summary: &TakedownSummary) -> Result<(), Failure> {
     match &summary.warc_unreadable[..] {
         [] => Ok(()),
         files => Err(Failure::Work(format!(

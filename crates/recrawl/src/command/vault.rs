@@ -6,7 +6,7 @@ use recrawl_archive::timestamp;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::vault::failure;
 use recrawl_types::Size;
-use recrawl_vault::{Store, Verified, contents, found, is_of_vault, store, verify};
+use recrawl_vault::{Store, VerifiedVault, contents, found, is_of_vault, store, verify};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ fn status(args: &VaultArgs) -> Result<(), Failure> {
 fn check(args: &VaultArgs) -> Result<(), Failure> {
     let store = open(args)?;
     let verified = verify(&*store).map_err(|e| failure(&e))?.ok_or_else(|| absent(&*store))?;
-    let Verified { files, bytes, damage } = &verified;
+    let VerifiedVault { files, bytes, damage } = &verified;
     if args.on.json {
         print_json(&verified)?;
     }

@@ -9,7 +9,7 @@ use crate::cli::{HERE, WatchArgs};
 use crate::daemon::Daemon;
 use crate::exclusive_access::ExclusiveAccess;
 use crate::notifier;
-use crate::texts::{ArchivedPage, Version, extracted, titled_text};
+use crate::texts::{ArchivedPage, ArchivedVersion, extracted, titled_text};
 use additions::Additions;
 use recrawl_console::view::Change;
 use recrawl_crawl::admission::pattern::Pattern;
@@ -46,7 +46,7 @@ pub fn run(args: &WatchArgs) -> Result<(), Failure> {
     let now = args.on.at.settings()?;
     let urls = args.urls.iter().map(|url| now.named_page(url)).collect::<Result<Vec<_>, _>>()?;
     let text = added(args, &now, &urls, before.as_deref())?;
-    let written = text.map(|text| Written::beside(&file, &text)).transpose()?;
+    let written = text.map(|text| WrittenConfig::beside(&file, &text)).transpose()?;
     let settings = written.as_ref().map_or(Ok(now), |written| written.settings(args))?;
     let seen = {
         // A daemon sends nothing meanwhile, so that the hosts keep their delays, and has no page of a watch that fails.
@@ -61,7 +61,7 @@ pub fn run(args: &WatchArgs) -> Result<(), Failure> {
         Some(_) => "added to   ",
     };
     let is_written = written.is_some();
-    written.map_or(Ok(()), Written::take_place)?;
+    written.map_or(Ok(()), WrittenConfig::take_place)?;
     let next = begin(args, &settings, &urls, is_written, &file)?;
     if args.on.json {
         let is_new = is_written && before.is_none();
@@ -100,7 +100,7 @@ fn start(args: &WatchArgs, file: &Path) -> String {
 
 /// The rule in force of a page as the configuration has it, and whether it is of this page alone.
 fn rule_of<'s>(now: &'s Settings, url: &CanonicalUrl) -> Option<(&'s PagesTable, bool)> {
-    let rule = now.pages.of(url)?;
+    let rule = now.pages.rule_for(url)?;
     let table = now.config.pages.iter().find(|table| table.matches == rule.matches)?;
     let pattern = Pattern::parse(&table.matches, &now.rules);
     Some((table, pattern.is_ok_and(|pattern| pattern == Pattern::Page(url.clone()))))
@@ -170,14 +170,14 @@ fn added(
 }
 
 /// A configuration that is not in its place yet.
-struct Written {
+struct WrittenConfig {
     new: tempfile::NamedTempFile,
     /// Its place.
     file: PathBuf,
 }
 
-impl Written {
-    fn beside(file: &Path, text: &str) -> Result<Written, Failure> {
+impl WrittenConfig {
+    fn beside(file: &Path, text: &str) -> Result<WrittenConfig, Failure> {
         // A link stays a link.
         let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -196,7 +196,7 @@ impl Written {
                 }
             }
         }
-        Ok(Written { new, file })
+        Ok(WrittenConfig { new, file })
     }
 
     /// Its settings, checked as at the start of a crawl.
@@ -212,7 +212,7 @@ impl Written {
     }
 
     fn take_place(self) -> Result<(), Failure> {
-        let Written { new, file } = self;
+        let WrittenConfig { new, file } = self;
         let cannot = |e: std::io::Error| Failure::Work(format!("cannot write {}: {e}", file.display()));
         new.as_file().sync_all().map_err(cannot)?;
         new.persist(&file).map(|_| ()).map_err(|e| cannot(e.error))
@@ -229,7 +229,7 @@ fn see(settings: &Settings, page: &ArchivedPage, args: &WatchArgs) -> Result<Val
     if !args.on.json {
         show(url, title.as_deref(), &text, &found)?;
     }
-    let is_sent = settings.pages.of(url).is_none_or(|rule| rule.render == Render::Never);
+    let is_sent = settings.pages.rule_for(url).is_none_or(|rule| rule.render == Render::Never);
     let hint = if is_sent { RENDER } else { "" };
     let (consent, at) = (&page.visited.content.consent, version.answer.time() * 1000);
     let is_archived = settings.config.consent.admits_archive(consent, at);
@@ -257,7 +257,7 @@ fn see(settings: &Settings, page: &ArchivedPage, args: &WatchArgs) -> Result<Val
 }
 
 /// Is it a page of elements, and no feed?
-fn has_elements(version: &Version, url: &CanonicalUrl, settings: &Settings) -> bool {
+fn has_elements(version: &ArchivedVersion, url: &CanonicalUrl, settings: &Settings) -> bool {
     let essence = media_type(version.answer.content_type().as_deref(), &version.answer.body);
     let is_listing = matches!(extracted(&version.answer, url, settings, None), Extracted::Listing(..));
     (essence.contains("html") || essence.ends_with("xml")) && !is_listing

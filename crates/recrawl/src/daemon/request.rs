@@ -20,7 +20,7 @@ use tokio::net::UnixStream;
 pub const MAX_ANSWER_BYTES: usize = 64 << 20;
 
 /// An answer.
-pub struct Answer {
+pub struct DaemonResponse {
     pub status: u16,
     pub body: Vec<u8>,
 }
@@ -59,7 +59,7 @@ pub fn send(
     accept: &str,
     body: Option<String>,
     limit: Duration,
-) -> Result<Answer, RequestError> {
+) -> Result<DaemonResponse, RequestError> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(RequestError::Connect)?;
     let request = Request::builder()
@@ -76,7 +76,7 @@ pub fn send(
     })
 }
 
-async fn exchange(socket: &Path, request: Request<String>) -> Result<Answer, RequestError> {
+async fn exchange(socket: &Path, request: Request<String>) -> Result<DaemonResponse, RequestError> {
     let stream = local::connect(socket).map_err(RequestError::Connect)?;
     stream.set_nonblocking(true).map_err(RequestError::Connect)?;
     let stream = UnixStream::from_std(stream).map_err(RequestError::Connect)?;
@@ -92,7 +92,7 @@ async fn exchange(socket: &Path, request: Request<String>) -> Result<Answer, Req
             }
             body.extend_from_slice(&part);
         }
-        Ok(Answer { status: head.status.as_u16(), body })
+        Ok(DaemonResponse { status: head.status.as_u16(), body })
     };
     // The connection only carries the answer, which has its errors.
     let (answer, _) = tokio::join!(answer, connection);

@@ -1,10 +1,10 @@
 //! Requests to a target, a file of lines, and a program that reads them.
 
 use super::lines_file;
-use crate::notifier::{Program, words};
+use crate::notifier::{NotifierProgram, words};
 use recrawl_crawl::parts::deliver::DeliverTarget;
 use recrawl_delivery::protocol::{
-    AfterAnswer, CopyItem, DocumentList, HttpMethod, Protocol, TargetRequest, TargetServer, lines,
+    AfterAnswer, CopyItem, DocumentList, HttpMethod, TargetProtocol, TargetRequest, TargetServer, lines,
 };
 use recrawl_delivery::verify::ListedDocument;
 use recrawl_delivery::{Interrupted, ItemAnswer};
@@ -57,7 +57,7 @@ pub enum Channel {
     Http(Box<Http>),
     Lines(PathBuf),
     /// With the target's name.
-    Program(Program, String),
+    Program(NotifierProgram, String),
 }
 
 /// No answer.
@@ -80,13 +80,13 @@ impl Channel {
     /// When a header field or the client cannot be made.
     pub fn new(target: &DeliverTarget, fetch: &FetchConfig) -> Result<Channel, String> {
         let server = match &target.place.protocol {
-            Protocol::Lines(path) => return Ok(Channel::Lines(path.clone())),
-            Protocol::Program(command) => {
+            TargetProtocol::Lines(path) => return Ok(Channel::Lines(path.clone())),
+            TargetProtocol::Program(command) => {
                 let (command, timeout) = (command.clone(), target.timeout);
-                return Ok(Channel::Program(Program { command, timeout }, target.name.clone()));
+                return Ok(Channel::Program(NotifierProgram { command, timeout }, target.name.clone()));
             }
-            Protocol::Server(server) => server.clone(),
-            Protocol::Index => return Err("the index is checked by each first delivery".into()),
+            TargetProtocol::Server(server) => server.clone(),
+            TargetProtocol::Index => return Err("the index is checked by each first delivery".into()),
         };
         let mut fields = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/json"))]);
         if let Some(text) = &target.authorization {
@@ -193,7 +193,7 @@ impl Channel {
 
 /// Lets a program take lines.
 async fn run(
-    program: &Program,
+    program: &NotifierProgram,
     target: &str,
     lines: &[u8],
     items: usize,

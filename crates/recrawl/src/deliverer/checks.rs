@@ -4,7 +4,7 @@ use super::channel::Channel;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::parts::deliver::DeliverTarget;
 use recrawl_crawl::settings::Settings;
-use recrawl_delivery::protocol::Protocol;
+use recrawl_delivery::protocol::TargetProtocol;
 use recrawl_delivery::verify::{CopyComparison, Differences};
 use recrawl_repository::storage::Storage;
 use tokio::runtime::Builder;
@@ -18,7 +18,7 @@ fn named(target: &DeliverTarget) -> impl Fn(String) -> Failure {
 /// # Errors
 /// Why it would not.
 pub fn probe(settings: &Settings, target: &DeliverTarget, now: u64) -> Result<String, Failure> {
-    if matches!(target.place.protocol, Protocol::Index) {
+    if matches!(target.place.protocol, TargetProtocol::Index) {
         return Ok("it is in the data directory".into());
     }
     let runtime = Builder::new_current_thread().enable_all().build().map_err(Failure::work)?;

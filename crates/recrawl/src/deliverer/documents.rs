@@ -1,12 +1,12 @@
 //! Makes documents of pages from the archive.
 
 use super::local_index;
-use crate::texts::{Missing, Version, Versions, extracted, page_fields, written};
+use crate::texts::{ArchivedVersion, MissingText, Versions, extracted, page_fields, written};
 use recrawl_archive::ArchiveReader;
 use recrawl_crawl::parts::deliver::{DeliverTarget, DocumentContent};
 use recrawl_crawl::settings::Settings;
-use recrawl_delivery::protocol::Protocol;
-use recrawl_delivery::{Document, id};
+use recrawl_delivery::protocol::TargetProtocol;
+use recrawl_delivery::{PageDocument, id};
 use recrawl_extractor::{Extracted, PageContent};
 use recrawl_repository::Lookup;
 use recrawl_types::{CanonicalUrl, Visited};
@@ -24,16 +24,16 @@ impl Documents<'_> {
     ///
     /// # Errors
     /// Why there is none.
-    pub fn make(&mut self, version: u64, url: &CanonicalUrl) -> Result<Document, Missing> {
-        let missing = |why: String| Missing { none: "unreadable", why };
-        let no_text = |why: &str| Missing { none: "no_text", why: why.into() };
+    pub fn make(&mut self, version: u64, url: &CanonicalUrl) -> Result<PageDocument, MissingText> {
+        let missing = |why: String| MissingText { none: "unreadable", why };
+        let no_text = |why: &str| MissingText { none: "no_text", why: why.into() };
         let visited = self.pages.visited(url).map_err(|e| missing(e.to_string()))?;
         let Some(Visited { history, content }) = visited else {
             return Err(no_text("nothing of it is archived"));
         };
         let settings = self.settings;
-        let mut versions = Versions::of(&self.archive, url, content.archive, settings.max_archived_body());
-        let Version { answer, .. } = versions
+        let mut versions = Versions::new(&self.archive, url, content.archive, settings.max_archived_body());
+        let ArchivedVersion { answer, .. } = versions
             .in_force(content, settings)
             .unwrap_or_else(|| Err(no_text("nothing of it is archived")))?;
         let text = match self.target.content {
@@ -44,17 +44,17 @@ impl Documents<'_> {
             DocumentContent::Text | DocumentContent::None => None,
         };
         let wanted = match self.target.place.protocol {
-            Protocol::Index => &*local_index::FIELDS,
+            TargetProtocol::Index => &*local_index::FIELDS,
             _ => &self.target.fields,
         };
         let fields = page_fields(&answer, url, settings, wanted);
-        let part = settings.pages.of(url).map(|rule| &rule.part);
+        let part = settings.pages.rule_for(url).map(|rule| &rule.part);
         let Extracted::Page(PageContent { title, language, text: visible, .. }) =
             extracted(&answer, url, settings, part)
         else {
             return Err(no_text("its last archived body is no text"));
         };
-        Ok(Document {
+        Ok(PageDocument {
             id: id(url),
             version,
             url: url.to_string(),

@@ -3,8 +3,8 @@
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::settings::Settings;
-use recrawl_delivery::protocol::{CopyItem, Protocol};
-use recrawl_delivery::{Document, doubt, id, name_of};
+use recrawl_delivery::protocol::{CopyItem, TargetProtocol};
+use recrawl_delivery::{PageDocument, doubt, id, name_of};
 use recrawl_extractor::PageFields;
 use recrawl_repository::CopyReader;
 use recrawl_repository::storage::Storage;
@@ -146,7 +146,8 @@ impl<'s> LocalIndex<'s> {
 
 /// Removes the index if no target keeps it any more: nothing would delete pages there that are gone.
 pub fn remove_leftover(settings: &Settings) {
-    let is_kept = settings.deliver.iter().any(|target| matches!(target.place.protocol, Protocol::Index));
+    let is_kept =
+        settings.deliver.iter().any(|target| matches!(target.place.protocol, TargetProtocol::Index));
     let folder = folder(&settings.data_dir);
     if is_kept || !folder.is_dir() {
         return;
@@ -201,13 +202,13 @@ fn opened(folder: &Path, is_ended: &dyn Fn() -> bool) -> Result<IndexWriter, Sea
 }
 
 /// The headings of a document, one a line.
-fn headings(document: &Document) -> String {
+fn headings(document: &PageDocument) -> String {
     let headings = document.fields.get(HEADINGS).and_then(|headings| headings.as_array());
     let headings = headings.into_iter().flatten().filter_map(|heading| heading.as_str());
     headings.collect::<Vec<_>>().join("\n")
 }
 
-fn page<'d>(document: &'d Document, headings: &'d str) -> IndexedPage<'d> {
+fn page<'d>(document: &'d PageDocument, headings: &'d str) -> IndexedPage<'d> {
     IndexedPage {
         id: &document.id,
         url: &document.url,
@@ -236,7 +237,7 @@ mod tests {
         index.send(&[]).unwrap();
         drop(index);
         let url = recrawl_types::UrlRules::keep_all().canonicalize("https://a.example/").unwrap();
-        let document = Document {
+        let document = PageDocument {
             id: id(&url),
             version: 1,
             url: url.to_string(),

@@ -5,10 +5,10 @@ mod alike;
 use super::channel::{Channel, NotSent, ReasonedAnswer};
 use super::documents::Documents;
 use super::local_index::LocalIndex;
-use crate::texts::Missing;
+use crate::texts::MissingText;
 use alike::RefusedAlike;
 use recrawl_delivery::protocol::CopyItem;
-use recrawl_delivery::{BatchAnswers, CopyChange, Document, Interrupted, ItemAnswer, SendChanges, id};
+use recrawl_delivery::{BatchAnswers, CopyChange, Interrupted, ItemAnswer, PageDocument, SendChanges, id};
 use recrawl_fetcher::{RequestRate, system_clock};
 use recrawl_types::CanonicalUrl;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -40,7 +40,7 @@ impl Destination<'_> {
 }
 
 /// Sends to one target.
-pub struct Sender<'s> {
+pub struct DeliverySender<'s> {
     /// Its name.
     pub target: &'s str,
     pub batch_bytes: usize,
@@ -65,7 +65,7 @@ struct CallAnswers {
     verdicts: Vec<(usize, Option<String>)>,
 }
 
-impl SendChanges for Sender<'_> {
+impl SendChanges for DeliverySender<'_> {
     /// Sends changes, and gives the answers to those that were sent.
     fn send(&mut self, version: u64, changes: &[CopyChange]) -> BatchAnswers {
         if self.alike.is_open() {
@@ -96,7 +96,7 @@ impl SendChanges for Sender<'_> {
     }
 }
 
-impl Sender<'_> {
+impl DeliverySender<'_> {
     fn send_all(
         &mut self,
         version: u64,
@@ -116,7 +116,7 @@ impl Sender<'_> {
                     bytes += size(&item);
                     items.push(item);
                 }
-                Err(Missing { none, why }) => {
+                Err(MissingText { none, why }) => {
                     let (CopyChange::Put(url, _) | CopyChange::Delete(url)) = change;
                     // Those before it are answered first.
                     self.send_items(version, &std::mem::take(&mut items), answers)?;
@@ -215,7 +215,7 @@ impl Sender<'_> {
         }
     }
 
-    fn item(&mut self, version: u64, change: &CopyChange) -> Result<CopyItem, Missing> {
+    fn item(&mut self, version: u64, change: &CopyChange) -> Result<CopyItem, MissingText> {
         match change {
             CopyChange::Delete(url) => Ok(CopyItem::Delete(url.clone())),
             CopyChange::Put(url, _) => {
@@ -225,10 +225,10 @@ impl Sender<'_> {
     }
 
     /// A page on which the extractor panics concerns no other.
-    fn document(&mut self, version: u64, url: &CanonicalUrl) -> Result<Document, Missing> {
+    fn document(&mut self, version: u64, url: &CanonicalUrl) -> Result<PageDocument, MissingText> {
         let made = catch_unwind(AssertUnwindSafe(|| self.documents.make(version, url)));
         let why = "internal error while its document was made; please report it";
-        made.unwrap_or_else(|_| Err(Missing { none: "no_text", why: why.into() }))
+        made.unwrap_or_else(|_| Err(MissingText { none: "no_text", why: why.into() }))
     }
 }
 

@@ -1,13 +1,13 @@
 //! Pages that a target should hold.
 
 use recrawl_crawl::admission::blocks::Blocks;
-use recrawl_crawl::admission::scope::Refusal;
+use recrawl_crawl::admission::scope::ScopeRefusal;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::parts::deliver::DeliverTarget;
 use recrawl_crawl::settings::Settings;
 use recrawl_repository::storage::Storage;
-use recrawl_repository::{DocumentState, Generation, ReadError, Records};
-use recrawl_types::{ArchivePosition, CanonicalUrl, ContentKind, History, PageRecord, Site, Status};
+use recrawl_repository::{DocumentState, Generation, PageRecords, ReadError};
+use recrawl_types::{ArchivePosition, CanonicalUrl, ContentKind, History, PageRecord, PageStatus, Site};
 use std::cell::Cell;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -32,20 +32,20 @@ pub fn pages<'c>(
     committed: &'c Committed<'c>,
     target: &'c DeliverTarget,
     is_ended: &'c dyn Fn() -> bool,
-) -> Pages<'c> {
+) -> WantedReader<'c> {
     committed.outside.set(0);
-    Pages { records: committed.generation.records(), committed, target, is_ended }
+    WantedReader { records: committed.generation.records(), committed, target, is_ended }
 }
 
 /// Reads all pages once.
-pub struct Pages<'c> {
-    records: Records<'c>,
+pub struct WantedReader<'c> {
+    records: PageRecords<'c>,
     committed: &'c Committed<'c>,
     target: &'c DeliverTarget,
     is_ended: &'c dyn Fn() -> bool,
 }
 
-impl Iterator for Pages<'_> {
+impl Iterator for WantedReader<'_> {
     type Item = Result<(CanonicalUrl, DocumentState), Failure>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -76,9 +76,11 @@ impl Iterator for Pages<'_> {
     }
 }
 
-impl Pages<'_> {
+impl WantedReader<'_> {
     fn is_outside(&self, url: &CanonicalUrl) -> bool {
-        let own = |refusal: &Refusal| !matches!(refusal, Refusal::OptedOut(_) | Refusal::TakenDown(_));
+        let own = |refusal: &ScopeRefusal| {
+            !matches!(refusal, ScopeRefusal::OptedOut(_) | ScopeRefusal::TakenDown(_))
+        };
         self.target.wants(url)
             && self.committed.settings.scope.refuse(url).is_some_and(|refusal| own(&refusal))
     }
@@ -89,7 +91,8 @@ impl Pages<'_> {
         let canonical = |record: &PageRecord| {
             record.visited.as_ref().and_then(|visited| visited.content.consent.canonical.other().cloned())
         };
-        let named = canonical(record).filter(|named| self.target.folds && Site::of(named) == Site::of(url));
+        let named = canonical(record)
+            .filter(|named| self.target.folds && Site::from_url(named) == Site::from_url(url));
         let Some(named) = named else { return Ok(false) };
         let Some((_, other)) = self.committed.generation.get(&named)? else { return Ok(false) };
         let has_document = state(&other, self.target).is_some() && self.is_admitted(&named, &other);
@@ -114,7 +117,7 @@ impl Pages<'_> {
 /// The state of a page's document; none if there is none. A page that robots.txt closes keeps its document: it was not
 /// looked at, which does not mean that it is gone.
 fn state(record: &PageRecord, target: &DeliverTarget) -> Option<DocumentState> {
-    let visited = record.visited.as_ref().filter(|_| record.known.status != Status::Gone)?;
+    let visited = record.visited.as_ref().filter(|_| record.known.status != PageStatus::Gone)?;
     let (History { changes, first, last_change, .. }, content) = (&visited.history, &visited.content);
     if content.kind != ContentKind::Text {
         return None;

@@ -1,7 +1,7 @@
 //! Runs a program for each message.
 
 use super::not_taken::{NotTaken, within};
-use crate::child::supervisor::{self, Ended};
+use crate::child::supervisor::{self, CommandEnd};
 use recrawl_notifications::message::Message;
 use std::fmt::Display;
 use std::future::pending;
@@ -22,13 +22,13 @@ const KILLED: Duration = Duration::from_secs(5);
 const LAST_ERRORS: Duration = Duration::from_millis(200);
 
 /// A program.
-pub struct Program {
+pub struct NotifierProgram {
     /// With its arguments.
     pub command: Vec<String>,
     pub timeout: Duration,
 }
 
-impl Program {
+impl NotifierProgram {
     /// Runs it with the message as standard input.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ impl Program {
             |e: &dyn Display| NotTaken::Failed(format!("cannot start {}: {e}", self.command[0]));
         let mut child = command.spawn().map_err(|e| cannot_start(&e))?;
         let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let mut errors = Errors { from: errors, last: Vec::new() };
+        let mut errors = ProgramStderr { from: errors, last: Vec::new() };
         let write = async move {
             // A program need not read all.
             if let Some(mut input) = input {
@@ -83,26 +83,26 @@ impl Program {
         _ = timeout(KILLED, child.wait()).await;
         let (ended, mut errors) = ended?;
         match serde_json::from_slice(&ended) {
-            Ok(Ended::Status(status)) => {
+            Ok(CommandEnd::Status(status)) => {
                 let status = ExitStatus::from_raw(status);
                 if !status.success() {
                     _ = timeout(LAST_ERRORS, errors.read()).await;
                 }
                 Ok((status, errors.told(status)))
             }
-            Ok(Ended::NotStarted(why)) => Err(cannot_start(&why)),
+            Ok(CommandEnd::NotStarted(why)) => Err(cannot_start(&why)),
             Err(_) => Err(NotTaken::Failed("the process that supervises it was killed".into())),
         }
     }
 }
 
 /// What a program writes to standard error.
-struct Errors {
+struct ProgramStderr {
     from: Option<ChildStderr>,
     last: Vec<u8>,
 }
 
-impl Errors {
+impl ProgramStderr {
     /// Reads all, so that the program can go on, and keeps the end.
     async fn read(&mut self) {
         let Some(from) = &mut self.from else { return };

@@ -1,11 +1,11 @@
 //! Digests: what changed in a period, in as few messages as it takes.
 
 use super::not_taken::NotTaken;
-use super::reading::Read;
-use super::{NotifyThread, Until, wait};
-use recrawl_notifications::Change;
+use super::reading::BacklogRead;
+use super::{TargetThread, Until, wait};
+use recrawl_notifications::ChangeNotice;
 use recrawl_notifications::backlog::Backlog;
-use recrawl_notifications::delivery::Digest;
+use recrawl_notifications::delivery::DigestStep;
 use recrawl_notifications::message::Message;
 use recrawl_repository::Generation;
 use tokio::task::yield_now;
@@ -13,7 +13,7 @@ use tokio::task::yield_now;
 /// Bytes of a text in a digest at most.
 const MAX_DIGEST_TEXT: usize = 2 << 10;
 
-impl NotifyThread<'_> {
+impl TargetThread<'_> {
     /// Tells of all changes at the end of each period of so many milliseconds.
     pub(super) async fn digests(&self, period: u64) {
         let (mut backlog, mut read_to, mut seen) = (Backlog::default(), None, None);
@@ -32,15 +32,15 @@ impl NotifyThread<'_> {
                 next
             };
             match next {
-                Digest::Wait(_) if self.notifier.until == Until::Told => return,
-                Digest::Wait(until) => wait(now, until).await,
-                Digest::Read(to) => {
-                    if let Read::Nothing = self.read(&mut backlog, &committed, to) {
+                DigestStep::Wait(_) if self.notifier.until == Until::Told => return,
+                DigestStep::Wait(until) => wait(now, until).await,
+                DigestStep::Read(to) => {
+                    if let BacklogRead::Nothing = self.read(&mut backlog, &committed, to) {
                         read_to = Some(to);
                     }
                     yield_now().await;
                 }
-                Digest::Store => {
+                DigestStep::Store => {
                     self.notifier.is_changed.set(true);
                     match self.notifier.store() {
                         Ok(()) => self.delivery().stored(),
@@ -50,12 +50,12 @@ impl NotifyThread<'_> {
                         }
                     }
                 }
-                Digest::Send(changes) => self.send_digest(&committed, changes).await,
+                DigestStep::Send(changes) => self.send_digest(&committed, changes).await,
             }
         }
     }
 
-    async fn send_digest(&self, committed: &Generation, changes: Vec<Change>) {
+    async fn send_digest(&self, committed: &Generation, changes: Vec<ChangeNotice>) {
         let max = self.target.max_text.min(MAX_DIGEST_TEXT);
         let (mut archived, mut told) = (self.archived(committed), Vec::new());
         for change in changes {

@@ -8,7 +8,7 @@ use lettre::message::header::ContentType;
 use lettre::transport::smtp::authentication::{Credentials, Mechanism};
 use lettre::transport::smtp::client::{AsyncSmtpConnection, TlsParameters};
 use lettre::transport::smtp::extension::ClientId;
-use recrawl_crawl::parts::notify::{Mail, Target};
+use recrawl_crawl::parts::notify::{Mail, NotifyTarget};
 use recrawl_fetcher::{FetchConfig, HttpNetwork, Network};
 use recrawl_notifications::message::Message;
 use std::net::SocketAddr;
@@ -33,7 +33,7 @@ pub struct Mailer {
 impl Mailer {
     /// # Errors
     /// When an address is none, or lookups cannot be set up.
-    pub fn new(target: &Target, fetch: &FetchConfig, mail: &Mail) -> Result<Mailer, String> {
+    pub fn new(target: &NotifyTarget, fetch: &FetchConfig, mail: &Mail) -> Result<Mailer, String> {
         let mailbox = |text: &String| text.parse().map_err(|e| format!("{text:?} is no e-mail address: {e}"));
         let network = HttpNetwork::new(&FetchConfig {
             allow_addresses: target.allow_addresses.clone(),

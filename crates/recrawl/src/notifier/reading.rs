@@ -1,8 +1,8 @@
 //! Reads the backlog of a target into its pending messages.
 
-use super::NotifyThread;
+use super::TargetThread;
 use recrawl_notifications::Delivery;
-use recrawl_notifications::backlog::{Backlog, Found};
+use recrawl_notifications::backlog::{Backlog, BacklogFound};
 use recrawl_repository::{Generation, StoredPosition};
 use recrawl_types::Round;
 
@@ -11,7 +11,7 @@ const MAX_CONDITION_TEXT: usize = 64 << 10;
 
 /// What was read of the backlog.
 #[derive(Debug, PartialEq)]
-pub enum Read {
+pub enum BacklogRead {
     /// Changes, which are pending now, or none so far.
     Some,
     /// Nothing is left before the next commit.
@@ -20,33 +20,33 @@ pub enum Read {
     Failed,
 }
 
-impl NotifyThread<'_> {
+impl TargetThread<'_> {
     /// Reads the next changes up to a round. They are pending then.
-    pub(super) fn read(&self, backlog: &mut Backlog, committed: &Generation, to: Round) -> Read {
+    pub(super) fn read(&self, backlog: &mut Backlog, committed: &Generation, to: Round) -> BacklogRead {
         let mut delivery = self.delivery();
         let (kept, before) = (self.kept(committed), delivery.place.clone());
         let found = backlog.next(&mut delivery.place, &kept, to, &self.asked());
         self.note(&mut delivery, &before);
         match found {
-            Ok(Found::Changes(mut changes)) => {
+            Ok(BacklogFound::Changes(mut changes)) => {
                 if let Some(when) = &self.target.when {
                     let mut archived = self.archived(committed);
                     changes.retain(|change| when.holds(&archived.told(change.clone(), MAX_CONDITION_TEXT)));
                 }
                 delivery.hold(changes);
-                Read::Some
+                BacklogRead::Some
             }
-            Ok(Found::Passed) => Read::Some,
-            Ok(Found::Nothing) => Read::Nothing,
+            Ok(BacklogFound::Passed) => BacklogRead::Some,
+            Ok(BacklogFound::Nothing) => BacklogRead::Nothing,
             Err(error) => {
                 let error = format!("cannot read which pages changed: {error}");
                 tracing::error!(target = %self.target.name, "{error}");
                 // Damaged visits were passed.
                 if delivery.place != before {
-                    return Read::Some;
+                    return BacklogRead::Some;
                 }
                 delivery.failed_once(self.now(), error);
-                Read::Failed
+                BacklogRead::Failed
             }
         }
     }

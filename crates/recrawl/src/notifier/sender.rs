@@ -2,9 +2,9 @@
 
 use super::not_taken::NotTaken;
 use super::{command, file, mail, webhook};
-use crate::child::templates::{RenderError, Renderer};
+use crate::child::templates::{TemplateError, TemplateRenderer};
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::parts::notify::{Pace, Receiver, Target};
+use recrawl_crawl::parts::notify::{NotifyPace, NotifyTarget, Receiver};
 use recrawl_fetcher::FetchConfig;
 use recrawl_notifications::delivery::MAX_IN_FLIGHT;
 use recrawl_notifications::message::Message;
@@ -19,56 +19,57 @@ use tokio::task::spawn_blocking;
 const MAX_COMMANDS: usize = 2;
 
 /// What sends to one target.
-pub struct Sender {
-    channel: Channel,
-    renderer: Arc<Mutex<Renderer>>,
+pub struct NoticeSender {
+    channel: NoticeChannel,
+    renderer: Arc<Mutex<TemplateRenderer>>,
 }
 
-enum Channel {
+enum NoticeChannel {
     Webhook(Box<webhook::Webhook>),
-    Command(command::Program),
+    Command(command::NotifierProgram),
     File(file::LinesFile),
     Mail(Box<mail::Mailer>),
 }
 
-impl Sender {
+impl NoticeSender {
     /// Sets the sender up; `fetch`: how the crawl makes requests.
     ///
     /// # Errors
     /// When the configuration cannot be used.
-    pub fn new(target: &Target, fetch: &FetchConfig) -> Result<Sender, Failure> {
+    pub fn new(target: &NotifyTarget, fetch: &FetchConfig) -> Result<NoticeSender, Failure> {
         let named = |e: String| Failure::Usage(format!("[[notify]] {:?}: {e}", target.name));
         let channel = match &target.receiver {
             Receiver::Webhook { url, keys, authorization, content_type } => {
                 let authorization = authorization.as_deref();
                 let made = webhook::Webhook::new(target, fetch, url, keys, authorization, content_type);
-                Channel::Webhook(Box::new(made.map_err(named)?))
+                NoticeChannel::Webhook(Box::new(made.map_err(named)?))
             }
-            Receiver::Command(command) => {
-                Channel::Command(command::Program { command: command.clone(), timeout: target.timeout })
-            }
+            Receiver::Command(command) => NoticeChannel::Command(command::NotifierProgram {
+                command: command.clone(),
+                timeout: target.timeout,
+            }),
             Receiver::File(path) => {
-                Channel::File(file::LinesFile { path: path.clone(), timeout: target.timeout })
+                NoticeChannel::File(file::LinesFile { path: path.clone(), timeout: target.timeout })
             }
             Receiver::Mail(to) => {
-                Channel::Mail(Box::new(mail::Mailer::new(target, fetch, to).map_err(named)?))
+                NoticeChannel::Mail(Box::new(mail::Mailer::new(target, fetch, to).map_err(named)?))
             }
         };
-        Ok(Sender { channel, renderer: Arc::default() })
+        Ok(NoticeSender { channel, renderer: Arc::default() })
     }
 
     /// Checks that the templates work for messages of the target; blocks.
     ///
     /// # Errors
     /// The target and the template, and what is wrong.
-    pub fn check_templates(&self, target: &Target) -> Result<(), Failure> {
-        let named = |key: &str, e: RenderError| match e {
-            RenderError::Template(why) => {
+    pub fn check_templates(&self, target: &NotifyTarget) -> Result<(), Failure> {
+        let named = |key: &str, e: TemplateError| match e {
+            TemplateError::Template(why) => {
                 Failure::Usage(format!("[[notify]] {:?}: {key}: {why}", target.name))
             }
-            RenderError::Process(e) => Failure::Work(format!("cannot start a process for templates: {e}")),
+            TemplateError::Process(e) => Failure::Work(format!("cannot start a process for templates: {e}")),
         };
-        let fields = fields(&Message::of_hard_texts(&target.name, target.pace != Pace::Each));
+        let fields = fields(&Message::of_hard_texts(&target.name, target.pace != NotifyPace::Each));
         let mut renderer = lock(&self.renderer);
         if let Some(template) = &target.template {
             let body = renderer.render(template, &fields).map_err(|e| named("template", e))?;
@@ -77,7 +78,7 @@ impl Sender {
                 let why = format!(
                     "it makes no JSON ({e}): write fields as {{{{ url|tojson }}}}, or set content_type"
                 );
-                return Err(named("template", RenderError::Template(why)));
+                return Err(named("template", TemplateError::Template(why)));
             }
         }
         if let Receiver::Mail(mail) = &target.receiver
@@ -91,9 +92,9 @@ impl Sender {
     /// Messages in flight at most.
     pub fn window(&self) -> usize {
         match self.channel {
-            Channel::Webhook(_) => MAX_IN_FLIGHT,
-            Channel::Command(_) => MAX_COMMANDS,
-            Channel::File(_) | Channel::Mail(_) => 1,
+            NoticeChannel::Webhook(_) => MAX_IN_FLIGHT,
+            NoticeChannel::Command(_) => MAX_COMMANDS,
+            NoticeChannel::File(_) | NoticeChannel::Mail(_) => 1,
         }
     }
 
@@ -105,7 +106,7 @@ impl Sender {
     /// Why the receiver did not take it.
     pub async fn send(
         &self,
-        target: &Target,
+        target: &NotifyTarget,
         message: &Message,
         now: impl Fn() -> u64,
     ) -> Result<(), NotTaken> {
@@ -118,10 +119,10 @@ impl Sender {
             rate.turn().await;
         }
         match &self.channel {
-            Channel::Webhook(webhook) => webhook.post(&message.id, now(), body).await,
-            Channel::Command(program) => program.run(&target.name, message, body).await,
-            Channel::File(file) => file.append(body).await,
-            Channel::Mail(mailer) => {
+            NoticeChannel::Webhook(webhook) => webhook.post(&message.id, now(), body).await,
+            NoticeChannel::Command(program) => program.run(&target.name, message, body).await,
+            NoticeChannel::File(file) => file.append(body).await,
+            NoticeChannel::Mail(mailer) => {
                 let subject = match mailer.subject() {
                     Some(template) => self.rendered("subject", template, message).await?,
                     None => mail::plain_subject(message),
@@ -134,10 +135,10 @@ impl Sender {
     async fn rendered(&self, key: &str, template: &str, message: &Message) -> Result<String, NotTaken> {
         let (renderer, template, fields) = (self.renderer.clone(), template.to_owned(), fields(message));
         let rendered = spawn_blocking(move || lock(&renderer).render(&template, &fields)).await;
-        let rendered = rendered.unwrap_or_else(|e| Err(RenderError::Process(io::Error::other(e))));
+        let rendered = rendered.unwrap_or_else(|e| Err(TemplateError::Process(io::Error::other(e))));
         rendered.map_err(|e| match e {
-            RenderError::Template(why) => NotTaken::Refused(format!("{key}: {why}")),
-            RenderError::Process(e) => NotTaken::Failed(format!("cannot run a process for templates: {e}")),
+            TemplateError::Template(why) => NotTaken::Refused(format!("{key}: {why}")),
+            TemplateError::Process(e) => NotTaken::Failed(format!("cannot run a process for templates: {e}")),
         })
     }
 }

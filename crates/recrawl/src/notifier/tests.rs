@@ -1,6 +1,6 @@
 use super::*;
 use recrawl_crawl::config::Config;
-use recrawl_repository::storage::{Fault, FaultyStorage, MemoryStorage, Survivors};
+use recrawl_repository::storage::{FaultyStorage, MemoryStorage, StorageFault, Survivors};
 use recrawl_repository::{Repository, StoredVisit};
 use recrawl_types::{Change as Verdict, Outcome, PageRecord, Share, UrlRules};
 use serde_json::Value;
@@ -19,7 +19,7 @@ fn settings(text: &str) -> Settings {
 }
 
 /// A crawl whose rounds the test commits.
-struct Crawl {
+struct CommittedCrawl {
     settings: Mutex<Arc<Settings>>,
     /// How often the notifier took them.
     taken: AtomicU64,
@@ -30,18 +30,18 @@ struct Crawl {
     published: Mutex<Deliveries>,
 }
 
-impl Crawl {
-    fn new(text: &str) -> Crawl {
-        Crawl::keeping(100, text)
+impl CommittedCrawl {
+    fn new(text: &str) -> CommittedCrawl {
+        CommittedCrawl::keeping(100, text)
     }
 
     /// Keeps the visits of so many cycles.
-    fn keeping(cycles: u32, text: &str) -> Crawl {
-        Crawl::on(Arc::new(MemoryStorage::new()), cycles, text)
+    fn keeping(cycles: u32, text: &str) -> CommittedCrawl {
+        CommittedCrawl::on(Arc::new(MemoryStorage::new()), cycles, text)
     }
 
-    fn on(storage: Arc<dyn Storage>, cycles: u32, text: &str) -> Crawl {
-        Crawl {
+    fn on(storage: Arc<dyn Storage>, cycles: u32, text: &str) -> CommittedCrawl {
+        CommittedCrawl {
             settings: Mutex::new(Arc::new(settings(text))),
             taken: AtomicU64::new(0),
             reloads: AtomicU64::new(0),
@@ -83,7 +83,7 @@ impl Crawl {
     }
 }
 
-impl Crawled for Crawl {
+impl Crawled for CommittedCrawl {
     fn settings(&self) -> Arc<Settings> {
         self.taken.fetch_add(1, SeqCst);
         self.settings.lock().unwrap().clone()
@@ -149,7 +149,7 @@ fn file(name: &str, path: &Path, more: &str) -> String {
 
 async fn sent(settings: &Settings) -> Result<(), NotTaken> {
     let target = &settings.notify[0];
-    let sender = Sender::new(target, &settings.fetch).unwrap();
+    let sender = NoticeSender::new(target, &settings.fetch).unwrap();
     sender.send(target, &Message::of_test("desk", 5, false), || 5).await
 }
 
@@ -216,7 +216,7 @@ async fn mail_that_was_taken_does_not_fail_by_a_slow_end() {
 async fn a_digest_is_delivered_at_the_end_of_its_period() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("lines");
-    let crawl = Crawl::new(&file("desk", &path, "digest = \"hour\"\n"));
+    let crawl = CommittedCrawl::new(&file("desk", &path, "digest = \"hour\"\n"));
     crawl.tell().await;
     crawl.commit(3);
     crawl.tell().await;
@@ -243,7 +243,7 @@ async fn a_target_that_cannot_be_set_up_keeps_no_other_from_its_messages() {
     let text = format!("{bad}{}", file("desk", &path, ""));
     let refused = check(&settings(&text)).unwrap_err().to_string();
     assert!(refused.contains("\"bad\"") && refused.contains("b@c@d"), "{refused}");
-    let crawl = Crawl::new(&text);
+    let crawl = CommittedCrawl::new(&text);
     crawl.tell().await;
     crawl.commit(2);
     crawl.tell().await;
@@ -259,7 +259,7 @@ async fn a_reload_reaches_the_notifier_although_the_text_of_its_tables_is_the_sa
     let (first, second) = (receiver("HTTP/1.1 204 .\r\n\r\n"), receiver("HTTP/1.1 204 .\r\n\r\n"));
     std::fs::write(&secret, &first.0).unwrap();
     let text = webhook(&format!("file:{}", secret.display()));
-    let crawl = Crawl::new(&text);
+    let crawl = CommittedCrawl::new(&text);
     let end = CancellationToken::new();
     let mut is_told = false;
     let until = async |asked: &AtomicU64, number| {
@@ -291,7 +291,7 @@ async fn a_reload_reaches_the_notifier_although_the_text_of_its_tables_is_the_sa
 async fn changes_that_are_lost_show_while_a_target_takes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let file_of = folder.path().join("changes.jsonl");
-    let crawl = Crawl::keeping(3, &file("desk", &file_of, ""));
+    let crawl = CommittedCrawl::keeping(3, &file("desk", &file_of, ""));
     // A folder is no file.
     std::fs::create_dir(&file_of).unwrap();
     crawl.tell().await;
@@ -308,15 +308,19 @@ async fn changes_that_are_lost_show_while_a_target_takes_nothing() {
 }
 
 /// Tells until all is told, or the power fails. What is in flight then ends.
-fn tell_until(fault: Fault, files: BTreeMap<String, Vec<u8>>, text: &str) -> (bool, Arc<FaultyStorage>) {
+fn tell_until(
+    fault: StorageFault,
+    files: BTreeMap<String, Vec<u8>>,
+    text: &str,
+) -> (bool, Arc<FaultyStorage>) {
     let storage = Arc::new(FaultyStorage::with_files(files));
-    let crawl = Crawl::on(storage.clone(), 100, text);
+    let crawl = CommittedCrawl::on(storage.clone(), 100, text);
     storage.set_fault(fault);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let is_told = runtime.block_on(async {
         let end = CancellationToken::new();
         let failed = async {
-            while !matches!(fault, Fault::Stop(point) if storage.points() >= point) {
+            while !matches!(fault, StorageFault::Stop(point) if storage.points() >= point) {
                 tokio::task::yield_now().await;
             }
         };
@@ -341,9 +345,9 @@ fn a_kill_at_any_write_loses_no_message_and_repeats_few() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("lines");
     let text = file("desk", &path, "");
-    let (is_told, storage) = tell_until(Fault::None, BTreeMap::new(), &text);
+    let (is_told, storage) = tell_until(StorageFault::None, BTreeMap::new(), &text);
     assert!(is_told);
-    Crawl::on(storage.clone(), 100, &text).commit(PAGES);
+    CommittedCrawl::on(storage.clone(), 100, &text).commit(PAGES);
     let before = storage.image();
     let (mut kills, mut repeated) = (0, 0);
     for point in 1.. {
@@ -351,9 +355,9 @@ fn a_kill_at_any_write_loses_no_message_and_repeats_few() {
         for survivors in [Survivors::Synced, Survivors::All] {
             _ = std::fs::remove_file(&path);
             let storage;
-            (is_told, storage) = tell_until(Fault::Stop(point), before.clone(), &text);
+            (is_told, storage) = tell_until(StorageFault::Stop(point), before.clone(), &text);
             let taken = ids(&path);
-            assert!(tell_until(Fault::None, storage.after_power_cut(survivors).image(), &text).0);
+            assert!(tell_until(StorageFault::None, storage.after_power_cut(survivors).image(), &text).0);
             let all = ids(&path);
             let again = taken.iter().filter(|id| all[taken.len()..].contains(id)).count();
             assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), PAGES, "point {point}, {survivors:?}");

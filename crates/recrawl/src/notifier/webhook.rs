@@ -1,7 +1,7 @@
 //! Posts messages to a URL (standard-webhooks).
 
 use super::not_taken::{NotTaken, within};
-use recrawl_crawl::parts::notify::Target;
+use recrawl_crawl::parts::notify::NotifyTarget;
 use recrawl_fetcher::{
     FetchConfig, HeaderMap, HeaderName, HeaderValue, HttpNetwork, NetworkError, Post, Request, RequestOptions,
 };
@@ -26,7 +26,7 @@ impl Webhook {
     /// # Errors
     /// When a header field or the client cannot be made.
     pub fn new(
-        target: &Target,
+        target: &NotifyTarget,
         fetch: &FetchConfig,
         url: &CanonicalUrl,
         keys: &[SigningKey],

@@ -2,7 +2,7 @@
 
 use indicatif::ProgressBar;
 use recrawl_crawl::labels::counted;
-use recrawl_crawl::process::Display;
+use recrawl_crawl::process::CycleDisplay;
 use recrawl_terminal::progress_bar;
 use recrawl_types::Cycle;
 use std::sync::{Mutex, MutexGuard};
@@ -17,7 +17,7 @@ impl CycleBar {
     }
 }
 
-impl Display for CycleBar {
+impl CycleDisplay for CycleBar {
     fn begin(&self, cycle: Cycle, pages: u64, hosts: usize, done: u64) {
         let template = format!(
             "cycle {cycle}  {{bar:24}} {{human_pos}}/{{human_len}} pages, {}  {{per_sec}}  {{eta}} left",

@@ -9,7 +9,7 @@ mod export;
 mod otlp;
 
 pub use export::Collector;
-use export::Queue;
+use export::SpanQueue;
 use otlp::{Finished, SpanId, TraceId};
 use recrawl_crawl::failure::Failure;
 use std::sync::OnceLock;
@@ -30,7 +30,7 @@ const TOLD: [&str; 7] = ["cycle", "plan", "fetch", "gather", "merge", "commit", 
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The queue of ended spans.
-static QUEUE: Queue = Queue::new();
+static QUEUE: SpanQueue = SpanQueue::new();
 /// Set once a collector is configured.
 static STARTED: OnceLock<()> = OnceLock::new();
 
@@ -91,7 +91,7 @@ fn nanos() -> u64 {
 
 /// The layer that collects spans.
 struct Traces {
-    queue: &'static Queue,
+    queue: &'static SpanQueue,
     ids: Ids,
 }
 
@@ -111,7 +111,7 @@ impl<S: Subscriber + for<'s> LookupSpan<'s>> Layer<S> for Traces {
             began: nanos(),
             ended: 0,
         };
-        attributes.record(&mut Fields(&mut begun.attributes));
+        attributes.record(&mut SpanFields(&mut begun.attributes));
         span.extensions_mut().insert(begun);
     }
 
@@ -125,9 +125,9 @@ impl<S: Subscriber + for<'s> LookupSpan<'s>> Layer<S> for Traces {
 }
 
 /// Converts the fields of a span to attributes.
-struct Fields<'f>(&'f mut Vec<(&'static str, serde_json::Value)>);
+struct SpanFields<'f>(&'f mut Vec<(&'static str, serde_json::Value)>);
 
-impl Visit for Fields<'_> {
+impl Visit for SpanFields<'_> {
     fn record_u64(&mut self, field: &Field, value: u64) {
         self.0.push((field.name(), value.into()));
     }
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn spans_are_told_with_their_parents_when_they_end() {
-        let queue: &'static Queue = Box::leak(Box::new(Queue::new()));
+        let queue: &'static SpanQueue = Box::leak(Box::new(SpanQueue::new()));
         let traces = Traces { queue, ids: Ids::new() };
         tracing::subscriber::with_default(tracing_subscriber::registry().with(traces), || {
             for cycle in [7_u32, 8] {

@@ -54,7 +54,7 @@ impl DecisionKind {
 
 impl DecisionsInForce {
     /// Reads the decisions of a data directory.
-    pub fn of(settings: &Settings) -> DecisionsInForce {
+    pub fn read(settings: &Settings) -> DecisionsInForce {
         let tables = || open_read::tables(&settings.data_dir);
         open_read::decisions(&settings.data_dir, tables)
             .map_or_else(|fault| DecisionsInForce::Unknown(fault.to_string()), DecisionsInForce::Known)

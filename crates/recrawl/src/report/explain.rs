@@ -21,14 +21,14 @@ use competition::Competition;
 use focus::ShownByFocus;
 use importance::ShownImportance;
 use in_short::{Agreed, Outlook};
-use lookup::{Held, Lastmod, Robots};
+use lookup::{PageDecisions, PageLastmod, RobotsAnswer};
 use obstacle::Obstacle;
 use recrawl_archive::cap::Bodies;
 use recrawl_archive::opener;
 use recrawl_archive::timestamp;
 use recrawl_crawl::admission::decisions::Decisions;
 use recrawl_crawl::admission::gates::ClosedGate;
-use recrawl_crawl::admission::scope::Refusal;
+use recrawl_crawl::admission::scope::ScopeRefusal;
 use recrawl_crawl::cycle::inputs::FormulaInputs;
 use recrawl_crawl::cycle::plan;
 use recrawl_crawl::cycle::ranks::Ranks;
@@ -46,8 +46,8 @@ use recrawl_repository::{Generation, StoredVisit};
 use recrawl_scheduler::policy::PolicyKind;
 use recrawl_scheduler::{Gate, HostPlaces, HostPlacesCounter, Rank};
 use recrawl_types::{
-    CanonicalUrl, Cycle, History, HostTable, Origin, Outcome, PageRecord, Ping, Request, Span,
-    ValidatorTrust, Visited,
+    CanonicalUrl, Cycle, History, HostTable, Origin, Outcome, PageRecord, Ping, Span, ValidatorTrust,
+    VisitRequest, Visited,
 };
 use serde_json::{Value, json};
 use siblings::ShownBySiblings;
@@ -94,7 +94,7 @@ pub struct Explanation {
     fills: bool,
     score: Option<f64>,
     cutoff: Option<f64>,
-    robots: Robots,
+    robots: RobotsAnswer,
     left_alone: Option<LeftAlone>,
     /// Consecutive failures of a host that is down: each cycle tries one page until it answers.
     host_failures: Option<u32>,
@@ -113,10 +113,10 @@ pub struct Explanation {
     /// The list and line by which the host's owner opted out.
     opted_out: Option<String>,
     /// Operators' pauses and blocks.
-    held: Held,
+    held: PageDecisions,
     /// State of the page's canonical claim.
     canonical: Option<CanonicalState>,
-    lastmod: Lastmod,
+    lastmod: PageLastmod,
     /// Pings that no visit has answered, and the trust in them.
     ping: Option<(Ping, String)>,
     bodies: Bodies,
@@ -124,7 +124,7 @@ pub struct Explanation {
 }
 
 /// A page to explain, and what its explanation needs.
-pub struct Page<'r> {
+pub struct ExplainedPage<'r> {
     /// A known URL.
     pub url: CanonicalUrl,
     /// Position in the generation.
@@ -149,20 +149,22 @@ pub struct Page<'r> {
 
 /// Is a page's score high enough to be selected?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Chance {
+enum SelectionChance {
     Sure,
     Likely,
     None,
 }
 
-impl Chance {
+impl SelectionChance {
     /// A rank within the score share suffices; one beyond all pages of a cycle does not. Between them it depends on what
     /// other shares leave, for which the last cycle's cut-off is the estimate.
-    fn at(rank: Rank, is_above_cutoff: bool, score_places: u64, chosen: u64) -> Chance {
+    fn at(rank: Rank, is_above_cutoff: bool, score_places: u64, chosen: u64) -> SelectionChance {
         match rank {
-            rank if rank.worst() <= score_places => Chance::Sure,
-            rank if rank.best() <= score_places || rank.best() <= chosen && is_above_cutoff => Chance::Likely,
-            _ => Chance::None,
+            rank if rank.worst() <= score_places => SelectionChance::Sure,
+            rank if rank.best() <= score_places || rank.best() <= chosen && is_above_cutoff => {
+                SelectionChance::Likely
+            }
+            _ => SelectionChance::None,
         }
     }
 }
@@ -180,7 +182,7 @@ enum Decider<'o> {
     /// A trusted date says that it changed.
     Announced,
     /// The score; none for a page without one.
-    Score(Option<Chance>),
+    Score(Option<SelectionChance>),
 }
 
 impl Explanation {
@@ -188,17 +190,20 @@ impl Explanation {
     ///
     /// # Errors
     /// When pages or tables cannot be read.
-    pub fn of(
-        page: Page<'_>,
+    pub fn for_page(
+        page: ExplainedPage<'_>,
         settings: &mut Settings,
         generation: &Generation,
         tables: impl FnOnce() -> Tables,
     ) -> Result<Explanation, Failure> {
-        let Page { url, ordinal, record, formula, is_other_formula, last, random_seed, history, .. } = page;
-        let Page { ranks, decided, .. } = page;
+        let ExplainedPage {
+            url, ordinal, record, formula, is_other_formula, last, random_seed, history, ..
+        } = page;
+        let ExplainedPage { ranks, decided, .. } = page;
         let cycle = generation.cycle().next();
         let warmup = settings.config.cycle.warmup;
-        let gate = Gate::of(&record.known, record.visited.as_ref().map(|v| v.history.visits), cycle, warmup);
+        let gate =
+            Gate::for_page(&record.known, record.visited.as_ref().map(|v| v.history.visits), cycle, warmup);
         // Opened as late as possible: a crawl cannot start while this process has them.
         let tables = LazyCell::new(tables);
         let read;
@@ -233,13 +238,13 @@ impl Explanation {
         let competing = score.filter(|_| gate == Gate::Revisit);
         let rank = competing.map(|score| among.rank(ordinal, score, ranks)).transpose()?;
         let siblings = match ranked {
-            Some(_) => ShownBySiblings::of(ordinal, competing, &among, ranks)?,
+            Some(_) => ShownBySiblings::for_page(ordinal, competing, &among, ranks)?,
             None => None,
         };
         let focus = match &settings.focus {
             Some(_) => {
                 let tables = tables.as_deref().ok();
-                ShownByFocus::of(ordinal, &record, settings, generation, tables)?
+                ShownByFocus::for_page(ordinal, &record, settings, generation, tables)?
             }
             None => None,
         };
@@ -250,18 +255,19 @@ impl Explanation {
         let in_scope = refusal.as_ref().map(Option::is_none);
         let trap = lookup::trap(settings, tables, &url)?;
         let opted_out = settings.scope.opt_out().because(&url.host());
-        let canonical = CanonicalState::of(generation, &url, &record)?;
+        let canonical = CanonicalState::follow(generation, &url, &record)?;
         let robots = lookup::robots(settings, tables, &url)?;
         let left_alone = lookup::left_alone(settings, tables, &url)?;
-        let state = tables.as_ref().map_or(Ok(None), |tables| tables.load(&Origin::of(&url)))?;
-        let promise = state.as_ref().map(|state| HostDelay::of(state, &settings.fetch, system_clock()()));
+        let state = tables.as_ref().map_or(Ok(None), |tables| tables.load(&Origin::from_url(&url)))?;
+        let promise =
+            state.as_ref().map(|state| HostDelay::from_state(state, &settings.fetch, system_clock()()));
         let unavailable =
             tables.as_ref().map_or(Ok(Unavailable::default()), |tables| plan::unavailable(tables))?;
-        let is_tried = unavailable.at_most(&Origin::of(&url), system_clock()()) == Some(1);
+        let is_tried = unavailable.at_most(&Origin::from_url(&url), system_clock()()) == Some(1);
         let host_failures = state.as_ref().filter(|_| is_tried).map(|state| state.failures);
         let trust = state.map(|state| state.trust);
         let noise = match (tables, &record.visited) {
-            (Ok(tables), Some(visited)) => PageNoise::of(settings.noise_rules(), tables, &url, visited)?,
+            (Ok(tables), Some(visited)) => PageNoise::read(settings.noise_rules(), tables, &url, visited)?,
             _ => None,
         };
         let (lastmod, ping) =
@@ -359,11 +365,13 @@ impl Explanation {
             Decider::Announced => {
                 "when the announced share reaches it: a trusted date says that it changed".into()
             }
-            Decider::Score(Some(Chance::Sure)) => format!("in the next cycle: {}", self.place_in_schedule()),
-            Decider::Score(Some(Chance::Likely)) => {
+            Decider::Score(Some(SelectionChance::Sure)) => {
+                format!("in the next cycle: {}", self.place_in_schedule())
+            }
+            Decider::Score(Some(SelectionChance::Likely)) => {
                 format!("probably in the next cycle: {}", self.place_in_schedule())
             }
-            Decider::Score(Some(Chance::None) | None) => "depends on its score".into(),
+            Decider::Score(Some(SelectionChance::None) | None) => "depends on its score".into(),
         }
     }
 
@@ -377,7 +385,7 @@ impl Explanation {
     }
 
     /// Why the page is outside the scope, if it is.
-    fn refusal(&self) -> Option<&Refusal> {
+    fn refusal(&self) -> Option<&ScopeRefusal> {
         self.closed.iter().find_map(|gate| match gate {
             ClosedGate::Scope(refusal) => Some(refusal),
             _ => None,
@@ -386,7 +394,7 @@ impl Explanation {
 
     /// The last attempt that is kept, and its cycle.
     fn last_attempt(&self) -> Option<&(Cycle, StoredVisit)> {
-        let is_attempt = |outcome: Outcome| !outcome.is_skip() || outcome.request() == Request::Page;
+        let is_attempt = |outcome: Outcome| !outcome.is_skip() || outcome.request() == VisitRequest::Page;
         self.history.visits.iter().rev().find(|(_, visit)| is_attempt(visit.outcome))
     }
 
@@ -397,12 +405,12 @@ impl Explanation {
     }
 
     /// Predicts whether the score suffices for the next cycle; none for a page without a score.
-    fn by_rank(&self) -> Option<Chance> {
+    fn by_rank(&self) -> Option<SelectionChance> {
         let (score, rank) = (self.score?, self.rank?);
         let is_above_cutoff = self.cutoff.is_none_or(|cutoff| score >= cutoff);
-        Some(match Chance::at(rank, is_above_cutoff, self.score_places, self.chosen) {
+        Some(match SelectionChance::at(rank, is_above_cutoff, self.score_places, self.chosen) {
             // Of its siblings, another one may be the sample.
-            Chance::Sure if self.samples_siblings => Chance::Likely,
+            SelectionChance::Sure if self.samples_siblings => SelectionChance::Likely,
             chance => chance,
         })
     }
@@ -460,7 +468,7 @@ impl Explanation {
             "host_delay_ms": self.delay.map(|d| d.as_millis() as u64), "left_alone": self.left_alone.map(|l| l.name()),
             "validators": self.trust.map(|t| trust::name(t.belief)), "in_scope": self.in_scope,
             "noise": self.noise.as_ref().map(PageNoise::json),
-            "refused_by": self.refusal().map(Refusal::to_string),
+            "refused_by": self.refusal().map(ScopeRefusal::to_string),
             "trap": self.trap.as_ref().map(traps::UrlTrap::json),
             "opted_out": self.opted_out, "canonical_standing": self.canonical.as_ref().map(CanonicalState::name),
             "visited_next": self.next_visit(&obstacles), "in_short": self.in_short(&obstacles),

@@ -5,10 +5,10 @@ use crate::cli::{OwnVisitsArgs, PagesACycle};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::parts::improve::rules::MIN_KEPT_CYCLES;
-use recrawl_crawl::report::watch::{ENOUGH_AUDITED, Follower, Pooled, Watch};
+use recrawl_crawl::report::watch::{CrawlWatch, ENOUGH_AUDITED, Follower, Pooled};
 use recrawl_crawl::settings::{Settings, formula_file};
 use recrawl_estimation::Interval;
-use recrawl_forecast::what_if::{BUDGETS, Forecast, Replays, Savings, savings};
+use recrawl_forecast::what_if::{BUDGETS, BudgetReplays, Forecast, RevisitSavings, savings};
 use recrawl_forecast::{Completions, Histories, SampleRequest};
 use recrawl_formula::Formula;
 use recrawl_repository::{Generation, StoredRounds};
@@ -25,11 +25,11 @@ pub const LARGEST: f64 = BUDGETS[BUDGETS.len() - 1];
 
 /// The sample, and whether it tells enough.
 #[derive(Clone, Debug, Serialize)]
-pub struct Basis {
+pub struct SampleBasis {
     /// Is there enough for a forecast?
     pub enough: bool,
     /// What is missing, and how much it takes.
-    pub missing: Vec<Missing>,
+    pub missing: Vec<Shortage>,
     /// The measured freshness before the visits of a cycle.
     pub freshness: Pooled,
     /// Revisits of a cycle.
@@ -53,7 +53,7 @@ pub struct Basis {
 
 /// Too few of something; text in JSON.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Missing {
+pub struct Shortage {
     pub what: Scarce,
     pub there: u64,
     pub needed: u64,
@@ -80,9 +80,9 @@ impl Scarce {
     }
 }
 
-impl fmt::Display for Missing {
+impl fmt::Display for Shortage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Missing { what, there, needed } = *self;
+        let Shortage { what, there, needed } = *self;
         let there = match what {
             Scarce::Audited => format!("{} audited", counted(there, "page")),
             Scarce::Pages => format!("{} with a history", counted(there, "page")),
@@ -93,14 +93,14 @@ impl fmt::Display for Missing {
     }
 }
 
-impl Serialize for Missing {
+impl Serialize for Shortage {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-impl Basis {
-    fn of(histories: &Histories, completions: Option<&Completions<'_>>, freshness: Pooled) -> Basis {
+impl SampleBasis {
+    fn new(histories: &Histories, completions: Option<&Completions<'_>>, freshness: Pooled) -> SampleBasis {
         let cycles = u64::from(histories.last.since(histories.first)) + 1;
         let (pages, groups) =
             (histories.pages.len() as u64, completions.map_or(0, Completions::groups) as u64);
@@ -115,12 +115,12 @@ impl Basis {
             (Scarce::Groups, if pages < ENOUGH_PAGES { ENOUGH_GROUPS } else { groups }, ENOUGH_GROUPS),
             (Scarce::Cycles, cycles, MIN_KEPT_CYCLES.into()),
         ];
-        let missing: Vec<Missing> = least
+        let missing: Vec<Shortage> = least
             .into_iter()
             .filter(|(_, there, needed)| there < needed)
-            .map(|(what, there, needed)| Missing { what, there, needed })
+            .map(|(what, there, needed)| Shortage { what, there, needed })
             .collect();
-        Basis {
+        SampleBasis {
             enough: missing.is_empty(),
             missing,
             freshness,
@@ -142,12 +142,12 @@ impl Basis {
 ///
 /// # Errors
 /// When they cannot be read.
-pub fn watched(settings: &Settings) -> Result<Watch, Failure> {
-    Ok(Follower::of(&open_read::repository(settings)?)?.watch())
+pub fn watched(settings: &Settings) -> Result<CrawlWatch, Failure> {
+    Ok(Follower::read(&open_read::repository(settings)?)?.watch())
 }
 
 /// What forecasts start from.
-pub struct Start {
+pub struct ForecastStart {
     /// The sample.
     pub histories: Histories,
     freshness: Pooled,
@@ -157,21 +157,21 @@ pub struct Start {
 
 /// The budget of plain revisiting, and the revisits of a cycle that the formula in force saves.
 #[derive(Clone, Copy, Debug)]
-pub struct Plain {
-    pub savings: Savings,
+pub struct PlainRevisiting {
+    pub savings: RevisitSavings,
     /// At least these, if plain revisiting needs more than was replayed.
     pub pages_saved: f64,
 }
 
-impl Start {
+impl ForecastStart {
     /// Reads the crawl that the arguments name.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn of(settings: &Settings, own: &OwnVisitsArgs) -> Result<Start, Failure> {
+    pub fn read(settings: &Settings, own: &OwnVisitsArgs) -> Result<ForecastStart, Failure> {
         let freshness = watched(settings)?.freshness;
         let (histories, formula) = (histories(settings, own)?, formula_file::in_force(settings)?);
-        Ok(Start { histories, freshness, formula })
+        Ok(ForecastStart { histories, freshness, formula })
     }
 
     /// Reads an open crawl whose freshness is known.
@@ -184,10 +184,10 @@ impl Start {
         kept: &StoredRounds,
         request: SampleRequest,
         freshness: Pooled,
-    ) -> Result<Start, Failure> {
+    ) -> Result<ForecastStart, Failure> {
         let formula = formula_file::in_force(settings)?;
         let histories = Histories::read(generation, kept, request).map_err(Failure::work)?;
-        Ok(Start { histories, freshness, formula })
+        Ok(ForecastStart { histories, freshness, formula })
     }
 
     fn measured(&self) -> Option<Interval> {
@@ -202,9 +202,9 @@ impl Start {
     }
 
     /// Freshness at these budgets, or those of [`BUDGETS`] if there are none; empty if there is not enough.
-    pub fn what_if(&self, asked: &[PagesACycle]) -> (Basis, Vec<Forecast>) {
+    pub fn what_if(&self, asked: &[PagesACycle]) -> (SampleBasis, Vec<Forecast>) {
         let completions = self.completions();
-        let basis = Basis::of(&self.histories, completions.as_ref(), self.freshness);
+        let basis = SampleBasis::new(&self.histories, completions.as_ref(), self.freshness);
         let mut forecasts = Vec::new();
         if let (Some(completions), Some(measured), true) = (&completions, self.measured(), basis.enough) {
             let budget = |pages: &PagesACycle| match *pages {
@@ -214,7 +214,7 @@ impl Start {
             let asked: Vec<f64> = asked.iter().map(budget).collect();
             let budgets = if asked.is_empty() { &BUDGETS[..] } else { &asked };
             let visits = self.histories.visits_a_page();
-            forecasts = Replays::of(completions, &self.formula, visits, budgets).forecasts(measured);
+            forecasts = BudgetReplays::run(completions, &self.formula, visits, budgets).forecasts(measured);
         }
         (basis, forecasts)
     }
@@ -223,16 +223,16 @@ impl Start {
     ///
     /// # Errors
     /// If the formula of plain revisiting cannot be read, which is a bug.
-    pub fn savings(&self) -> Result<(Basis, Option<Plain>), Failure> {
+    pub fn savings(&self) -> Result<(SampleBasis, Option<PlainRevisiting>), Failure> {
         let completions = self.completions();
-        let basis = Basis::of(&self.histories, completions.as_ref(), self.freshness);
+        let basis = SampleBasis::new(&self.histories, completions.as_ref(), self.freshness);
         let Some(completions) = completions.filter(|_| basis.enough) else { return Ok((basis, None)) };
         let visits = self.histories.visits_a_page();
         let uniform = Formula::from_expression(PLAIN).map_err(Failure::work)?;
-        let ours = Replays::of(&completions, &self.formula, visits, &[]);
-        let savings = savings(&ours, &Replays::of(&completions, &uniform, visits, &BUDGETS));
+        let ours = BudgetReplays::run(&completions, &self.formula, visits, &[]);
+        let savings = savings(&ours, &BudgetReplays::run(&completions, &uniform, visits, &BUDGETS));
         let pages_saved = (savings.budget.unwrap_or(LARGEST) - 1.0) * basis.pages_a_cycle;
-        Ok((basis, Some(Plain { savings, pages_saved })))
+        Ok((basis, Some(PlainRevisiting { savings, pages_saved })))
     }
 }
 

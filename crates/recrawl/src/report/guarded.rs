@@ -18,7 +18,7 @@ pub fn refused(kept: &StoredRounds, origin: &Origin) -> Result<Option<(Cycle, u6
         let Some(mut visits) = kept.visits(round).map_err(Failure::work)? else { continue };
         let (mut all, mut refused) = (0u64, 0u64);
         while let Some(visit) = visits.next_visit().map_err(Failure::work)? {
-            if *visit.url.host() == *origin.host && Origin::of(&visit.url) == *origin {
+            if *visit.url.host() == *origin.host && Origin::from_url(&visit.url) == *origin {
                 all += 1;
                 refused += u64::from(visit.outcome == Outcome::RefusedAddress);
             }

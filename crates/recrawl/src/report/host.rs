@@ -13,7 +13,7 @@ use recrawl_crawl::parts::trust;
 use recrawl_crawl::settings::Settings;
 use recrawl_fetcher::{HostDelay, system_clock};
 use recrawl_repository::{Generation, OriginRun, SledTables, StoredRounds};
-use recrawl_types::host::{Pace, RobotsBody};
+use recrawl_types::host::{CyclePace, RobotsBody};
 use recrawl_types::{HostState, Origin, Scheme, Span};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ pub fn origins_of(
         asked.map(|(origin, state)| (origin, KnownOrigin { state, run: None })).collect();
     let mut runs = generation.origin_runs();
     while let Some(run) = runs.next_run().map_err(Failure::work)? {
-        let origin = Origin::of(&run.home().map_err(Failure::work)?);
+        let origin = Origin::from_url(&run.home().map_err(Failure::work)?);
         if host.is(&origin) {
             found.entry(origin).or_default().run = Some(run.clone());
         }
@@ -75,9 +75,13 @@ pub fn document(
     let forbidding = settings.forbidding(tables, decided)?;
     let document = |(origin, KnownOrigin { state, run }): (&Origin, &KnownOrigin)| {
         let mut host = host_json(settings, origin, state);
-        host["refused"] =
-            Refusals::of(&forbidding, generation, run.as_ref(), &forbidding.of_origin(tables, origin)?)?
-                .json();
+        host["refused"] = Refusals::for_origin(
+            &forbidding,
+            generation,
+            run.as_ref(),
+            &forbidding.of_origin(tables, origin)?,
+        )?
+        .json();
         host["decisions"] = json!(decisions);
         host["lastmod"] = dates::json(settings, &tables.lastmods(origin)?);
         let pings = tables.ping_counts(origin)?;
@@ -126,8 +130,12 @@ pub fn text(
                 labels::REFUSED_ADDRESS
             ));
         }
-        let refusals =
-            Refusals::of(&forbidding, generation, run.as_ref(), &forbidding.of_origin(tables, origin)?)?;
+        let refusals = Refusals::for_origin(
+            &forbidding,
+            generation,
+            run.as_ref(),
+            &forbidding.of_origin(tables, origin)?,
+        )?;
         lines.extend(refusals.lines().iter().map(|line| format!("refused       {line}")));
         lines.push(format!("lastmod       {}", dates::text(settings, &tables.lastmods(origin)?)));
         let pings = tables.ping_counts(origin)?;
@@ -142,22 +150,22 @@ pub fn text(
 
 /// The delay and back-off in force now.
 fn host_delay(settings: &Settings, state: &HostState) -> HostDelay {
-    HostDelay::of(state, &settings.fetch, system_clock()())
+    HostDelay::from_state(state, &settings.fetch, system_clock()())
 }
 
-fn pace_json(pace: &Pace) -> Value {
+fn pace_json(pace: &CyclePace) -> Value {
     json!({
         "cycle": pace.cycle, "requests": pace.requests, "per_minute": pace.per_minute(),
         "per_minute_promised": pace.per_minute_promised(),
     })
 }
 
-fn pace_text(pace: &Pace) -> String {
+fn pace_text(pace: &CyclePace) -> String {
     let allowed = match pace.per_minute_promised() {
         Some(rate) => format!("the delay allowed {rate:.1}"),
         None => "no delay".into(),
     };
-    let Pace { cycle, requests, first, last, .. } = pace;
+    let CyclePace { cycle, requests, first, last, .. } = pace;
     match pace.per_minute() {
         Some(rate) => {
             let time = Span::millis(last.saturating_sub(*first)).rounded();

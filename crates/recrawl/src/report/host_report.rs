@@ -47,7 +47,7 @@ struct OriginNow {
 }
 
 /// What a report reads.
-pub struct Sources<'s> {
+pub struct HostSources<'s> {
     pub settings: &'s Settings,
     pub tables: &'s SledTables,
     pub generation: &'s Generation,
@@ -63,8 +63,12 @@ impl HostReport {
     ///
     /// # Errors
     /// When pages, rows or tables cannot be read.
-    pub fn of(sources: &Sources<'_>, host: &NamedHost, cycles: usize) -> Result<Option<HostReport>, Failure> {
-        let Sources { settings, tables, generation, kept, decided, now } = sources;
+    pub fn for_host(
+        sources: &HostSources<'_>,
+        host: &NamedHost,
+        cycles: usize,
+    ) -> Result<Option<HostReport>, Failure> {
+        let HostSources { settings, tables, generation, kept, decided, now } = sources;
         let found = origins_of(tables, generation, host)?;
         let opted_out = settings.scope.opt_out().because(&host.name);
         if found.is_empty() && opted_out.is_none() {
@@ -78,11 +82,11 @@ impl HostReport {
                 visited: run.as_ref().map_or(0, |run| run.visited),
                 requests: state.requests,
                 last_request: state.last_request,
-                delay: HostDelay::of(&state, &settings.fetch, *now),
+                delay: HostDelay::from_state(&state, &settings.fetch, *now),
                 robots: in_force(&state),
                 robots_fetched: state.robots.as_ref().map(|robots| robots.fetched),
                 robots_since: Some(state.rules_changed).filter(|at| *at > 0),
-                refusals: Refusals::of(&forbidding, generation, run.as_ref(), &of_origin)?,
+                refusals: Refusals::for_origin(&forbidding, generation, run.as_ref(), &of_origin)?,
                 origin,
             })
         };
@@ -157,7 +161,7 @@ impl HostReport {
                 }).collect::<Vec<Value>>(),
             });
             for (class, name) in AnswerClass::ALL {
-                document[name] = json!(requests.of(class));
+                document[name] = json!(requests.answered(class));
             }
             document
         };
@@ -260,8 +264,8 @@ fn origin_lines(now: &OriginNow) -> Vec<String> {
 fn cycle_lines(HostCycle { cycle, requests, .. }: &HostCycle) -> [String; 3] {
     let answers: Vec<String> = AnswerClass::ALL
         .iter()
-        .filter(|(class, _)| requests.of(*class) > 0)
-        .map(|(class, name)| format!("{} {}", thousands(requests.of(*class)), name.replace('_', " ")))
+        .filter(|(class, _)| requests.answered(*class) > 0)
+        .map(|(class, name)| format!("{} {}", thousands(requests.answered(*class)), name.replace('_', " ")))
         .collect();
     let gap = match requests.shortest {
         Some(gap) => {

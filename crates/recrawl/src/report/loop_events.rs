@@ -2,8 +2,8 @@
 
 use super::loop_status;
 use recrawl_console::view::{CandidateDocument, CandidateState, EventList, HistoryQuery, LoopEvent, Refusal};
-use recrawl_crawl::parts::improve::candidate::Candidate;
-use recrawl_crawl::parts::improve::steps::{Event, LoopState};
+use recrawl_crawl::parts::improve::candidate::FormulaCandidate;
+use recrawl_crawl::parts::improve::steps::{CandidateEvent, LoopState};
 use recrawl_formula::Formula;
 
 /// The events with their numbers, newest first.
@@ -16,7 +16,7 @@ pub fn events(state: &LoopState) -> impl Iterator<Item = (u64, LoopEvent)> {
         .rev()
 }
 
-fn event(event: &Event) -> LoopEvent {
+fn event(event: &CandidateEvent) -> LoopEvent {
     let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
     LoopEvent {
         cycle: event.cycle.0.into(),
@@ -45,7 +45,7 @@ pub fn list(state: &LoopState, ask: &HistoryQuery) -> Result<EventList, Refusal>
 }
 
 /// All that is known of a candidate; none of an unknown one.
-pub fn document(state: &LoopState, waiting: Option<Candidate>, id: &str) -> Option<CandidateDocument> {
+pub fn document(state: &LoopState, waiting: Option<FormulaCandidate>, id: &str) -> Option<CandidateDocument> {
     let attempt = state.step.attempt().filter(|attempt| attempt.candidate.id() == id);
     let waiting = waiting.filter(|candidate| candidate.id() == id);
     let quarantined_until =
@@ -76,14 +76,14 @@ pub fn document(state: &LoopState, waiting: Option<Candidate>, id: &str) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_crawl::parts::improve::steps::Operator;
+    use recrawl_crawl::parts::improve::steps::DecisionAuthor;
     use recrawl_types::Cycle;
 
     #[test]
     fn parts_of_the_history_join_also_while_events_are_forgotten() {
         let mut state = LoopState::default();
         let toggle = |state: &mut LoopState, cycle: u32| {
-            let by = Operator { who: "anna".into(), cycle: Cycle(cycle), at: 0 };
+            let by = DecisionAuthor { who: "anna".into(), cycle: Cycle(cycle), at: 0 };
             state.hold(!state.is_held, &by);
         };
         (1..=230).for_each(|cycle| toggle(&mut state, cycle));

@@ -6,20 +6,20 @@ use recrawl_console::view::{
 };
 use recrawl_crawl::labels::counted;
 use recrawl_crawl::parts::improve::attempt::{self, Attempt, Times};
-use recrawl_crawl::parts::improve::candidate::{BackTest, Candidate};
+use recrawl_crawl::parts::improve::candidate::{BackTestFigures, FormulaCandidate};
 use recrawl_crawl::parts::improve::rules::LoopRules;
-use recrawl_crawl::parts::improve::steps::{LoopState, Step};
+use recrawl_crawl::parts::improve::steps::{ImproveStep, LoopState};
 use recrawl_estimation::Interval;
 use recrawl_formula::Formula;
 use recrawl_types::Cycle;
 
 /// The loop after this cycle. `waiting` is the file of the next candidate, and `learning` the cycle after which a learner
 /// began that runs.
-pub fn of(
+pub fn from_state(
     state: &LoopState,
     rules: &LoopRules,
     cycle: Cycle,
-    waiting: Option<Result<Candidate, String>>,
+    waiting: Option<Result<FormulaCandidate, String>>,
     learning: Option<Cycle>,
 ) -> Loop {
     let attempt = state.step.attempt();
@@ -66,10 +66,18 @@ pub fn of(
 }
 
 /// A candidate for the console.
-pub fn candidate(candidate: &Candidate) -> view::Candidate {
+pub fn candidate(candidate: &FormulaCandidate) -> view::Candidate {
     let scored = |(name, value): &(String, f64)| Scored { name: name.clone(), value: *value };
-    let BackTest {
-        fitness, in_force, candidate: reached, closed_forms, gain, alpha, coverage, sample, ..
+    let BackTestFigures {
+        fitness,
+        in_force,
+        candidate: reached,
+        closed_forms,
+        gain,
+        alpha,
+        coverage,
+        sample,
+        ..
     } = &candidate.back_test;
     view::Candidate {
         id: candidate.id(),
@@ -98,18 +106,18 @@ pub fn estimate(interval: &Interval) -> Estimate {
     Estimate { share: interval.value.clamp(0.0, 1.0), low, high, pages: interval.sample }
 }
 
-fn difference(difference: attempt::Difference) -> Difference {
-    let attempt::Difference { value, ends: [low, high], pages } = difference;
+fn difference(difference: attempt::ArmDifference) -> Difference {
+    let attempt::ArmDifference { value, ends: [low, high], pages } = difference;
     Difference { value, low, high, pages }
 }
 
-fn step(step: &Step) -> LoopStep {
+fn step(step: &ImproveStep) -> LoopStep {
     match step {
-        Step::Idle => LoopStep::Idle,
-        Step::Shadow(_) => LoopStep::Shadow,
-        Step::Proposed(_) => LoopStep::Proposed,
-        Step::Trial(_) => LoopStep::Trial,
-        Step::Guard(_) => LoopStep::Guard,
+        ImproveStep::Idle => LoopStep::Idle,
+        ImproveStep::Shadow(_) => LoopStep::Shadow,
+        ImproveStep::Proposed(_) => LoopStep::Proposed,
+        ImproveStep::Trial(_) => LoopStep::Trial,
+        ImproveStep::Guard(_) => LoopStep::Guard,
     }
 }
 
@@ -125,11 +133,11 @@ fn ends(attempt: &Attempt, step: LoopStep, rules: &LoopRules) -> Option<Cycle> {
 }
 
 /// What is compared, if the candidate has visited sites, or will.
-fn times(step: &Step, rules: &LoopRules) -> Option<Times> {
+fn times(step: &ImproveStep, rules: &LoopRules) -> Option<Times> {
     match step {
-        Step::Idle | Step::Shadow(_) => None,
-        Step::Guard(attempt) => Some(rules.of_guard(attempt)),
-        Step::Trial(attempt) | Step::Proposed(attempt) => {
+        ImproveStep::Idle | ImproveStep::Shadow(_) => None,
+        ImproveStep::Guard(attempt) => Some(rules.of_guard(attempt)),
+        ImproveStep::Trial(attempt) | ImproveStep::Proposed(attempt) => {
             attempt.trial_since.map(|since| rules.of_trial(since))
         }
     }
@@ -196,8 +204,8 @@ fn needs(
         needs.push("An operator holds the loop; release it to go on.".into());
     }
     match &state.step {
-        Step::Idle | Step::Proposed(_) => {
-            if matches!(state.step, Step::Proposed(_)) {
+        ImproveStep::Idle | ImproveStep::Proposed(_) => {
+            if matches!(state.step, ImproveStep::Proposed(_)) {
                 needs.push("The candidate needs an operator's decision: promote it, or leave it.".into());
             }
             if has_waiting && !state.is_held {
@@ -215,15 +223,15 @@ fn needs(
                 ));
             }
         }
-        Step::Shadow(attempt) => {
+        ImproveStep::Shadow(attempt) => {
             let end = Cycle(attempt.since.0 + rules.shadow);
             needs.push(format!("Both formulas score every page for {}.", left(end)));
             if !rules.promotes {
                 needs.push("Then it is proposed to an operator (improve.mode).".into());
             }
         }
-        Step::Trial(attempt) => needs.extend(trial_needs(state, attempt, rules, cycle, trial, left)),
-        Step::Guard(attempt) => {
+        ImproveStep::Trial(attempt) => needs.extend(trial_needs(state, attempt, rules, cycle, trial, left)),
+        ImproveStep::Guard(attempt) => {
             let end = Cycle(attempt.since.0 + rules.guard);
             needs.push(format!("Some sites keep the formula before for {}.", left(end)));
             let limit = rules.max_loss / 2.0;

@@ -1,56 +1,56 @@
 //! A known page as a row. docs/outputs.md describes it.
 
-use super::row::{Cell, CellKind, Column};
+use super::row::{Cell, CellKind, RowColumn};
 use recrawl_archive::cap::Bodies;
 use recrawl_crawl::admission::consent::claim;
 use recrawl_focus::logistic::logistic;
-use recrawl_types::{CanonicalUrl, ContentKind, PageRecord, Status};
+use recrawl_types::{CanonicalUrl, ContentKind, PageRecord, PageStatus};
 use serde_json::Value;
 
 /// Columns of a page. Those from `n` on are null before the first visit. The last ones are those of a focused crawl.
-const ALL_COLUMNS: [Column; 34] = [
-    Column::new("url", CellKind::Text),
-    Column::new("status", CellKind::Text),
-    Column::new("depth", CellKind::Count),
-    Column::new("in_links", CellKind::Count),
-    Column::new("discovered", CellKind::Count),
-    Column::new("last_attempt", CellKind::Count),
-    Column::new("failures", CellKind::Count),
-    Column::new("not_found", CellKind::Count),
-    Column::new("lastmod", CellKind::Time),
-    Column::new("announced", CellKind::Flag),
-    Column::new("n", CellKind::Count),
-    Column::new("X", CellKind::Count),
-    Column::new("first", CellKind::Count),
-    Column::new("last", CellKind::Count),
-    Column::new("last_change", CellKind::Count),
-    Column::new("kind", CellKind::Text),
-    Column::new("simhash", CellKind::Text),
-    Column::new("digest", CellKind::Text),
-    Column::new("etag", CellKind::Text),
-    Column::new("last_modified", CellKind::Text),
-    Column::new("noindex", CellKind::Flag),
-    Column::new("nofollow", CellKind::Flag),
-    Column::new("noarchive", CellKind::Flag),
-    Column::new("unavailable_after", CellKind::Time),
-    Column::new("canonical", CellKind::Text),
-    Column::new("canonical_claim", CellKind::Text),
-    Column::new("warc_file", CellKind::Count),
-    Column::new("warc_offset", CellKind::Count),
-    Column::new("body", CellKind::Text),
-    Column::new("relevance", CellKind::Number),
-    Column::new("genre", CellKind::Number),
-    Column::new("content", CellKind::Number),
-    Column::new("expected", CellKind::Number),
-    Column::new("tunnel", CellKind::Count),
+const ALL_COLUMNS: [RowColumn; 34] = [
+    RowColumn::new("url", CellKind::Text),
+    RowColumn::new("status", CellKind::Text),
+    RowColumn::new("depth", CellKind::Count),
+    RowColumn::new("in_links", CellKind::Count),
+    RowColumn::new("discovered", CellKind::Count),
+    RowColumn::new("last_attempt", CellKind::Count),
+    RowColumn::new("failures", CellKind::Count),
+    RowColumn::new("not_found", CellKind::Count),
+    RowColumn::new("lastmod", CellKind::Time),
+    RowColumn::new("announced", CellKind::Flag),
+    RowColumn::new("n", CellKind::Count),
+    RowColumn::new("X", CellKind::Count),
+    RowColumn::new("first", CellKind::Count),
+    RowColumn::new("last", CellKind::Count),
+    RowColumn::new("last_change", CellKind::Count),
+    RowColumn::new("kind", CellKind::Text),
+    RowColumn::new("simhash", CellKind::Text),
+    RowColumn::new("digest", CellKind::Text),
+    RowColumn::new("etag", CellKind::Text),
+    RowColumn::new("last_modified", CellKind::Text),
+    RowColumn::new("noindex", CellKind::Flag),
+    RowColumn::new("nofollow", CellKind::Flag),
+    RowColumn::new("noarchive", CellKind::Flag),
+    RowColumn::new("unavailable_after", CellKind::Time),
+    RowColumn::new("canonical", CellKind::Text),
+    RowColumn::new("canonical_claim", CellKind::Text),
+    RowColumn::new("warc_file", CellKind::Count),
+    RowColumn::new("warc_offset", CellKind::Count),
+    RowColumn::new("body", CellKind::Text),
+    RowColumn::new("relevance", CellKind::Number),
+    RowColumn::new("genre", CellKind::Number),
+    RowColumn::new("content", CellKind::Number),
+    RowColumn::new("expected", CellKind::Number),
+    RowColumn::new("tunnel", CellKind::Count),
 ];
 
 /// Number of columns of any crawl.
 const UNFOCUSED: usize = ALL_COLUMNS.len() - 5;
 
 /// The columns of a crawl that was never focused, and of one that is or was.
-pub const fn columns(is_focused: bool) -> &'static [Column] {
-    const ALL: &[Column] = &ALL_COLUMNS;
+pub const fn columns(is_focused: bool) -> &'static [RowColumn] {
+    const ALL: &[RowColumn] = &ALL_COLUMNS;
     if is_focused { ALL } else { ALL.split_at(UNFOCUSED).0 }
 }
 
@@ -75,37 +75,41 @@ pub fn row(url: &CanonicalUrl, record: &PageRecord, bodies: &Bodies) -> [Cell; A
         u32::from(known.depth).into(),
         known.in_links.into(),
         known.discovered.0.into(),
-        Cell::of(Some(known.last_attempt.0).filter(|cycle| *cycle > 0)),
+        Cell::from_option(Some(known.last_attempt.0).filter(|cycle| *cycle > 0)),
         u32::from(known.failures).into(),
         u32::from(known.not_found).into(),
-        Cell::of(Some(known.lastmod).filter(|at| *at > 0)),
+        Cell::from_option(Some(known.lastmod).filter(|at| *at > 0)),
         known.is_announced.into(),
-        Cell::of(history.map(|h| h.visits)),
-        Cell::of(history.map(|h| h.changes)),
-        Cell::of(history.map(|h| h.first.0)),
-        Cell::of(history.map(|h| h.last.0)),
-        Cell::of(history.map(|h| h.last_change.0).filter(|cycle| *cycle > 0)),
-        Cell::of(content.map(|c| kind(c.kind))),
-        Cell::of(content.map(|c| format!("{:016x}", c.fingerprint.simhash))),
-        Cell::of(content.map(|c| format!("{:032x}", c.fingerprint.digest))),
-        Cell::of(content.and_then(|c| c.validators.etag.clone()).map(String::from)),
-        Cell::of(content.and_then(|c| c.validators.last_modified.clone()).map(String::from)),
-        Cell::of(consent.map(|c| c.noindex)),
-        Cell::of(consent.map(|c| c.nofollow)),
-        Cell::of(consent.map(|c| c.noarchive)),
-        Cell::of(consent.and_then(|c| c.unavailable_after)),
-        Cell::of(consent.and_then(|c| c.canonical.other()).map(ToString::to_string)),
-        Cell::of(consent.and_then(|c| claim(&c.canonical, url))),
-        Cell::of(archive.map(|position| position.file)),
-        Cell::of(archive.map(|position| position.offset)),
-        Cell::of(bodies.state(content)),
-        Cell::of(known.verdict.map(|verdict| Cell::Number(rounded(verdict.relevance(), 1e4)))),
-        Cell::of(known.verdict.map(|verdict| Cell::Number(rounded(f64::from(verdict.genre) / 255.0, 1e3)))),
-        Cell::of(known.verdict.map(|verdict| Cell::Number(rounded(f64::from(verdict.content) / 255.0, 1e3)))),
-        Cell::of(
+        Cell::from_option(history.map(|h| h.visits)),
+        Cell::from_option(history.map(|h| h.changes)),
+        Cell::from_option(history.map(|h| h.first.0)),
+        Cell::from_option(history.map(|h| h.last.0)),
+        Cell::from_option(history.map(|h| h.last_change.0).filter(|cycle| *cycle > 0)),
+        Cell::from_option(content.map(|c| kind(c.kind))),
+        Cell::from_option(content.map(|c| format!("{:016x}", c.fingerprint.simhash))),
+        Cell::from_option(content.map(|c| format!("{:032x}", c.fingerprint.digest))),
+        Cell::from_option(content.and_then(|c| c.validators.etag.clone()).map(String::from)),
+        Cell::from_option(content.and_then(|c| c.validators.last_modified.clone()).map(String::from)),
+        Cell::from_option(consent.map(|c| c.noindex)),
+        Cell::from_option(consent.map(|c| c.nofollow)),
+        Cell::from_option(consent.map(|c| c.noarchive)),
+        Cell::from_option(consent.and_then(|c| c.unavailable_after)),
+        Cell::from_option(consent.and_then(|c| c.canonical.other()).map(ToString::to_string)),
+        Cell::from_option(consent.and_then(|c| claim(&c.canonical, url))),
+        Cell::from_option(archive.map(|position| position.file)),
+        Cell::from_option(archive.map(|position| position.offset)),
+        Cell::from_option(bodies.state(content)),
+        Cell::from_option(known.verdict.map(|verdict| Cell::Number(rounded(verdict.relevance(), 1e4)))),
+        Cell::from_option(
+            known.verdict.map(|verdict| Cell::Number(rounded(f64::from(verdict.genre) / 255.0, 1e3))),
+        ),
+        Cell::from_option(
+            known.verdict.map(|verdict| Cell::Number(rounded(f64::from(verdict.content) / 255.0, 1e3))),
+        ),
+        Cell::from_option(
             known.expectation.map(|expectation| Cell::Number(rounded(logistic(expectation.logit()), 1e6))),
         ),
-        Cell::of(known.expectation.map(|expectation| u32::from(expectation.tunnel))),
+        Cell::from_option(known.expectation.map(|expectation| u32::from(expectation.tunnel))),
     ]
 }
 
@@ -114,11 +118,11 @@ fn rounded(number: f64, steps: f64) -> f64 {
     (number * steps).round() / steps
 }
 
-fn status(status: Status) -> &'static str {
+fn status(status: PageStatus) -> &'static str {
     match status {
-        Status::Live => "live",
-        Status::Gone => "gone",
-        Status::Refused => "refused",
+        PageStatus::Live => "live",
+        PageStatus::Gone => "gone",
+        PageStatus::Refused => "refused",
     }
 }
 

@@ -5,9 +5,9 @@ use recrawl_archive::{ArchiveReader, opener};
 use recrawl_console::view::{PageChange, PageChangeList, PageChangeQuery, Refusal};
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::settings::Settings;
-use recrawl_notifications::message::{Contents, Told};
-use recrawl_notifications::newest::{Place, Sought};
-use recrawl_notifications::{Change, ChangeKind};
+use recrawl_notifications::message::{ChangeContents, ToldChange};
+use recrawl_notifications::newest::{ChangePlace, Sought};
+use recrawl_notifications::{ChangeKind, ChangeNotice};
 use recrawl_repository::storage::Storage;
 use recrawl_repository::{Generation, StoredRounds};
 use recrawl_types::CanonicalUrl;
@@ -36,7 +36,8 @@ pub fn list(
         )
     })?;
     let unknown = || Refusal::invalid("cursor", "unknown cursor", "use the `next` of the previous response");
-    let from: Option<Place> = ask.cursor.as_deref().map(str::parse).transpose().map_err(|_| unknown())?;
+    let from: Option<ChangePlace> =
+        ask.cursor.as_deref().map(str::parse).transpose().map_err(|_| unknown())?;
     let kept = StoredRounds::new(storage.clone(), committed.number());
     let since_cycle = kept.list().map_err(Refusal::failed)?.first().map(|round| round.cycle.0);
     if since_cycle.is_none() && settings.config.storage.keep_visits == 0 {
@@ -80,9 +81,9 @@ fn kinds(names: &[String]) -> Result<Vec<ChangeKind>, Refusal> {
     names.iter().map(named).collect()
 }
 
-fn row(Told { change, contents }: Told) -> PageChange {
-    let Change { id, kind, url, cycle, round, time, status, reason } = change;
-    let Contents { title, difference, is_cut, no_text, hint, .. } = contents;
+fn row(ToldChange { change, contents }: ToldChange) -> PageChange {
+    let ChangeNotice { id, kind, url, cycle, round, time, status, reason } = change;
+    let ChangeContents { title, difference, is_cut, no_text, hint, .. } = contents;
     PageChange {
         id,
         kind: kind.name(),

@@ -6,8 +6,8 @@ use recrawl_crawl::admission::decisions::Decisions;
 use recrawl_crawl::config::units::Span;
 use recrawl_crawl::cycle::plan;
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::parts::promises::account::Account;
-use recrawl_crawl::parts::promises::{self, Survey};
+use recrawl_crawl::parts::promises::account::PromiseAccount;
+use recrawl_crawl::parts::promises::{self, PromiseSurvey};
 use recrawl_crawl::report::RoundReport;
 use recrawl_crawl::settings::Settings;
 use recrawl_repository::{Generation, SledTables, StoredRounds};
@@ -16,13 +16,13 @@ use std::time::Duration;
 
 /// Promises, as of now and at the start of the last cycles.
 pub struct Promises {
-    now: Vec<Account>,
+    now: Vec<PromiseAccount>,
     /// Cycles that counted any, newest first.
     cycles: Vec<RoundReport>,
 }
 
 /// What is read.
-pub struct Sources<'s> {
+pub struct PromiseSources<'s> {
     pub settings: &'s Settings,
     pub tables: &'s SledTables,
     pub generation: &'s Generation,
@@ -43,12 +43,13 @@ impl Promises {
     ///
     /// # Errors
     /// When pages, visits or tables cannot be read.
-    pub fn of(sources: Sources<'_>) -> Result<Promises, Failure> {
-        let Sources { settings, tables, generation, kept, decided, reports, random_seed, now } = sources;
+    pub fn count(sources: PromiseSources<'_>) -> Result<Promises, Failure> {
+        let PromiseSources { settings, tables, generation, kept, decided, reports, random_seed, now } =
+            sources;
         let cycle = generation.cycle().next();
         let last = reports.iter().find(|report| report.is_of_crawl());
         let since = last.map_or(0, RoundReport::cycle_started);
-        let survey = Survey {
+        let survey = PromiseSurvey {
             rules: settings.promise_rules(Some(tables), decided)?,
             period: promises::period(&settings.config, since, now),
             generation,
@@ -85,7 +86,7 @@ impl Promises {
             lines.extend(now_lines(account));
             for report in &self.cycles {
                 // A report of an older version has the prefix of the URLs alone.
-                let is_same = |of: &&Account| {
+                let is_same = |of: &&PromiseAccount| {
                     of.pages == account.pages || account.pages.strip_suffix('*') == Some(&of.pages)
                 };
                 let of_cycle = report.promises.iter().find(is_same);
@@ -103,7 +104,7 @@ impl Promises {
     }
 }
 
-fn kept_text(account: &Account) -> String {
+fn kept_text(account: &PromiseAccount) -> String {
     let of = thousands(account.kept + account.late);
     match account.kept_share {
         Some(kept) => format!("{kept:.3} kept: {} of {of} pages", thousands(account.kept)),
@@ -111,7 +112,7 @@ fn kept_text(account: &Account) -> String {
     }
 }
 
-fn now_lines(account: &Account) -> Vec<String> {
+fn now_lines(account: &PromiseAccount) -> Vec<String> {
     let within = Span(Duration::from_millis(account.within_ms));
     let verdict = if account.is_kept() { "kept" } else { "broken" };
     let mut lines = vec![

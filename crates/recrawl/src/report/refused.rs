@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 const RULES: usize = 10;
 
 /// The pages that one rule refuses.
-pub struct Refused {
+pub struct RefusedPages {
     /// The closed gate, in words.
     rule: String,
     pages: u64,
@@ -21,7 +21,7 @@ pub struct Refused {
 
 /// The refusals of a host.
 pub struct Refusals {
-    by_rule: Vec<Refused>,
+    by_rule: Vec<RefusedPages>,
     looked_at: u64,
     known: u64,
 }
@@ -31,7 +31,7 @@ impl Refusals {
     ///
     /// # Errors
     /// When pages cannot be read.
-    pub fn of(
+    pub fn for_origin(
         forbidding: &Forbidding<'_>,
         generation: &Generation,
         run: Option<&OriginRun>,
@@ -40,30 +40,30 @@ impl Refusals {
         let (pages, known) =
             run.map_or((0..0, 0), |run| (run.first..run.first + run.pages.min(MAX_LOOKED_AT), run.pages));
         let looked_at = pages.end - pages.start;
-        let mut by_rule = BTreeMap::<String, Refused>::new();
+        let mut by_rule = BTreeMap::<String, RefusedPages>::new();
         let mut gather = generation.gather(pages);
         while let Some((_, url, record)) = gather.next_page().map_err(Failure::work)? {
             if let Some(gate) = forbidding.gates(of, &url, record.visited.is_some()).first() {
                 let rule = gate.to_string();
-                let new = || Refused { rule: rule.clone(), pages: 0, example: url.to_string() };
+                let new = || RefusedPages { rule: rule.clone(), pages: 0, example: url.to_string() };
                 by_rule.entry(rule.clone()).or_insert_with(new).pages += 1;
             }
         }
-        let mut by_rule: Vec<Refused> = by_rule.into_values().collect();
+        let mut by_rule: Vec<RefusedPages> = by_rule.into_values().collect();
         by_rule.sort_by(|a, b| b.pages.cmp(&a.pages).then_with(|| a.rule.cmp(&b.rule)));
         Ok(Refusals { by_rule, looked_at, known })
     }
 
     /// As a JSON array.
     pub fn json(&self) -> Value {
-        let rule = |refused: &Refused| json!({"rule": refused.rule, "pages": refused.pages, "example": refused.example});
+        let rule = |refused: &RefusedPages| json!({"rule": refused.rule, "pages": refused.pages, "example": refused.example});
         self.by_rule.iter().map(rule).collect()
     }
 
     /// As printed lines.
     pub fn lines(&self) -> Vec<String> {
         let shown = self.by_rule.iter().take(RULES);
-        let line = |r: &Refused| {
+        let line = |r: &RefusedPages| {
             format!("{}: {}, for example {}", counted(r.pages, "known page"), r.rule, r.example)
         };
         let mut lines: Vec<String> = shown.map(line).collect();

@@ -18,14 +18,14 @@ pub enum CellKind {
 
 /// A column. Its name never changes once released.
 #[derive(Clone, Copy, Debug)]
-pub struct Column {
+pub struct RowColumn {
     pub name: &'static str,
     pub kind: CellKind,
 }
 
-impl Column {
-    pub const fn new(name: &'static str, kind: CellKind) -> Column {
-        Column { name, kind }
+impl RowColumn {
+    pub const fn new(name: &'static str, kind: CellKind) -> RowColumn {
+        RowColumn { name, kind }
     }
 }
 
@@ -42,7 +42,7 @@ pub enum Cell {
 
 impl Cell {
     /// Null for `None`.
-    pub fn of<T: Into<Cell>>(value: Option<T>) -> Cell {
+    pub fn from_option<T: Into<Cell>>(value: Option<T>) -> Cell {
         value.map_or(Cell::Null, Into::into)
     }
 
@@ -105,7 +105,7 @@ impl From<u32> for Cell {
 }
 
 /// A row as one line of JSON, in column order.
-pub fn json_line(columns: &[Column], row: &[Cell]) -> String {
+pub fn json_line(columns: &[RowColumn], row: &[Cell]) -> String {
     let mut line = String::with_capacity(256);
     for (column, cell) in columns.iter().zip(row) {
         let before = if line.is_empty() { '{' } else { ',' };

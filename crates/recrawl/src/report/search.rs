@@ -1,13 +1,13 @@
 //! Answers of the full-text index, with what the archive has of each page.
 
 use crate::deliverer::local_index::{folder, suspect};
-use crate::texts::{Version, Versions, titled_text};
+use crate::texts::{ArchivedVersion, Versions, titled_text};
 use recrawl_archive::{ArchiveReader, opener};
 use recrawl_console::view::{Refusal, SearchList, SearchQuery, SearchResult, SearchSort, SnippetPart};
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::parts::deliver::DeliverTarget;
 use recrawl_crawl::settings::Settings;
-use recrawl_delivery::protocol::Protocol;
+use recrawl_delivery::protocol::TargetProtocol;
 use recrawl_repository::{Generation, Lookup};
 use recrawl_search::{Hit, SearchError, SnippetPiece, Snippets, TextQuery, search};
 use recrawl_types::{CanonicalUrl, UrlRules};
@@ -21,7 +21,7 @@ const MORE: usize = 100;
 /// When the query is invalid, or there is no index, or it cannot be read.
 pub fn answer(settings: &Settings, committed: &Generation, ask: &SearchQuery) -> Result<SearchList, Refusal> {
     let query = query(ask)?;
-    let is_index = |target: &&DeliverTarget| matches!(target.place.protocol, Protocol::Index);
+    let is_index = |target: &&DeliverTarget| matches!(target.place.protocol, TargetProtocol::Index);
     let Some(target) = settings.deliver.iter().find(is_index) else {
         return Err(Refusal::conflict(
             "no index is kept",
@@ -85,8 +85,8 @@ impl ArchivedTexts<'_> {
     fn read(&mut self, url: &CanonicalUrl) -> Option<String> {
         let visited = self.pages.visited(url).ok().flatten()?;
         let max_body = self.settings.max_archived_body();
-        let mut versions = Versions::of(&self.archive, url, visited.content.archive, max_body);
-        let version: Version = versions.in_force(&visited.content, self.settings)?.ok()?;
+        let mut versions = Versions::new(&self.archive, url, visited.content.archive, max_body);
+        let version: ArchivedVersion = versions.in_force(&visited.content, self.settings)?.ok()?;
         titled_text(&version, url, self.settings).ok().map(|(_, text)| text)
     }
 }

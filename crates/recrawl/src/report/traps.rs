@@ -1,6 +1,6 @@
 //! Evidence about the trap patterns of a URL or a host, as text and as JSON.
 
-use recrawl_crawl::parts::traps::{self, Evidence, OriginTraps, PROBED, Pattern, TrapRules};
+use recrawl_crawl::parts::traps::{self, OriginTraps, PROBED, TrapEvidence, TrapPattern, TrapRules};
 use recrawl_repository::SledTables;
 use recrawl_types::{CanonicalUrl, Origin};
 use serde_json::{Value, json};
@@ -8,8 +8,8 @@ use std::io;
 
 /// The trap pattern that applies to a URL: the one that cuts it off, else the first with evidence.
 pub struct UrlTrap {
-    pattern: Pattern,
-    evidence: Evidence,
+    pattern: TrapPattern,
+    evidence: TrapEvidence,
     is_cut: bool,
     is_probe: bool,
 }
@@ -19,11 +19,12 @@ impl UrlTrap {
     ///
     /// # Errors
     /// When the table cannot be read.
-    pub fn of(rules: &TrapRules, tables: &SledTables, url: &CanonicalUrl) -> io::Result<Option<UrlTrap>> {
-        let known = traps::known(tables, &Origin::of(url))?;
+    pub fn find(rules: &TrapRules, tables: &SledTables, url: &CanonicalUrl) -> io::Result<Option<UrlTrap>> {
+        let known = traps::known(tables, &Origin::from_url(url))?;
         let cut = rules.cut(&known, url);
         let is_cut = cut.is_some();
-        let pattern = cut.or_else(|| Pattern::all_of(url).find(|pattern| known.evidence(pattern).is_some()));
+        let pattern =
+            cut.or_else(|| TrapPattern::all_of(url).find(|pattern| known.evidence(pattern).is_some()));
         Ok(pattern.and_then(|pattern| {
             let evidence = known.evidence(&pattern)?.clone();
             Some(UrlTrap { pattern, evidence, is_cut, is_probe: traps::is_probe(url) })
@@ -62,13 +63,13 @@ impl UrlTrap {
     }
 }
 
-fn words(pattern: &Pattern, evidence: &Evidence) -> String {
-    let Evidence { first_visits, near_duplicates, cut_since, .. } = evidence;
+fn words(pattern: &TrapPattern, evidence: &TrapEvidence) -> String {
+    let TrapEvidence { first_visits, near_duplicates, cut_since, .. } = evidence;
     let since = cut_since.map_or("not cut off".into(), |cycle| format!("cut off since cycle {cycle}"));
     format!("{pattern} is {since}: {near_duplicates} of {first_visits} first visits found a near-duplicate")
 }
 
-fn json(pattern: &Pattern, evidence: &Evidence) -> Value {
+fn json(pattern: &TrapPattern, evidence: &TrapEvidence) -> Value {
     json!({
         "pattern": pattern.text, "since": evidence.cut_since, "first_visits": evidence.first_visits,
         "near_duplicates": evidence.near_duplicates,

@@ -1,6 +1,9 @@
 //! The archived versions of a page, for commands and for the console.
 
-use crate::texts::{ArchivedPage, MAX_VERSIONS, Missing, Text, Version, Versions, WhichVersion, document_of};
+use crate::texts::{
+    ArchivedPage, ArchivedText, ArchivedVersion, MAX_VERSIONS, MissingText, Versions, WhichVersion,
+    document_of,
+};
 use recrawl_console::view::{self, NoVersion, Refusal, VersionContent, VersionList, VersionQuery};
 use recrawl_notifications::message::cut;
 use recrawl_types::ArchivePosition;
@@ -33,9 +36,9 @@ pub fn fill(
         }
     };
     let max_body = page.settings.max_archived_body();
-    let mut versions = Versions::of(&page.archive, &page.url, from, max_body);
+    let mut versions = Versions::new(&page.archive, &page.url, from, max_body);
     // The words of the version that comes next in the list are those before the last one.
-    let mut newer: Option<Text> = None;
+    let mut newer: Option<ArchivedText> = None;
     for number in before + 1.. {
         let version = match versions.next() {
             None => break,
@@ -74,12 +77,12 @@ fn position(cursor: &str) -> Option<ArchivePosition> {
 }
 
 /// Text, headers and difference of one version.
-pub fn content(page: &ArchivedPage, number: usize, version: &Version) -> VersionContent {
+pub fn content(page: &ArchivedPage, number: usize, version: &ArchivedVersion) -> VersionContent {
     let text = page.text(version);
     let older = || page.before(version).and_then(|before| page.text(&before));
     let difference = text.clone().and_then(|newer| older().map(|older| [newer, older]));
     let (mut text, no_text) = match text {
-        Ok(Text { text, .. }) => (Some(text), None),
+        Ok(ArchivedText { text, .. }) => (Some(text), None),
         Err(missing) => (None, Some(why_not(missing))),
     };
     let text_is_cut = text.as_mut().is_some_and(|text| cut(text, MAX_SHOWN_TEXT));
@@ -94,7 +97,7 @@ pub fn content(page: &ArchivedPage, number: usize, version: &Version) -> Version
     }
 }
 
-fn row(number: usize, Version { at, answer }: &Version) -> view::Version {
+fn row(number: usize, ArchivedVersion { at, answer }: &ArchivedVersion) -> view::Version {
     view::Version {
         number,
         time: answer.time(),
@@ -109,6 +112,6 @@ fn row(number: usize, Version { at, answer }: &Version) -> view::Version {
 }
 
 /// Why there is no version.
-pub fn why_not(Missing { none, why }: Missing) -> NoVersion {
+pub fn why_not(MissingText { none, why }: MissingText) -> NoVersion {
     NoVersion { none, why }
 }

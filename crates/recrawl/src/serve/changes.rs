@@ -2,7 +2,7 @@
 
 use super::formulas;
 use super::improve::decisions;
-use super::shared_state::{Phase, SharedState};
+use super::shared_state::{CrawlPhase, SharedState};
 use crate::action::{accepted, decision, full, recrawl, seeds, waiting};
 use crate::exclusive_access::ExclusiveAccess;
 use recrawl_console::view::Refusal;
@@ -47,10 +47,10 @@ fn step_aside(shared: &SharedState) -> Result<Accepted, Refusal> {
     shared.step_aside();
     let settings = shared.settings();
     let detail = match shared.phase() {
-        Phase::Crawling if settings.config.cycle.fill => {
+        CrawlPhase::Crawling if settings.config.cycle.fill => {
             "the daemon steps aside after the requests in flight"
         }
-        Phase::Crawling => "the daemon steps aside at the end of this cycle, since cycle.fill is off",
+        CrawlPhase::Crawling => "the daemon steps aside at the end of this cycle, since cycle.fill is off",
         _ => "the daemon steps aside",
     };
     accepted(Effect::NextRound, detail)

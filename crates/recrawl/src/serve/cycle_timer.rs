@@ -143,7 +143,7 @@ mod tests {
                 let left = timer.left(DAY, wall, steady);
                 let urgent = lot.random_bool(0.2);
                 let waiting =
-                    |cycle| clock::Waiting { cycle, urgent, fill: true, ..clock::Waiting::default() };
+                    |cycle| clock::WaitingWork { cycle, urgent, fill: true, ..clock::WaitingWork::default() };
                 let next = clock::next(&so_far, &waiting(left.is_zero()));
                 match (next.map(|next| next.kind), lot.random_range(0..6)) {
                     (Some(kind), 0..4) => {

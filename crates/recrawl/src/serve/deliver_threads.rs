@@ -7,7 +7,7 @@ use recrawl_console::view::CopyFigures;
 use recrawl_crawl::admission::blocks::Blocks;
 use recrawl_crawl::admission::decisions::Decisions;
 use recrawl_crawl::failure::Failure;
-use recrawl_delivery::Sent;
+use recrawl_delivery::SentChanges;
 use recrawl_types::{Round, Span};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -26,12 +26,12 @@ const RETRY: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
 
 /// A thread, and how it is told to end.
-type Started = (Arc<AtomicBool>, JoinHandle<()>);
+type DeliverThread = (Arc<AtomicBool>, JoinHandle<()>);
 
 /// The threads, by the target's address: a name says nothing of what a target holds.
 #[derive(Default)]
 pub struct DeliverThreads {
-    started: Mutex<BTreeMap<String, Started>>,
+    started: Mutex<BTreeMap<String, DeliverThread>>,
     figures: Arc<Mutex<BTreeMap<String, CopyFigures>>>,
 }
 
@@ -92,7 +92,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("no panic under the lock")
 }
 
-fn end(threads: Vec<Started>) {
+fn end(threads: Vec<DeliverThread>) {
     threads.iter().for_each(|(end, _)| end.store(true, Relaxed));
     // A panic is in the log.
     threads.into_iter().for_each(|(_, thread)| drop(thread.join()));
@@ -175,7 +175,7 @@ fn deliver_due(
     let target = target.filter(|_| due.is_due(&seen, Instant::now()))?;
     let committed = Committed {
         settings: &settings,
-        blocks: Blocks::of(seen.decided.blocks.keys()),
+        blocks: Blocks::from_patterns(seen.decided.blocks.keys()),
         generation: &generation,
         storage: &**crawl.storage(),
         now: crawl.now(),
@@ -199,11 +199,11 @@ fn deliver_due(
         Err(_) if is_ended() => return None,
         Ok(sent) => {
             let outside = committed.outside.get();
-            if sent != Sent::default() || (outside > 0 && due.delivered_at.is_none()) {
+            if sent != SentChanges::default() || (outside > 0 && due.delivered_at.is_none()) {
                 tracing::info!("{}", told(&target.name, sent, outside));
             }
             // What nothing was sent of is not counted again.
-            if sent != Sent::default() || due.delivered_at.is_none() || due.failed.is_some() {
+            if sent != SentChanges::default() || due.delivered_at.is_none() || due.failed.is_some() {
                 due.holding = Holding::read(committed.storage, target).unwrap_or_default();
             }
             (due.seen, due.failed, due.failing_since) = (Some(seen.clone()), None, None);

@@ -3,7 +3,7 @@
 use super::shared_state::SharedState;
 use recrawl_console::view::{ErrorCount, ErrorGroup, ErrorKind, Errors, PageError};
 use recrawl_crawl::progress::errors::Missed;
-use recrawl_types::{Effect, Origin, Outcome};
+use recrawl_types::{Origin, Outcome, OutcomeEffect};
 
 /// Recent errors.
 pub fn list(shared: &SharedState) -> Errors {
@@ -12,7 +12,7 @@ pub fn list(shared: &SharedState) -> Errors {
     let page = |missed: &Missed| PageError {
         at: missed.at,
         url: missed.url.to_string(),
-        host: Origin::of(&missed.url).to_string(),
+        host: Origin::from_url(&missed.url).to_string(),
         kind: kind(missed.outcome),
         detail: missed.outcome.to_string(),
     };
@@ -21,9 +21,9 @@ pub fn list(shared: &SharedState) -> Errors {
 
 fn group(outcome: Outcome) -> ErrorGroup {
     match outcome.effect() {
-        Effect::Refusal => ErrorGroup::Rule,
-        Effect::Nothing => ErrorGroup::Postponed,
-        Effect::Visit | Effect::Absence | Effect::Failure => ErrorGroup::Failure,
+        OutcomeEffect::Refusal => ErrorGroup::Rule,
+        OutcomeEffect::Nothing => ErrorGroup::Postponed,
+        OutcomeEffect::Visit | OutcomeEffect::Absence | OutcomeEffect::Failure => ErrorGroup::Failure,
     }
 }
 

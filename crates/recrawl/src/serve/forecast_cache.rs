@@ -9,17 +9,17 @@ pub struct Forecasts(Mutex<Option<OfCycle>>);
 /// The forecasts of one cycle.
 pub struct OfCycle {
     pub cycle: u32,
-    pub state: State,
+    pub state: ForecastState,
 }
 
-pub enum State {
+pub enum ForecastState {
     /// Since this time.
     Computing(u64),
-    Ready(Arc<Result<Both, String>>),
+    Ready(Arc<Result<CachedForecast, String>>),
 }
 
 #[derive(Clone)]
-pub struct Both {
+pub struct CachedForecast {
     pub what_if: WhatIf,
     pub savings: Savings,
 }

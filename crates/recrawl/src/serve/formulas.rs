@@ -11,7 +11,7 @@ use recrawl_console::view::{
 use recrawl_crawl::cycle::inputs::FormulaInputs;
 use recrawl_crawl::cycle::plan;
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::operator::control::{Chosen, Mark};
+use recrawl_crawl::operator::control::{ChosenFormula, Mark};
 use recrawl_crawl::operator::rollback::{self, RolledBack};
 use recrawl_crawl::parts::focus::survey;
 use recrawl_crawl::settings::Settings;
@@ -33,7 +33,7 @@ const SHOWN: usize = 20;
 pub fn list(shared: &SharedState) -> Result<Formulas, Refusal> {
     shared.next.reread(&shared.settings());
     let chosen = shared.control.chosen();
-    let use_of = |chosen: &Chosen| {
+    let use_of = |chosen: &ChosenFormula| {
         Formula::from_toml(&chosen.toml).ok().map(|formula| FormulaUse {
             formula: formula_text(&formula),
             at: chosen.mark.at,
@@ -122,7 +122,7 @@ fn put_in_force(
     shared: &SharedState,
     lock: FormulaLock<'_>,
     formula: Formula,
-    chosen: Vec<Chosen>,
+    chosen: Vec<ChosenFormula>,
 ) -> Result<Accepted, Refusal> {
     let detail = in_force_from(&shared.settings(), &formula, next_cycle(shared), "");
     lock.put(&shared.data_dir, formula).map_err(Refusal::failed)?;
@@ -130,8 +130,8 @@ fn put_in_force(
     Ok(Accepted { did: Effect::NextCycle, detail })
 }
 
-fn entry(formula: &Formula, mark: Mark, from_cycle: Option<u64>) -> Result<Chosen, Refusal> {
-    Ok(Chosen { toml: formula.to_toml().map_err(Refusal::failed)?, mark, from_cycle })
+fn entry(formula: &Formula, mark: Mark, from_cycle: Option<u64>) -> Result<ChosenFormula, Refusal> {
+    Ok(ChosenFormula { toml: formula.to_toml().map_err(Refusal::failed)?, mark, from_cycle })
 }
 
 fn next_cycle(shared: &SharedState) -> u64 {

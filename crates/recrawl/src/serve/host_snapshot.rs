@@ -28,14 +28,14 @@ pub struct Hosts {
 pub struct HostSnapshot {
     /// The origins, in the order of `hosts`.
     pub origins: Arc<OriginIndex>,
-    hosts: Vec<Host>,
+    hosts: Vec<HostSummary>,
     began: Instant,
     took: Duration,
 }
 
 /// The fields by which lists are sorted and filtered.
 #[derive(Clone, Copy)]
-struct Host {
+struct HostSummary {
     state: HostState,
     pages: u32,
     queue: u32,
@@ -45,14 +45,14 @@ struct Host {
     changed: u32,
 }
 
-impl From<HostRow> for Host {
-    fn from(row: HostRow) -> Host {
+impl From<HostRow> for HostSummary {
+    fn from(row: HostRow) -> HostSummary {
         let HostRow { state, pages, queue, delay_ms, latency_ms, failures, changed, .. } = row;
         // Only compared: above this all are the same.
         let [pages, queue, delay, latency, changed] =
             [pages, queue, delay_ms, latency_ms.unwrap_or_default(), changed]
                 .map(|value| u32::try_from(value).unwrap_or(u32::MAX));
-        Host { state, pages, queue, delay, latency, failures, changed }
+        HostSummary { state, pages, queue, delay, latency, failures, changed }
     }
 }
 
@@ -117,7 +117,7 @@ impl HostSnapshot {
     /// The places of hosts that are found in [`HostSnapshot::origins`] in the requested order, starting with
     /// number `from`, and their total number.
     pub fn places(&self, ask: &HostQuery, from: usize, is_found: impl Fn(u64) -> bool) -> (Vec<u64>, usize) {
-        let is_asked_for = |host: &Host| ask.state.is_none_or(|state| host.state == state);
+        let is_asked_for = |host: &HostSummary| ask.state.is_none_or(|state| host.state == state);
         let mut places = Ordered::new(from, ask.limit);
         for (place, host) in (0..).zip(&self.hosts) {
             if is_asked_for(host) && is_found(place) {
@@ -128,7 +128,7 @@ impl HostSnapshot {
     }
 }
 
-impl Host {
+impl HostSummary {
     fn key(&self, sort: HostSort) -> u64 {
         let key = match sort {
             HostSort::Name => 0,

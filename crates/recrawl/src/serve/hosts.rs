@@ -97,7 +97,7 @@ pub fn list(shared: &SharedState, ask: &HostQuery) -> Result<HostList, Refusal> 
 /// Does the origin of these pages contain the searched text, in lower case?
 fn is_found(run: &OriginRun, search: Option<&str>) -> Result<bool, Refusal> {
     let Some(text) = search else { return Ok(true) };
-    let origin = Origin::of(&run.home().map_err(Refusal::failed)?).to_string();
+    let origin = Origin::from_url(&run.home().map_err(Refusal::failed)?).to_string();
     Ok(origin.contains(text))
 }
 
@@ -123,9 +123,9 @@ fn row(
     run: &OriginRun,
     doing: &HashMap<&str, (&HostFigures, HostActivity)>,
 ) -> Result<HostRow, Refusal> {
-    let origin = Origin::of(&run.home().map_err(Refusal::failed)?);
+    let origin = Origin::from_url(&run.home().map_err(Refusal::failed)?);
     let kept = shared.tables.load(&origin).map_err(Refusal::failed)?.unwrap_or_default();
-    let delay = HostDelay::of(&kept, &shared.settings().fetch, shared.now());
+    let delay = HostDelay::from_state(&kept, &shared.settings().fetch, shared.now());
     let (figures, activity) = doing.get(&*origin.host).copied().unzip();
     let latency = figures.map_or(u64::from(kept.latency), |f| f.latency.as_millis() as u64);
     Ok(HostRow {

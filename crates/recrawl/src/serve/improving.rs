@@ -11,8 +11,8 @@ use recrawl_console::view::{
 };
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::parts::improve::candidate::Candidate;
-use recrawl_crawl::parts::improve::found::Found;
+use recrawl_crawl::parts::improve::candidate::FormulaCandidate;
+use recrawl_crawl::parts::improve::found::ComparedVisits;
 use recrawl_crawl::parts::improve::steps::LoopState;
 use recrawl_crawl::parts::improve::store::LoopStore;
 use recrawl_crawl::report::RoundReport;
@@ -31,9 +31,9 @@ const CYCLES: usize = 60;
 #[derive(Default)]
 pub struct Improving {
     /// Held while the answer is made, which reads the tables.
-    made_of: Mutex<Inner>,
+    made_of: Mutex<ImprovingState>,
     /// Held for moments.
-    told: Mutex<Told>,
+    told: Mutex<LoopSnapshot>,
 }
 
 /// The crawl, when the answer is made.
@@ -49,29 +49,29 @@ pub struct Moment<'m> {
 
 /// What requests read.
 #[derive(Default)]
-struct Told {
+struct LoopSnapshot {
     answer: Improve,
     /// Events since the process started; none without a loop.
     events: Vec<(LoopEventKind, u64)>,
 }
 
 #[derive(Default)]
-struct Inner {
+struct ImprovingState {
     /// The reports of a measured crawl; none while nothing is measured.
     follower: Option<Follower>,
     /// What was measured, by the reports.
-    watch: Option<watch::Watch>,
+    watch: Option<watch::CrawlWatch>,
     /// The number of the next event that is not counted, and the counts.
     counted: Option<u64>,
     counts: BTreeMap<LoopEventKind, u64>,
 }
 
 impl Improving {
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, ImprovingState> {
         self.made_of.lock().expect("no panic under the lock")
     }
 
-    fn told(&self) -> MutexGuard<'_, Told> {
+    fn told(&self) -> MutexGuard<'_, LoopSnapshot> {
         self.told.lock().expect("no panic under the lock")
     }
 
@@ -81,7 +81,7 @@ impl Improving {
     /// When they cannot be read.
     pub fn open(&self, crawl: &Crawl) -> Result<(), Failure> {
         if crawl.settings.is_measured {
-            self.inner().follow(Follower::of(&crawl.repository)?);
+            self.inner().follow(Follower::read(&crawl.repository)?);
         }
         Ok(())
     }
@@ -101,7 +101,7 @@ impl Improving {
                 follower.add_round(report.clone());
                 follower
             }
-            None => Follower::of(&crawl.repository)?,
+            None => Follower::read(&crawl.repository)?,
         };
         inner.follow(follower);
         Ok(())
@@ -128,12 +128,19 @@ impl Improving {
         if let Some(rules) = settings.loop_rules {
             let state = store.read()?;
             inner.count(&state);
-            stands = Some(loop_status::of(&state, &rules, cycle, Candidate::read(data_dir), learning));
+            stands = Some(loop_status::from_state(
+                &state,
+                &rules,
+                cycle,
+                FormulaCandidate::read(data_dir),
+                learning,
+            ));
         }
         let cycles = if mode == ImproveMode::Off { Vec::new() } else { freshness(&reports(CYCLES)) };
         let watch = inner.watch.as_ref().filter(|watch| watch.cycles > 0).map(measured);
         let events = if stands.is_some() { inner.events() } else { Vec::new() };
-        *self.told() = Told { answer: Improve { mode, todo: todo(mode), watch, cycles, stands }, events };
+        *self.told() =
+            LoopSnapshot { answer: Improve { mode, todo: todo(mode), watch, cycles, stands }, events };
         Ok(())
     }
 
@@ -147,7 +154,7 @@ impl Improving {
     }
 
     /// What was measured, by the reports.
-    pub fn watch(&self) -> Option<watch::Watch> {
+    pub fn watch(&self) -> Option<watch::CrawlWatch> {
         self.inner().watch.clone()
     }
 
@@ -157,7 +164,7 @@ impl Improving {
     }
 }
 
-impl Inner {
+impl ImprovingState {
     fn follow(&mut self, follower: Follower) {
         self.watch = Some(follower.watch());
         self.follower = Some(follower);
@@ -205,9 +212,9 @@ fn freshness(reports: &[RoundReport]) -> Vec<CycleFreshness> {
         .collect()
 }
 
-fn measured(watch: &watch::Watch) -> Watch {
-    let watch::Watch { cycles, last, pooled, freshness, score, audit, drift, population } = watch;
-    let found = |found: &Found| FoundBeside {
+fn measured(watch: &watch::CrawlWatch) -> Watch {
+    let watch::CrawlWatch { cycles, last, pooled, freshness, score, audit, drift, population } = watch;
+    let found = |found: &ComparedVisits| FoundBeside {
         visits: found.visits,
         changed: found.changed,
         expected: found.expected.changes,
@@ -258,7 +265,7 @@ pub fn freshness_of(pooled: &watch::Pooled) -> Option<Estimate> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_crawl::parts::improve::steps::Operator;
+    use recrawl_crawl::parts::improve::steps::DecisionAuthor;
     use recrawl_types::Cycle;
 
     #[test]
@@ -266,12 +273,12 @@ mod tests {
         let mut state = LoopState::default();
         let mut toggle = |times: u32| {
             for _ in 0..times {
-                let by = Operator { who: "anna".into(), at: 0, cycle: Cycle(1) };
+                let by = DecisionAuthor { who: "anna".into(), at: 0, cycle: Cycle(1) };
                 state.hold(!state.is_held, &by);
             }
             state.clone()
         };
-        let mut inner = Inner::default();
+        let mut inner = ImprovingState::default();
         let mut counted = |state: &LoopState| {
             inner.count(state);
             [LoopEventKind::Held, LoopEventKind::Released]

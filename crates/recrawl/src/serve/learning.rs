@@ -18,11 +18,11 @@ const MAX_WORDS: u64 = 4096;
 
 /// Learns formulas from the crawl's own visits, one at a time.
 #[derive(Default)]
-pub struct Learner(Mutex<Inner>);
+pub struct Learner(Mutex<LearningState>);
 
 #[derive(Default)]
-struct Inner {
-    running: Option<Running>,
+struct LearningState {
+    running: Option<RunningLearner>,
     is_asked: bool,
     /// Processor time of learners that ended, in seconds.
     cpu_before: f64,
@@ -30,7 +30,7 @@ struct Inner {
     ended: Option<LearnerEnd>,
 }
 
-struct Running {
+struct RunningLearner {
     child: Child,
     /// The cycle after which it began.
     cycle: Cycle,
@@ -43,7 +43,7 @@ struct Running {
 }
 
 impl Learner {
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, LearningState> {
         self.0.lock().expect("no panic under the lock")
     }
 
@@ -90,7 +90,7 @@ impl Learner {
             command.arg("--config").arg(config);
         }
         let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
-        self.inner().running = Some(Running { child, cycle, since: now, cpu: 0.0, has_ended: false });
+        self.inner().running = Some(RunningLearner { child, cycle, since: now, cpu: 0.0, has_ended: false });
         tracing::info!("learning from the crawl's visits");
         Ok(true)
     }
@@ -136,7 +136,7 @@ impl Learner {
     }
 }
 
-impl Inner {
+impl LearningState {
     /// The cycle after which the learner began that has ended since the last look.
     fn look(&mut self, now: u64) -> Option<Cycle> {
         let running = self.running.as_mut().filter(|running| !running.has_ended)?;
@@ -165,7 +165,7 @@ impl Inner {
     }
 }
 
-impl Running {
+impl RunningLearner {
     /// Reads the processor time from /proc; the last one stays if there is none.
     fn read_cpu(&mut self) {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
@@ -209,12 +209,13 @@ mod tests {
 
     #[test]
     fn failures_in_a_row_are_counted_and_their_reason_is_kept() {
-        let mut inner = Inner::default();
-        let run = |inner: &mut Inner, words: &str, code: u8| {
+        let mut inner = LearningState::default();
+        let run = |inner: &mut LearningState, words: &str, code: u8| {
             let mut shell = Command::new("sh");
             let script = format!("echo '{words}'; exit {code}");
             let child = shell.args(["-c", &script]).stdout(Stdio::piped()).spawn().unwrap();
-            inner.running = Some(Running { child, cycle: Cycle(5), since: 1, cpu: 0.0, has_ended: false });
+            inner.running =
+                Some(RunningLearner { child, cycle: Cycle(5), since: 1, cpu: 0.0, has_ended: false });
             while inner.look(7) != Some(Cycle(5)) {
                 std::thread::yield_now();
             }

@@ -3,7 +3,7 @@
 //! It takes a point every [`EVERY`] from counters that count anyway. Nothing is added to what a page costs.
 
 use super::improve::learn;
-use super::recent::{Counters, EVERY, counts};
+use super::recent::{EVERY, RecentCounters, counts};
 use super::shared_state::SharedState;
 use super::ticker::Ticker;
 use recrawl_console::view::{Meters, Rendering, RequisiteMeters};
@@ -20,9 +20,9 @@ use std::sync::Arc;
 /// # Errors
 /// When no thread can be started.
 pub fn watch(shared: Arc<SharedState>) -> io::Result<Ticker> {
-    let mut before = Counters::read(&shared.live, shared.uptime());
+    let mut before = RecentCounters::read(&shared.live, shared.uptime());
     Ticker::start("recent", EVERY, move || {
-        let now = Counters::read(&shared.live, shared.uptime());
+        let now = RecentCounters::read(&shared.live, shared.uptime());
         shared.recent.push(now.since(&before, shared.now()));
         before = now;
         learn::look(&shared);

@@ -12,12 +12,12 @@ use recrawl_formula::Formula;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 
-pub struct Next {
+pub struct NextFormula {
     lock: Mutex<()>,
-    read: RwLock<Read>,
+    read: RwLock<FormulaRead>,
 }
 
-struct Read {
+struct FormulaRead {
     /// The last one that could be read.
     formula: Arc<Formula>,
     /// Why the file holds no formula, if so.
@@ -26,17 +26,17 @@ struct Read {
 
 /// The lock for choosing another formula: nobody else reads or writes the file meanwhile.
 pub struct FormulaLock<'n> {
-    next: &'n Next,
+    next: &'n NextFormula,
     _guard: MutexGuard<'n, ()>,
 }
 
-impl Next {
+impl NextFormula {
     /// Reads the file in the data directory of these settings. If it is invalid, the problem is
     /// reported and the console still works. The configured formula is shown, and no cycle is
     /// planned until the file is fixed.
-    pub fn new(settings: &Settings) -> Next {
-        let read = Read { formula: Arc::new(settings.formula.clone()), problem: None };
-        let next = Next { lock: Mutex::default(), read: RwLock::new(read) };
+    pub fn new(settings: &Settings) -> NextFormula {
+        let read = FormulaRead { formula: Arc::new(settings.formula.clone()), problem: None };
+        let next = NextFormula { lock: Mutex::default(), read: RwLock::new(read) };
         next.reread(settings);
         next
     }
@@ -74,7 +74,7 @@ impl Next {
     }
 
     fn lay_out(&self, formula: Formula) {
-        let read = Read { formula: Arc::new(formula), problem: None };
+        let read = FormulaRead { formula: Arc::new(formula), problem: None };
         *self.read.write().expect("no panic under the lock") = read;
     }
 }
@@ -119,7 +119,7 @@ mod tests {
         settings.data_dir = folder.path().to_owned();
         let file = folder.path().join("formula.toml");
         std::fs::write(&file, "nonsense").unwrap();
-        let next = Next::new(&settings);
+        let next = NextFormula::new(&settings);
         assert!(next.problem().unwrap().contains("formula.toml"), "{:?}", next.problem());
         assert_eq!(*next.formula(), settings.formula, "something is shown all the same");
         assert!(next.lock(&settings).in_force().is_none());

@@ -3,7 +3,7 @@
 use super::ranks;
 use super::shared_state::SharedState;
 use crate::action::formula;
-use crate::report::explain::{Explanation, Page, unknown};
+use crate::report::explain::{ExplainedPage, Explanation, unknown};
 use crate::report::page::page_json;
 use crate::texts;
 use recrawl_archive::cap::Bodies;
@@ -97,11 +97,11 @@ pub fn explained(shared: &SharedState, page: &OnePage) -> Result<Explanation, Re
         true => None,
         false => {
             shared.ranks.asked(generation.number());
-            Some(ranks::of(shared, &settings, &generation)?)
+            Some(ranks::get_or_compute(shared, &settings, &generation)?)
         }
     };
     let decided = shared.control.decided();
-    let page = Page {
+    let page = ExplainedPage {
         url,
         ordinal,
         record,
@@ -113,5 +113,5 @@ pub fn explained(shared: &SharedState, page: &OnePage) -> Result<Explanation, Re
         ranks: ranks.as_deref(),
         decided: &decided,
     };
-    Explanation::of(page, &mut settings, &generation, || tables).map_err(Refusal::failed)
+    Explanation::for_page(page, &mut settings, &generation, || tables).map_err(Refusal::failed)
 }

@@ -3,7 +3,7 @@
 use super::changes::is_fetching;
 use super::shared_state::SharedState;
 use recrawl_console::view::{IndexNow, PingFigures, Pinged, Refusal, SubscriptionFigures};
-use recrawl_crawl::parts::pings::{Received, Refused, indexnow};
+use recrawl_crawl::parts::pings::{PingRefusal, Received, indexnow};
 use recrawl_types::{CanonicalUrl, HostTable, Origin};
 
 /// Takes a ping. It is stored when this returns.
@@ -14,12 +14,12 @@ pub fn take(shared: &SharedState, ping: &IndexNow) -> Result<Pinged, Refusal> {
         return Err(Refusal::NotFound("IndexNow pings are off (pings.indexnow)".into()));
     }
     let IndexNow { host, url_list, key, key_location } = ping.clone();
-    let request = indexnow::Request { host, urls: url_list, key, key_location };
+    let request = indexnow::IndexNowRequest { host, urls: url_list, key, key_location };
     let notice = request.read(&settings.rules);
     let notice = notice.map_err(|indexnow::Wrong { at, what, todo }| Refusal::invalid(at, what, todo))?;
     let named = notice.key_file.host().into_owned();
     // A key file is fetched only from hosts that the crawl asks anyway.
-    if shared.tables.load(&Origin::of(&notice.key_file)).map_err(Refusal::failed)?.is_none() {
+    if shared.tables.load(&Origin::from_url(&notice.key_file)).map_err(Refusal::failed)?.is_none() {
         let what = format!("{named}: not a host of this crawl");
         return Err(Refusal::invalid("url", what, "ping only the hosts that it has visited"));
     }
@@ -38,19 +38,19 @@ pub fn admits(shared: &SharedState, url: &CanonicalUrl) -> bool {
 pub fn answer(
     shared: &SharedState,
     named: &str,
-    received: Result<Received, Refused>,
+    received: Result<Received, PingRefusal>,
 ) -> Result<Pinged, Refusal> {
     let pinged = match received {
         Ok(Received::Noted(pages)) => Pinged { pages: pages as u64, checking: false },
         Ok(Received::Checking(pages)) => Pinged { pages: pages as u64, checking: true },
-        Err(Refused::WrongKey) => {
+        Err(PingRefusal::WrongKey) => {
             return Err(Refusal::Forbidden(format!("the key file of {named} does not have this key")));
         }
-        Err(Refused::TooMany(seconds)) => {
+        Err(PingRefusal::TooMany(seconds)) => {
             let what = format!("{named} has sent its pings of the hour (pings.max_per_host)");
             return Err(Refusal::TooMany { what, seconds });
         }
-        Err(Refused::Full) => return Err(Refusal::Busy("too many pings wait".into())),
+        Err(PingRefusal::Full) => return Err(Refusal::Busy("too many pings wait".into())),
     };
     if is_fetching(shared) {
         shared.pings.join(&shared.steering, &shared.generation()).map_err(Refusal::failed)?;

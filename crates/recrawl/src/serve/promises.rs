@@ -1,7 +1,7 @@
 //! Promises of a running crawl.
 
 use super::shared_state::SharedState;
-use crate::report::promises::{CYCLES, Promises, Sources};
+use crate::report::promises::{CYCLES, PromiseSources, Promises};
 use recrawl_console::view::{PromiseFigures, Refusal};
 use recrawl_crawl::report::RoundReport;
 use recrawl_repository::StoredRounds;
@@ -10,7 +10,7 @@ use recrawl_repository::StoredRounds;
 pub fn now(shared: &SharedState) -> Result<Promises, Refusal> {
     let _scan = shared.begin_report()?;
     let generation = shared.generation();
-    let sources = Sources {
+    let sources = PromiseSources {
         settings: &shared.settings(),
         tables: &shared.tables,
         generation: &generation,
@@ -20,13 +20,13 @@ pub fn now(shared: &SharedState) -> Result<Promises, Refusal> {
         random_seed: shared.random_seed,
         now: shared.now(),
     };
-    Promises::of(sources).map_err(Refusal::failed)
+    Promises::count(sources).map_err(Refusal::failed)
 }
 
 /// How many are broken, as the last cycle that counted found; none without promises.
 pub fn figures(reports: &[RoundReport]) -> Option<PromiseFigures> {
     let last = reports.iter().find(|report| report.is_of_crawl())?;
-    let count = |is: &dyn Fn(&recrawl_crawl::parts::promises::account::Account) -> bool| {
+    let count = |is: &dyn Fn(&recrawl_crawl::parts::promises::account::PromiseAccount) -> bool| {
         last.promises.iter().filter(|account| is(account)).count() as u64
     };
     (!last.promises.is_empty()).then(|| PromiseFigures {

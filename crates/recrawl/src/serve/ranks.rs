@@ -15,10 +15,17 @@ use std::time::Duration;
 const EVERY: Duration = Duration::from_secs(1);
 
 /// The ranks by the crawl's formula. Reads the states of all pages if none are kept.
-pub fn of(shared: &SharedState, settings: &Settings, generation: &Generation) -> Result<Arc<Ranks>, Refusal> {
+pub fn get_or_compute(
+    shared: &SharedState,
+    settings: &Settings,
+    generation: &Generation,
+) -> Result<Arc<Ranks>, Refusal> {
     let formula = shared.formula();
     let request = plan::request(settings, generation.cycle().next(), generation.pages(), shared.random_seed);
-    shared.ranks.of(&request, &formula, generation, &shared.tables, settings).map_err(Refusal::failed)
+    shared
+        .ranks
+        .get_or_compute(&request, &formula, generation, &shared.tables, settings)
+        .map_err(Refusal::failed)
 }
 
 /// Ranks all pages soon after a commit if somebody asked about a page since the commit before. So the next
@@ -34,7 +41,7 @@ pub fn watch(shared: Arc<SharedState>) -> io::Result<Ticker> {
         }
         // If too many scans run, the next question ranks the pages.
         if let Some(_scan) = shared.scans.begin()
-            && let Err(why) = of(&shared, &shared.settings(), &generation)
+            && let Err(why) = get_or_compute(&shared, &shared.settings(), &generation)
         {
             tracing::warn!("cannot rank the pages: {why}");
         }

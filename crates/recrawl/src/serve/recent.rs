@@ -1,7 +1,7 @@
 //! The last hour of the crawl, as a ring of points.
 
 use recrawl_console::view::{Answers, Recent, RecentPoint};
-use recrawl_crawl::progress::answers::{self, Answer};
+use recrawl_crawl::progress::answers::{self, AnswerKind};
 use recrawl_crawl::progress::figures::RoundProgress;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
@@ -37,19 +37,19 @@ impl Ring {
 }
 
 /// Counters at one moment.
-pub struct Counters {
+pub struct RecentCounters {
     uptime: Duration,
-    answers: answers::Answers,
+    answers: answers::AnswerCounts,
     bytes: u64,
 }
 
-impl Counters {
-    pub fn read(live: &RoundProgress, uptime: Duration) -> Counters {
-        Counters { uptime, answers: live.answers.read(), bytes: live.totals().bytes }
+impl RecentCounters {
+    pub fn read(live: &RoundProgress, uptime: Duration) -> RecentCounters {
+        RecentCounters { uptime, answers: live.answers.read(), bytes: live.totals().bytes }
     }
 
     /// What came since `before`.
-    pub fn since(&self, before: &Counters, at: u64) -> RecentPoint {
+    pub fn since(&self, before: &RecentCounters, at: u64) -> RecentPoint {
         let answers = self.answers.since(&before.answers);
         RecentPoint {
             at,
@@ -62,14 +62,14 @@ impl Counters {
     }
 }
 
-pub fn counts(answers: &answers::Answers) -> Answers {
+pub fn counts(answers: &answers::AnswerCounts) -> Answers {
     Answers {
-        success: answers.of(Answer::Success),
-        redirect: answers.of(Answer::Redirect),
-        not_modified: answers.of(Answer::NotModified),
-        client_error: answers.of(Answer::ClientError),
-        server_error: answers.of(Answer::ServerError),
-        failed: answers.of(Answer::Failed),
+        success: answers.count(AnswerKind::Success),
+        redirect: answers.count(AnswerKind::Redirect),
+        not_modified: answers.count(AnswerKind::NotModified),
+        client_error: answers.count(AnswerKind::ClientError),
+        server_error: answers.count(AnswerKind::ServerError),
+        failed: answers.count(AnswerKind::Failed),
     }
 }
 
@@ -92,9 +92,9 @@ mod tests {
 
     #[test]
     fn a_point_is_what_came_between() {
-        let counters = |seconds, bytes| Counters {
+        let counters = |seconds, bytes| RecentCounters {
             uptime: Duration::from_secs(seconds),
-            answers: answers::Answers::default(),
+            answers: answers::AnswerCounts::default(),
             bytes,
         };
         let point = counters(21, 700).since(&counters(10, 200), 5);

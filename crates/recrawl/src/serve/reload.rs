@@ -4,7 +4,7 @@ use super::shared_state::SharedState;
 use crate::cli::ServeArgs;
 use crate::notifier;
 use crate::tokens::tokens_of;
-use recrawl_console::Running;
+use recrawl_console::RunningConsole;
 use recrawl_crawl::config::{Config, Log, Serve};
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::failure::Failure;
@@ -15,13 +15,13 @@ use std::sync::atomic::Ordering::Release;
 
 /// Reads the configuration and puts it into force between two rounds. An invalid one changes
 /// nothing.
-pub fn reload(args: &ServeArgs, crawl: &mut Crawl, shared: &SharedState, console: &Running) {
+pub fn reload(args: &ServeArgs, crawl: &mut Crawl, shared: &SharedState, console: &RunningConsole) {
     let fresh = args.at.settings().and_then(|mut fresh| {
         fresh.use_contact(args.contact.as_deref())?;
         Ok(fresh)
     });
     match fresh.and_then(|fresh| put_in_force(fresh, crawl, shared, console)) {
-        Ok(Changes { taken, left }) => {
+        Ok(ChangedKeys { taken, left }) => {
             let answer = || tracing::info!(taken = taken.join(" "), "configuration reloaded");
             // Log this with the more verbose of the two filters.
             let is_heard = tracing::enabled!(tracing::Level::INFO);
@@ -43,7 +43,7 @@ pub fn reload(args: &ServeArgs, crawl: &mut Crawl, shared: &SharedState, console
 
 /// Keys with a new value.
 #[derive(Debug, PartialEq)]
-struct Changes {
+struct ChangedKeys {
     /// Applied.
     taken: Vec<String>,
     /// Applied at the next start.
@@ -54,8 +54,8 @@ fn put_in_force(
     fresh: Settings,
     crawl: &mut Crawl,
     shared: &SharedState,
-    console: &Running,
-) -> Result<Changes, Failure> {
+    console: &RunningConsole,
+) -> Result<ChangedKeys, Failure> {
     let old = &crawl.settings;
     let (config, changes) = merge(&old.config, fresh.config);
     let mut settings = Settings::check(config).map_err(Failure::Usage)?;
@@ -86,7 +86,7 @@ fn put_in_force(
 
 /// The new configuration, with the old values of all keys that are fixed for the process or the
 /// repository.
-fn merge(old: &Config, fresh: Config) -> (Config, Changes) {
+fn merge(old: &Config, fresh: Config) -> (Config, ChangedKeys) {
     let mut merged = fresh.clone();
     merged.storage.data_dir.clone_from(&old.storage.data_dir);
     merged.storage.keep_visits = old.storage.keep_visits;
@@ -97,7 +97,7 @@ fn merge(old: &Config, fresh: Config) -> (Config, Changes) {
     let filter = if logging::is_chosen() { &old.log.filter } else { &fresh.log.filter };
     merged.pings.websub.clone_from(&old.pings.websub);
     merged.log = Log { filter: filter.clone(), ..old.log.clone() };
-    let changes = Changes { taken: differing(old, &merged), left: differing(&fresh, &merged) };
+    let changes = ChangedKeys { taken: differing(old, &merged), left: differing(&fresh, &merged) };
     (merged, changes)
 }
 
@@ -132,7 +132,7 @@ mod tests {
                     tokens = \"t\"\n[storage]\ndata_dir = \"other\"\narchive = false\n[urls]\ndrop_parameters = []\n\
                     [scope]\nrefuse_hosts = [\"a.test\"]\n[log]\nfilter = \"warn\"\nformat = \"json\"";
         let fresh: Config = toml::from_str(text).unwrap();
-        let (merged, Changes { taken, left }) = merge(&old, fresh);
+        let (merged, ChangedKeys { taken, left }) = merge(&old, fresh);
         assert_eq!(
             taken,
             [
@@ -148,6 +148,6 @@ mod tests {
         assert_eq!((merged.serve.listen, merged.storage.data_dir), (old.serve.listen, old.storage.data_dir));
         assert_eq!(merged.politeness.delay_per_host.0.as_secs(), 3);
         let (_, none) = merge(&Config::default(), Config::default());
-        assert_eq!(none, Changes { taken: vec![], left: vec![] });
+        assert_eq!(none, ChangedKeys { taken: vec![], left: vec![] });
     }
 }

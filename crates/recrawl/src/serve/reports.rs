@@ -3,7 +3,7 @@
 use super::hosts::unknown_host;
 use super::shared_state::SharedState;
 use crate::action::named_host;
-use crate::report::host_report::{HostReport, Sources};
+use crate::report::host_report::{HostReport, HostSources};
 use recrawl_console::view::Refusal;
 use recrawl_repository::StoredRounds;
 
@@ -12,7 +12,7 @@ pub fn host(shared: &SharedState, name: &str, cycles: usize) -> Result<HostRepor
     let (named, decided) = (named_host(name)?, shared.control.decided());
     let _scan = shared.begin_report()?;
     let generation = shared.generation();
-    let sources = Sources {
+    let sources = HostSources {
         settings: &shared.settings(),
         tables: &shared.tables,
         generation: &generation,
@@ -20,5 +20,5 @@ pub fn host(shared: &SharedState, name: &str, cycles: usize) -> Result<HostRepor
         decided: &decided,
         now: shared.now(),
     };
-    HostReport::of(&sources, &named, cycles).map_err(Refusal::failed)?.ok_or_else(|| unknown_host(name))
+    HostReport::for_host(&sources, &named, cycles).map_err(Refusal::failed)?.ok_or_else(|| unknown_host(name))
 }

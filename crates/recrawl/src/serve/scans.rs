@@ -13,26 +13,26 @@ const SCAN_PATIENCE: Duration = Duration::from_secs(5);
 /// Running scans.
 #[derive(Default)]
 pub struct Scans {
-    now: Mutex<Now>,
+    now: Mutex<ScanCounts>,
     ended: Condvar,
 }
 
 #[derive(Default)]
-struct Now {
+struct ScanCounts {
     running: usize,
     waiting: usize,
 }
 
 /// The permission to scan all pages.
-pub struct Scan<'s>(&'s Scans);
+pub struct ScanPermit<'s>(&'s Scans);
 
 impl Scans {
     /// Permission for a scan; none if too many requests wait, or it takes too long.
-    pub fn begin(&self) -> Option<Scan<'_>> {
+    pub fn begin(&self) -> Option<ScanPermit<'_>> {
         self.begin_within(SCAN_PATIENCE)
     }
 
-    fn begin_within(&self, patience: Duration) -> Option<Scan<'_>> {
+    fn begin_within(&self, patience: Duration) -> Option<ScanPermit<'_>> {
         let mut now = self.now();
         if now.running >= MAX_SCANS {
             if now.waiting >= MAX_SCANS_WAITING {
@@ -47,15 +47,15 @@ impl Scans {
             }
         }
         now.running += 1;
-        Some(Scan(self))
+        Some(ScanPermit(self))
     }
 
-    fn now(&self) -> MutexGuard<'_, Now> {
+    fn now(&self) -> MutexGuard<'_, ScanCounts> {
         self.now.lock().expect("no panic under the lock")
     }
 }
 
-impl Drop for Scan<'_> {
+impl Drop for ScanPermit<'_> {
     fn drop(&mut self) {
         self.0.now().running -= 1;
         self.0.ended.notify_one();
@@ -82,7 +82,7 @@ mod tests {
             drop(first);
             assert!(waiting.into_iter().all(|thread| thread.join().unwrap()));
         });
-        let Now { running, waiting } = *scans.now();
+        let ScanCounts { running, waiting } = *scans.now();
         assert_eq!((running, waiting), (1, 0));
         let _third = scans.begin().unwrap();
         assert!(scans.begin_within(Duration::ZERO).is_none(), "it takes too long");

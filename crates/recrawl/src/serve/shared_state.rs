@@ -6,10 +6,10 @@ use super::forecast_cache::Forecasts;
 use super::host_snapshot::Hosts;
 use super::improving::{Improving, Moment};
 use super::learning::Learner;
-use super::next::Next;
+use super::next::NextFormula;
 use super::notify_thread::NotifyThread;
 use super::recent::Ring;
-use super::scans::{Scan, Scans};
+use super::scans::{ScanPermit, Scans};
 use crate::cli::Where;
 use crate::exclusive_access::ExclusiveAccess;
 use crate::notifier::Crawled;
@@ -52,7 +52,7 @@ pub const MAX_REPORTS: usize = 1000;
 
 /// What the crawl is doing.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Phase {
+pub enum CrawlPhase {
     /// It opens its data.
     Starting,
     /// A cycle runs.
@@ -94,11 +94,11 @@ pub struct SharedState {
     pub reloads: AtomicU64,
     generation: RwLock<Arc<Generation>>,
     /// The formula of the next cycle.
-    pub next: Next,
+    pub next: NextFormula,
     /// Newest last.
     reports: Mutex<VecDeque<RoundReport>>,
     disk: Mutex<Disk>,
-    phase: Mutex<Phase>,
+    phase: Mutex<CrawlPhase>,
     /// Why the last cycle failed, if it did.
     failure: Mutex<Option<String>>,
     pub cycles_done: AtomicU64,
@@ -150,11 +150,11 @@ impl SharedState {
             random_seed: crawl.random_seed,
             settings: RwLock::new(Arc::new(crawl.settings.clone())),
             reloads: AtomicU64::new(0),
-            next: Next::new(&crawl.settings),
+            next: NextFormula::new(&crawl.settings),
             disk: Mutex::new(disk::measure(&crawl.settings.data_dir, &*crawl.storage)),
             generation: RwLock::new(generation),
             reports: Mutex::new(reports),
-            phase: Mutex::new(Phase::Starting),
+            phase: Mutex::new(CrawlPhase::Starting),
             failure: Mutex::default(),
             cycles_done: AtomicU64::new(0),
             cycles_failed: AtomicU64::new(0),
@@ -230,14 +230,14 @@ impl SharedState {
     }
 
     /// What the crawl is doing; from a signal on, it is stopping.
-    pub fn phase(&self) -> Phase {
+    pub fn phase(&self) -> CrawlPhase {
         if self.stop.is_cancelled() {
-            return Phase::Stopping;
+            return CrawlPhase::Stopping;
         }
         lock(&self.phase).clone()
     }
 
-    pub fn set_phase(&self, phase: Phase) {
+    pub fn set_phase(&self, phase: CrawlPhase) {
         *lock(&self.phase) = phase;
     }
 
@@ -298,7 +298,7 @@ impl SharedState {
     }
 
     /// Permission for a report, which reads many pages.
-    pub fn begin_report(&self) -> Result<Scan<'_>, Refusal> {
+    pub fn begin_report(&self) -> Result<ScanPermit<'_>, Refusal> {
         let too_many = || Refusal::Busy("too many reports are running; try again later".into());
         self.report_scans.begin().ok_or_else(too_many)
     }
@@ -307,7 +307,7 @@ impl SharedState {
     ///
     /// # Errors
     /// [`Refusal::Busy`] while too many are listed.
-    pub fn begin_changes(&self) -> Result<Scan<'_>, Refusal> {
+    pub fn begin_changes(&self) -> Result<ScanPermit<'_>, Refusal> {
         let too_many = || Refusal::Busy("too many lists of changes are read; try again later".into());
         self.change_scans.begin().ok_or_else(too_many)
     }
@@ -316,20 +316,20 @@ impl SharedState {
     ///
     /// # Errors
     /// [`Refusal::Busy`] while too many search.
-    pub fn begin_search(&self) -> Result<Scan<'_>, Refusal> {
+    pub fn begin_search(&self) -> Result<ScanPermit<'_>, Refusal> {
         let too_many = || Refusal::Busy("too many searches wait; try again later".into());
         self.searches.begin().ok_or_else(too_many)
     }
 
     /// Waits for the next cycle, a signal or an operator, for at most one tick.
-    pub fn wait(&self, shutdown: &Shutdown, due: &Due, has_nothing: bool) {
+    pub fn wait(&self, shutdown: &Shutdown, due: &RoundsDue, has_nothing: bool) {
         let rests = self.control.paused().is_some() || has_nothing;
         let (now, left) = (self.now(), due.cycle.max(due.retry));
         let after = |left: Duration| now.saturating_add(left.as_millis() as u64);
         let what = has_nothing.then_some("seeds (no seeds and no pages yet)");
         let cycle_at = (!rests).then(|| after(left));
         let next = (!rests).then(|| due.next_round(now));
-        self.set_phase(Phase::Waiting { cycle_at, next, what });
+        self.set_phase(CrawlPhase::Waiting { cycle_at, next, what });
         shutdown.runtime().block_on(async {
             tokio::select! {
                 () = shutdown.token().cancelled() => {}
@@ -404,7 +404,7 @@ impl Crawled for SharedState {
 }
 
 /// When rounds are due.
-pub struct Due {
+pub struct RoundsDue {
     /// Time until the next cycle.
     pub cycle: Duration,
     /// Time until a failed round is retried; 0 if none failed.
@@ -415,7 +415,7 @@ pub struct Due {
     pub rhythm_at: Option<u64>,
 }
 
-impl Due {
+impl RoundsDue {
     fn next_round(&self, now: u64) -> NextRound {
         let after = |left: Duration| now.saturating_add(left.as_millis() as u64);
         let cycle_at = after(self.cycle.max(self.retry));

@@ -4,7 +4,7 @@
 use super::notify;
 use super::shared_state::SharedState;
 use crate::tokens::tokens_of;
-use recrawl_console::Running;
+use recrawl_console::RunningConsole;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -45,7 +45,7 @@ impl Caught {
     pub fn listen(
         self,
         shared: Arc<SharedState>,
-        console: Arc<Running>,
+        console: Arc<RunningConsole>,
         signals: CancellationToken,
     ) -> io::Result<Sighup> {
         let Caught { runtime, mut hangups } = self;

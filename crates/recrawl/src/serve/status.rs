@@ -1,6 +1,6 @@
 //! Status of the crawl, from the shared state.
 
-use super::shared_state::{Phase, SharedState};
+use super::shared_state::{CrawlPhase, SharedState};
 use super::{disk, formulas, hosts, pings, promises};
 use recrawl_console::view::{
     ByteBudget, Counts, CrawlHealth, CycleDone, CycleNow, CycleStage, Fetching, FocusFigures, Freshness,
@@ -8,11 +8,11 @@ use recrawl_console::view::{
 };
 use recrawl_crawl::labels::thousands;
 use recrawl_crawl::parts::seed_hosts;
-use recrawl_crawl::progress::figures::{Now, Stage};
+use recrawl_crawl::progress::figures::{RunningCycle, Stage};
 use recrawl_crawl::report::{RoundReport, Tally};
 use recrawl_crawl::settings::Settings;
 use recrawl_crawl::vault::CrawlVault;
-use recrawl_fetcher::control::Figures;
+use recrawl_fetcher::control::RunProgress;
 use recrawl_simulation::SeriesMean;
 use recrawl_terminal::logging;
 use recrawl_types::Origin;
@@ -27,17 +27,17 @@ const FETCHING: usize = 20;
 const PROMISING: usize = 10;
 
 /// Status of the crawl.
-pub fn of(shared: &SharedState) -> Status {
+pub fn read(shared: &SharedState) -> Status {
     let (generation, settings, disk) = (shared.generation(), shared.settings(), shared.disk());
     let summary = generation.summary();
     let (phase, failure, paused) = (shared.phase(), shared.failure(), shared.control.paused());
     let (state, reason) = match &phase {
-        Phase::Starting => (State::Starting, None),
-        Phase::Stopping => (State::Stopping, None),
+        CrawlPhase::Starting => (State::Starting, None),
+        CrawlPhase::Stopping => (State::Stopping, None),
         _ if paused.is_some() => (State::Paused, paused.map(|by| format!("paused by {}", by.who))),
-        Phase::Crawling => (State::Crawling, None),
-        Phase::Waiting { .. } if failure.is_some() => (State::Failed, failure),
-        Phase::Waiting { what, .. } => (State::Waiting, what.map(|what| format!("waiting for {what}"))),
+        CrawlPhase::Crawling => (State::Crawling, None),
+        CrawlPhase::Waiting { .. } if failure.is_some() => (State::Failed, failure),
+        CrawlPhase::Waiting { what, .. } => (State::Waiting, what.map(|what| format!("waiting for {what}"))),
     };
     // Read once: a cycle that is due now is not due before the time that the status tells.
     let now = shared.now();
@@ -45,9 +45,9 @@ pub fn of(shared: &SharedState) -> Status {
     let (next_cycle_at, next_round) = match (phase, &running) {
         // The crawl thread notes a pause with its next look.
         _ if state == State::Paused => (None, None),
-        (Phase::Waiting { cycle_at, next, .. }, _) => (cycle_at, next),
+        (CrawlPhase::Waiting { cycle_at, next, .. }, _) => (cycle_at, next),
         // A cycle that runs too long is followed by the next one at once.
-        (Phase::Crawling, Some(round)) if state == State::Crawling => {
+        (CrawlPhase::Crawling, Some(round)) if state == State::Crawling => {
             let period = settings.config.cycle.period.0.as_millis() as u64;
             (Some(round.cycle_started.saturating_add(period).max(now)), None)
         }
@@ -103,7 +103,7 @@ pub fn of(shared: &SharedState) -> Status {
         failing_seed_hosts: seed_hosts::failing(&shared.tables).unwrap_or_default().into_iter().collect(),
         pings: pings::figures(shared),
     };
-    status.health = CrawlHealth::of(&status);
+    status.health = CrawlHealth::from_status(&status);
     status
 }
 
@@ -129,12 +129,12 @@ fn budget(shared: &SharedState, settings: &Settings) -> Option<ByteBudget> {
 }
 
 /// Cycles in a row that fetched nothing, newest first. One that is not over may still fetch something.
-fn idle_cycles(reports: &[RoundReport], running: Option<&Now>) -> u64 {
+fn idle_cycles(reports: &[RoundReport], running: Option<&RunningCycle>) -> u64 {
     let is_over = |report: &&RoundReport| running.is_none_or(|now| now.cycle.0 != report.cycle);
     reports.iter().filter(is_over).take_while(|report| report.tally.fetched == 0).count() as u64
 }
 
-fn cycle_now(shared: &SharedState, now: &Now, reports: &[RoundReport]) -> CycleNow {
+fn cycle_now(shared: &SharedState, now: &RunningCycle, reports: &[RoundReport]) -> CycleNow {
     let figures = shared.steering.figures();
     let is_held = shared.steering.is_held();
     let stage = match now.stage {
@@ -187,12 +187,12 @@ fn cycle_now(shared: &SharedState, now: &Now, reports: &[RoundReport]) -> CycleN
     }
 }
 
-fn fetching(page: &recrawl_fetcher::control::Fetching) -> Fetching {
-    Fetching { url: page.url.to_string(), host: Origin::of(&page.url).to_string(), since: page.since }
+fn fetching(page: &recrawl_fetcher::control::PageInFlight) -> Fetching {
+    Fetching { url: page.url.to_string(), host: Origin::from_url(&page.url).to_string(), since: page.since }
 }
 
 /// Estimated from the pace of this run, but at least what the longest host queue needs.
-fn seconds_left(now: &Now, figures: &Figures, at: u64) -> Option<f64> {
+fn seconds_left(now: &RunningCycle, figures: &RunProgress, at: u64) -> Option<f64> {
     let (done, left) = (now.done - now.done_before, now.scheduled.saturating_sub(now.done));
     let seconds = at.saturating_sub(now.fetching_since) as f64 / 1000.0;
     if done == 0 || seconds <= 0.0 {
@@ -263,7 +263,7 @@ fn promise(formula: &str, before: &[RoundReport]) -> Option<Promise> {
     let change_rate = ratio(sum(|t| t.score_changed), sum(|t| t.score_visits))?;
     let basis = format!("the last {} cycles with this formula", ranked.len());
     let rates: Vec<f64> = ranked.iter().filter_map(|report| report.change_rate).collect();
-    let [low, high] = match SeriesMean::of(&rates).next_value() {
+    let [low, high] = match SeriesMean::estimate(&rates).next_value() {
         Some([low, high]) => [Some(low.max(0.0)), Some(high.min(1.0))],
         None => [None, None],
     };
@@ -330,7 +330,7 @@ fn focus(report: &RoundReport) -> Option<FocusFigures> {
 mod tests {
     use super::*;
     use recrawl_crawl::report::{AuditTally, Estimates};
-    use recrawl_estimation::{Response, Weighted};
+    use recrawl_estimation::{HostResponses, Weighted};
 
     fn report(formula: &str, tally: Tally) -> RoundReport {
         let json = serde_json::json!({
@@ -355,7 +355,7 @@ mod tests {
         let found = RoundReport {
             audit_eligible: Some(1000),
             estimates: Estimates {
-                freshness: audit.freshness(Some(1000), &Response::default()),
+                freshness: audit.freshness(Some(1000), &HostResponses::default()),
                 freshness_bounds: audit.freshness_bounds(Some(1000)),
                 ..Estimates::default()
             },

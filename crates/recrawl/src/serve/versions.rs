@@ -3,8 +3,10 @@
 use super::shared_state::SharedState;
 use crate::report::explain::unknown;
 use crate::report::versions::{content, fill, why_not};
-use crate::texts::{ArchivedPage, ArchivedRequisites, Missing, Version, WhichVersion, inert_body};
-use recrawl_archive::answer::Answer;
+use crate::texts::{
+    ArchivedPage, ArchivedRequisites, ArchivedVersion, MissingText, WhichVersion, inert_body,
+};
+use recrawl_archive::answer::ArchivedAnswer;
 use recrawl_archive::timestamp;
 use recrawl_console::view::{
     MementoList, OneVersion, RawVersion, Refusal, VersionContent, VersionList, VersionQuery, Which,
@@ -27,7 +29,10 @@ const STYLE: &str = ":root { color-scheme: light dark; font: 1rem/1.5 system-ui,
     a { text-decoration: underline dotted }";
 
 /// A page of the last commit, or why nothing of it is kept.
-fn page(shared: &SharedState, url: &str) -> Result<(CanonicalUrl, Result<ArchivedPage, Missing>), Refusal> {
+fn page(
+    shared: &SharedState,
+    url: &str,
+) -> Result<(CanonicalUrl, Result<ArchivedPage, MissingText>), Refusal> {
     let settings = shared.settings();
     let url = settings.rules.canonicalize(url).map_err(|e| {
         Refusal::invalid("url", format!("{url:?}: {e}"), "write it as https://example.com/page")
@@ -38,7 +43,7 @@ fn page(shared: &SharedState, url: &str) -> Result<(CanonicalUrl, Result<Archive
             .map_err(Refusal::failed)?;
         return Err(Refusal::NotFound(why.to_string()));
     };
-    Ok((url.clone(), ArchivedPage::of(settings, url, record.visited)))
+    Ok((url.clone(), ArchivedPage::open(settings, url, record.visited)))
 }
 
 /// The versions from the cursor on.
@@ -61,7 +66,7 @@ pub fn one(shared: &SharedState, asked: &OneVersion) -> Result<VersionContent, R
 /// One version as an inert HTML document.
 pub fn document(shared: &SharedState, asked: &OneVersion) -> Result<String, Refusal> {
     let (page, _, version) = version(shared, asked, Some(MAX_SHOWN_BODY))?;
-    let Version { answer, .. } = &version;
+    let ArchivedVersion { answer, .. } = &version;
     let requisites = ArchivedRequisites::new(&shared.tables, &page.archive, &page.settings);
     let looked = match requisites.are_archived().map_err(Refusal::failed)? {
         true => requisites.look(answer, &page.url),
@@ -87,7 +92,7 @@ pub fn document(shared: &SharedState, asked: &OneVersion) -> Result<String, Refu
 /// The times of the versions, newest first. The chain ends where one cannot be read.
 pub fn times(shared: &SharedState, url: &str) -> Result<MementoList, Refusal> {
     let (url, found) = page(shared, url)?;
-    let not_found = |missing: Missing| Refusal::NotFound(format!("{url}: {}", missing.why));
+    let not_found = |missing: MissingText| Refusal::NotFound(format!("{url}: {}", missing.why));
     let page = found.map_err(not_found)?;
     let times: Vec<u64> = page.places().map_while(|place| Some(place.ok()?.time)).collect();
     if times.is_empty() {
@@ -99,7 +104,7 @@ pub fn times(shared: &SharedState, url: &str) -> Result<MementoList, Refusal> {
 
 /// One version as it was received.
 pub fn raw(shared: &SharedState, asked: &OneVersion) -> Result<RawVersion, Refusal> {
-    let (ArchivedPage { url, .. }, _, Version { answer, .. }) = version(shared, asked, None)?;
+    let (ArchivedPage { url, .. }, _, ArchivedVersion { answer, .. }) = version(shared, asked, None)?;
     if answer.body.len() < answer.body_bytes as usize {
         let what =
             format!("{url}: the archived body has {} bytes, more than fetch.max_body", answer.body_bytes);
@@ -117,7 +122,7 @@ pub fn raw(shared: &SharedState, asked: &OneVersion) -> Result<RawVersion, Refus
 }
 
 /// The same of a page whose style sheets and images are archived. Without a style sheet of its own it has ours.
-fn with_look(page: &ArchivedPage, answer: &Answer, looked: &Looked) -> String {
+fn with_look(page: &ArchivedPage, answer: &ArchivedAnswer, looked: &Looked) -> String {
     let Looked { styles, html_attributes, body_attributes, body, missing, has_quirks } = looked;
     let document_type = if *has_quirks { "" } else { "<!doctype html>\n" };
     let left_out = match missing {
@@ -137,7 +142,7 @@ fn with_look(page: &ArchivedPage, answer: &Answer, looked: &Looked) -> String {
 }
 
 /// The head of a document, which is still open, and a line that says what it is.
-fn head_and_notice(page: &ArchivedPage, answer: &Answer, left_out: &str) -> (String, String) {
+fn head_and_notice(page: &ArchivedPage, answer: &ArchivedAnswer, left_out: &str) -> (String, String) {
     let url = page.url.to_string().replace('&', "&amp;").replace('<', "&lt;");
     let head = format!(
         "<head>\n<meta charset=\"utf-8\">\n\
@@ -148,7 +153,7 @@ fn head_and_notice(page: &ArchivedPage, answer: &Answer, left_out: &str) -> (Str
 }
 
 /// A line behind the body of a page of which only the beginning is shown.
-fn rest_of(answer: &Answer) -> &'static str {
+fn rest_of(answer: &ArchivedAnswer) -> &'static str {
     if answer.is_cut { "<p>The page goes on; the rest is left out.</p>\n" } else { "" }
 }
 
@@ -157,9 +162,9 @@ fn version(
     shared: &SharedState,
     asked: &OneVersion,
     max_body: Option<usize>,
-) -> Result<(ArchivedPage, usize, Version), Refusal> {
+) -> Result<(ArchivedPage, usize, ArchivedVersion), Refusal> {
     let (url, found) = page(shared, &asked.url)?;
-    let not_found = |missing: Missing| Refusal::NotFound(format!("{url}: {}", missing.why));
+    let not_found = |missing: MissingText| Refusal::NotFound(format!("{url}: {}", missing.why));
     let page = found.map_err(not_found)?;
     let which = match asked.which {
         Which::Place { warc_file: file, warc_offset: offset } => {

@@ -11,15 +11,15 @@ use crate::report::{host, loop_events, page_changes, search};
 use recrawl_console::CrawlView;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{
-    Accepted, Actor, CandidateDocument, Change, Controls, Decision, Delivery, Errors, EventList, Forecasted,
+    Accepted, Actor, CandidateDocument, Change, Controls, Decision, Errors, EventList, Forecasted,
     FormulaCheck, Formulas, HistoryQuery, HostList, HostQuery, Improve, IndexNow, MementoList, Meters,
-    OnePage, OneVersion, PageChangeList, PageChangeQuery, PageList, PageQuery, Pinged, RankChanges,
-    RawVersion, Recent, Savings, SearchList, SearchQuery, Status, Verification, VersionContent, VersionList,
-    VersionQuery, WhatIf,
+    OnePage, OneVersion, PageChangeList, PageChangeQuery, PageList, PageQuery, PingDelivery, Pinged,
+    RankChanges, RawVersion, Recent, Savings, SearchList, SearchQuery, Status, Verification, VersionContent,
+    VersionList, VersionQuery, WhatIf,
 };
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::operator::control::Mark;
-use recrawl_crawl::parts::improve::candidate::Candidate;
+use recrawl_crawl::parts::improve::candidate::FormulaCandidate;
 use recrawl_repository::StoredRounds;
 use recrawl_terminal::escape;
 use serde_json::Value;
@@ -36,7 +36,7 @@ impl View {
 
 impl CrawlView for View {
     fn status(&self) -> Status {
-        status::of(&self.0)
+        status::read(&self.0)
     }
 
     fn recent(&self, since: u64) -> Recent {
@@ -179,7 +179,7 @@ impl CrawlView for View {
     fn candidate(&self, id: &str) -> Result<CandidateDocument, Refusal> {
         let state = self.0.store.read().map_err(Refusal::failed)?;
         // A file that is refused has no candidate.
-        let waiting = Candidate::read(&self.0.data_dir).and_then(Result::ok);
+        let waiting = FormulaCandidate::read(&self.0.data_dir).and_then(Result::ok);
         let unknown =
             || Refusal::NotFound(format!("{id}: unknown candidate; /api/v1/improve/history has ids"));
         loop_events::document(&state, waiting, id).ok_or_else(unknown)
@@ -201,7 +201,7 @@ impl CrawlView for View {
         websub::verify(&self.0, id, verification)
     }
 
-    fn notify(&self, id: &str, signature: Option<&str>, body: &[u8]) -> Result<Delivery, Refusal> {
+    fn notify(&self, id: &str, signature: Option<&str>, body: &[u8]) -> Result<PingDelivery, Refusal> {
         websub::notify(&self.0, id, signature, body)
     }
 

@@ -2,9 +2,9 @@
 
 use super::pings;
 use super::shared_state::SharedState;
-use recrawl_console::view::{Delivery, Refusal, Verification};
+use recrawl_console::view::{PingDelivery, Refusal, Verification};
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::parts::pings::websub::{self, DueRequest, KEY_BYTES, Sender, WebSub, request};
+use recrawl_crawl::parts::pings::websub::{self, DueRequest, KEY_BYTES, PingSender, WebSub, request};
 use recrawl_fetcher::HttpNetwork;
 use recrawl_types::CanonicalUrl;
 use ring::rand::{SecureRandom, SystemRandom};
@@ -122,7 +122,7 @@ fn on(shared: &SharedState) -> Result<&WebSub, Refusal> {
 /// Takes a verification or a denial.
 pub fn verify(shared: &SharedState, id: &str, verification: &Verification) -> Result<(), Refusal> {
     let Verification { mode, topic, lease_seconds, .. } = verification;
-    let asked = websub::Verification { mode, topic, lease: *lease_seconds };
+    let asked = websub::HubQuestion { mode, topic, lease: *lease_seconds };
     match on(shared)?.verify(id, asked, shared.now()) {
         true => Ok(()),
         false => Err(Refusal::NotFound("no request of this crawl fits".into())),
@@ -135,24 +135,24 @@ pub fn notify(
     id: &str,
     signature: Option<&str>,
     body: &[u8],
-) -> Result<Delivery, Refusal> {
+) -> Result<PingDelivery, Refusal> {
     let websub = on(shared)?;
     let feed = match websub.sender(id, signature, body) {
-        Sender::Unknown => return Ok(Delivery::Gone),
-        Sender::Forger => {
+        PingSender::Unknown => return Ok(PingDelivery::Gone),
+        PingSender::Forger => {
             shared.pings.count_forged();
-            return Ok(Delivery::Taken);
+            return Ok(PingDelivery::Taken);
         }
-        Sender::HubOf(feed) => feed,
+        PingSender::HubOf(feed) => feed,
     };
     if !pings::admits(shared, &feed) {
         websub.drop_feed(&feed);
         shared.pings.count_foreign();
-        return Ok(Delivery::Gone);
+        return Ok(PingDelivery::Gone);
     }
     let named = feed.host().into_owned();
     let max_per_host = shared.settings().config.pings.max_per_host;
     let received = shared.pings.notified(feed, max_per_host, shared.now()).map_err(Refusal::failed)?;
     pings::answer(shared, &named, received)?;
-    Ok(Delivery::Taken)
+    Ok(PingDelivery::Taken)
 }

@@ -1,12 +1,12 @@
 //! What the archive has of a change: title, old and new text, and their difference.
 
-use super::versions::Place;
-use super::{Missing, Places, Text, Version, read, titled_text, unified};
+use super::versions::VersionPlace;
+use super::{ArchivedText, ArchivedVersion, MissingText, VersionPlaces, read, titled_text, unified};
 use recrawl_archive::{ArchiveReader, timestamp};
 use recrawl_crawl::parts::noise;
 use recrawl_crawl::settings::Settings;
-use recrawl_notifications::message::{Contents, Told, cut};
-use recrawl_notifications::{Change, ChangeKind};
+use recrawl_notifications::message::{ChangeContents, ToldChange, cut};
+use recrawl_notifications::{ChangeKind, ChangeNotice};
 use recrawl_repository::Lookup;
 use recrawl_types::{ArchivePosition, CanonicalUrl};
 use std::io;
@@ -29,22 +29,28 @@ pub struct Archived<'a> {
 impl Archived<'_> {
     /// A change with what the archive has of it, each text of at most `max` bytes. Nothing is read if that is 0, or the
     /// page gone.
-    pub fn told(&mut self, change: Change, max: usize) -> Told {
-        let mut contents = Contents::default();
+    pub fn told(&mut self, change: ChangeNotice, max: usize) -> ToldChange {
+        let mut contents = ChangeContents::default();
         if max > 0 && !change.kind.is_missing() {
-            contents.no_text = self.fill(&mut contents, &change, max).err().map(|Missing { why, .. }| why);
+            contents.no_text =
+                self.fill(&mut contents, &change, max).err().map(|MissingText { why, .. }| why);
         }
-        Told { change, contents }
+        ToldChange { change, contents }
     }
 
-    fn fill(&mut self, contents: &mut Contents, change: &Change, max: usize) -> Result<(), Missing> {
+    fn fill(
+        &mut self,
+        contents: &mut ChangeContents,
+        change: &ChangeNotice,
+        max: usize,
+    ) -> Result<(), MissingText> {
         let url = &change.url;
         let visited = self.pages.visited(url).map_err(|e| none(e.to_string()))?;
         contents.hint = visited.filter(|_| change.kind == ChangeKind::Changed).and_then(noise::page::hint);
         let last = visited.and_then(|visited| visited.content.archive);
         let last = last.ok_or_else(|| none("nothing of it is archived"))?;
         let archive = (self.archive)().map_err(none)?;
-        let archived = Texts { settings: self.settings, archive: &archive, url };
+        let archived = VersionTexts { settings: self.settings, archive: &archive, url };
         // A page that is back and has not changed has no body of this visit.
         if change.kind == ChangeKind::Back
             && visited.is_some_and(|visited| visited.history.last_change < change.cycle)
@@ -69,20 +75,20 @@ impl Archived<'_> {
     }
 }
 
-fn none(why: impl ToString) -> Missing {
-    Missing { none: "no_text", why: why.to_string() }
+fn none(why: impl ToString) -> MissingText {
+    MissingText { none: "no_text", why: why.to_string() }
 }
 
 /// The versions of one page.
-struct Texts<'a> {
+struct VersionTexts<'a> {
     settings: &'a Settings,
     archive: &'a ArchiveReader,
     url: &'a CanonicalUrl,
 }
 
-impl Texts<'_> {
+impl VersionTexts<'_> {
     /// The version of a visit.
-    fn of_visit(&self, last: ArchivePosition, change: &Change) -> Result<Version, Missing> {
+    fn of_visit(&self, last: ArchivePosition, change: &ChangeNotice) -> Result<ArchivedVersion, MissingText> {
         match self.until(last, change)? {
             (place, true) => self.version(place.at),
             _ => Err(none(NOT_ARCHIVED)),
@@ -91,8 +97,12 @@ impl Texts<'_> {
 
     /// The newest version that is not after a visit, and whether it is of this one. The page may have been visited since,
     /// also within the same second.
-    fn until(&self, last: ArchivePosition, change: &Change) -> Result<(Place, bool), Missing> {
-        for (passed, place) in Places::of(self.archive, self.url, Some(last)).enumerate() {
+    fn until(
+        &self,
+        last: ArchivePosition,
+        change: &ChangeNotice,
+    ) -> Result<(VersionPlace, bool), MissingText> {
+        for (passed, place) in VersionPlaces::new(self.archive, self.url, Some(last)).enumerate() {
             let place = place?;
             // Earlier releases noted no round.
             let (round, visit) = (place.round.unwrap_or(change.round.0), (change.round.0, change.time));
@@ -107,13 +117,13 @@ impl Texts<'_> {
         Err(none(NOT_ARCHIVED))
     }
 
-    fn version(&self, at: ArchivePosition) -> Result<Version, Missing> {
+    fn version(&self, at: ArchivePosition) -> Result<ArchivedVersion, MissingText> {
         let answer = read(self.archive, at, self.url, self.settings.max_archived_body() as u64)?;
-        Ok(Version { at, answer })
+        Ok(ArchivedVersion { at, answer })
     }
 
     /// The version before this one, and its text.
-    fn before(&self, newer: &Version) -> Result<(Version, String), Missing> {
+    fn before(&self, newer: &ArchivedVersion) -> Result<(ArchivedVersion, String), MissingText> {
         let before = newer.answer.before().ok_or_else(|| none("the text before is not archived"))?;
         let older = self.version(before)?;
         let (_, text) = titled_text(&older, self.url, self.settings)?;
@@ -121,7 +131,12 @@ impl Texts<'_> {
     }
 
     /// Adds the text of the version before this one, and the difference, of at most `max` bytes.
-    fn compare(&self, contents: &mut Contents, newer: &Version, max: usize) -> Result<(), Missing> {
+    fn compare(
+        &self,
+        contents: &mut ChangeContents,
+        newer: &ArchivedVersion,
+        max: usize,
+    ) -> Result<(), MissingText> {
         let (mut older, mut old_text) = self.before(newer)?;
         // A single visit without text was no change, so the change is from the text before it. If that text is back, the page
         // was told to be without it.
@@ -131,7 +146,7 @@ impl Texts<'_> {
         {
             (older, old_text) = before;
         }
-        let text = |version: &Version, text: &str| Text {
+        let text = |version: &ArchivedVersion, text: &str| ArchivedText {
             time: version.answer.time(),
             at: version.at,
             text: text.to_owned(),
@@ -147,20 +162,23 @@ impl Texts<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_archive::{Archive, Compressor, Head, Record};
+    use recrawl_archive::{Archive, Compressor, Record, RecordHead};
     use recrawl_crawl::config::Config;
     use recrawl_repository::storage::MemoryStorage;
     use recrawl_types::{Cycle, Round, UrlRules};
     use std::sync::Arc;
 
     /// The archive of a page whose body at second n is the nth; none is a redirect.
-    fn archived(bodies: &[Option<&str>], work: impl Fn(&Texts<'_>, ArchivePosition)) {
+    fn archived(bodies: &[Option<&str>], work: impl Fn(&VersionTexts<'_>, ArchivePosition)) {
         let visits: Vec<_> = bodies.iter().zip(0..).map(|(body, second)| (None, second, *body)).collect();
         archived_in(&visits, work);
     }
 
     /// The same by round, if it is noted, and second.
-    fn archived_in(visits: &[(Option<u32>, u64, Option<&str>)], work: impl Fn(&Texts<'_>, ArchivePosition)) {
+    fn archived_in(
+        visits: &[(Option<u32>, u64, Option<&str>)],
+        work: impl Fn(&VersionTexts<'_>, ArchivePosition),
+    ) {
         let storage = Arc::new(MemoryStorage::new());
         let mut written = Archive::create(storage.clone(), 1 << 20);
         let url = UrlRules::default().canonicalize("http://a.example/p").unwrap();
@@ -168,7 +186,7 @@ mod tests {
         for (round, second, body) in visits {
             let status = if body.is_some() { 200 } else { 302 };
             let address = url.as_text();
-            let head = Head { round: *round, ..Head::new(&address, second * 1000, status) };
+            let head = RecordHead { round: *round, ..RecordHead::new(&address, second * 1000, status) };
             let headers = [("Content-Type", &b"text/plain"[..]), ("Location", b"/other")].into_iter();
             let body = body.unwrap_or_default().as_bytes();
             let record = Record::Response { truncated: None, body, before: last };
@@ -176,20 +194,24 @@ mod tests {
         }
         let (settings, archive) =
             (Settings::check(Config::default()).unwrap(), ArchiveReader::open(storage).unwrap());
-        work(&Texts { settings: &settings, archive: &archive, url: &url }, last.unwrap());
+        work(&VersionTexts { settings: &settings, archive: &archive, url: &url }, last.unwrap());
     }
 
-    fn compared(texts: &Texts<'_>, last: ArchivePosition, time: u64) -> Result<Contents, String> {
+    fn compared(
+        texts: &VersionTexts<'_>,
+        last: ArchivePosition,
+        time: u64,
+    ) -> Result<ChangeContents, String> {
         compared_of(texts, last, 0, time)
     }
 
     fn compared_of(
-        texts: &Texts<'_>,
+        texts: &VersionTexts<'_>,
         last: ArchivePosition,
         round: u32,
         time: u64,
-    ) -> Result<Contents, String> {
-        let change = Change {
+    ) -> Result<ChangeContents, String> {
+        let change = ChangeNotice {
             id: String::new(),
             kind: ChangeKind::Changed,
             url: texts.url.clone(),
@@ -201,7 +223,7 @@ mod tests {
         };
         let newer = texts.of_visit(last, &change).map_err(|missing| missing.why)?;
         let (title, text) = titled_text(&newer, texts.url, texts.settings).map_err(|missing| missing.why)?;
-        let mut contents = Contents { title, new_text: Some(text), ..Contents::default() };
+        let mut contents = ChangeContents { title, new_text: Some(text), ..ChangeContents::default() };
         texts.compare(&mut contents, &newer, 8 << 10).map_err(|missing| missing.why)?;
         Ok(contents)
     }

@@ -22,10 +22,10 @@ const RELATED: f32 = 0.3;
 
 /// The difference of two texts.
 #[derive(Debug, PartialEq)]
-pub struct Difference {
+pub struct TextDifference {
     /// In the order of the texts. If nothing is skipped or cut, `same` and `removed` give the older
     /// text, `same` and `added` the newer.
-    pub parts: Vec<Part>,
+    pub parts: Vec<DifferencePart>,
     /// Words that only the newer text has.
     pub added: usize,
     /// Words that only the older text has.
@@ -37,7 +37,7 @@ pub struct Difference {
 /// A part of the difference.
 #[derive(Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Part {
+pub enum DifferencePart {
     /// In both texts.
     Same { text: String },
     /// Only in the newer.
@@ -51,20 +51,20 @@ pub enum Part {
     },
 }
 
-impl Difference {
+impl TextDifference {
     /// Compares two texts. After the deadline the rest is compared more coarsely, but still
     /// correctly.
-    pub fn of(older: &str, newer: &str, deadline: Instant) -> Difference {
+    pub fn between(older: &str, newer: &str, deadline: Instant) -> TextDifference {
         let runs = runs(older, newer, deadline);
         let count = |tag| runs.iter().filter(|run| run.0 == tag).map(|run| words(&run.1)).sum();
         let (added, removed) = (count(ChangeTag::Insert), count(ChangeTag::Delete));
         let (parts, is_cut) = shown(&runs);
-        Difference { parts, added, removed, is_cut }
+        TextDifference { parts, added, removed, is_cut }
     }
 }
 
 /// Text of one kind.
-pub(super) type Run = (ChangeTag, String);
+pub(super) type DifferenceRun = (ChangeTag, String);
 
 fn config(deadline: Instant) -> TextDiffConfig {
     let mut config = TextDiffConfig::default();
@@ -83,7 +83,7 @@ pub(super) fn by_lines<'t>(old: &[&'t str], new: &[&'t str], deadline: Instant) 
 }
 
 /// The whole of both texts as runs of the same kind. What both begin and end with costs nothing, however long it is.
-fn runs(old: &str, new: &str, deadline: Instant) -> Vec<Run> {
+fn runs(old: &str, new: &str, deadline: Instant) -> Vec<DifferenceRun> {
     let mut runs = Vec::new();
     let [old, new] = [old, new].map(lines);
     let diff = by_lines(&old, &new, deadline);
@@ -98,7 +98,7 @@ fn runs(old: &str, new: &str, deadline: Instant) -> Vec<Run> {
 }
 
 /// Lines and those that replace them, as runs: by words if they share some.
-pub(super) fn replaced(before: &[&str], after: &[&str], deadline: Instant) -> Vec<Run> {
+pub(super) fn replaced(before: &[&str], after: &[&str], deadline: Instant) -> Vec<DifferenceRun> {
     let mut runs = Vec::new();
     let [old, new] =
         [before, after].map(|lines| lines.iter().flat_map(|line| pieces(line)).collect::<Vec<_>>());
@@ -131,7 +131,7 @@ fn pieces(line: &str) -> Vec<&str> {
     pieces
 }
 
-fn collect<'t>(runs: &mut Vec<Run>, changes: impl Iterator<Item = (ChangeTag, &'t str)>) {
+fn collect<'t>(runs: &mut Vec<DifferenceRun>, changes: impl Iterator<Item = (ChangeTag, &'t str)>) {
     for (tag, text) in changes {
         match runs.last_mut() {
             Some((last, run)) if *last == tag => run.push_str(text),
@@ -141,19 +141,22 @@ fn collect<'t>(runs: &mut Vec<Run>, changes: impl Iterator<Item = (ChangeTag, &'
 }
 
 /// The parts to show, and whether some are missing.
-fn shown(runs: &[Run]) -> (Vec<Part>, bool) {
+fn shown(runs: &[DifferenceRun]) -> (Vec<DifferencePart>, bool) {
     let (mut parts, mut room, mut is_cut) = (Vec::new(), MAX_DIFF_BYTES, false);
     for (at, (tag, text)) in runs.iter().enumerate() {
         let some = match tag {
             ChangeTag::Equal => same(text, at == 0, at + 1 == runs.len()),
-            ChangeTag::Insert => vec![Part::Added { text: text.clone() }],
-            ChangeTag::Delete => vec![Part::Removed { text: text.clone() }],
+            ChangeTag::Insert => vec![DifferencePart::Added { text: text.clone() }],
+            ChangeTag::Delete => vec![DifferencePart::Removed { text: text.clone() }],
         };
         for mut part in some {
             if parts.len() == MAX_DIFF_PARTS || room == 0 {
                 return (parts, true);
             }
-            if let Part::Same { text } | Part::Added { text } | Part::Removed { text } = &mut part {
+            if let DifferencePart::Same { text }
+            | DifferencePart::Added { text }
+            | DifferencePart::Removed { text } = &mut part
+            {
                 let most = room.min(MAX_PART_BYTES);
                 is_cut |= text.len() > most;
                 text.truncate(beginning(text, most).len());
@@ -166,15 +169,15 @@ fn shown(runs: &[Run]) -> (Vec<Part>, bool) {
 }
 
 /// The unchanged text next to a difference.
-fn same(text: &str, is_first: bool, is_last: bool) -> Vec<Part> {
+fn same(text: &str, is_first: bool, is_last: bool) -> Vec<DifferencePart> {
     let head = if is_first { "" } else { beginning(text, CONTEXT) };
     let tail = if is_last { "" } else { end(text, CONTEXT) };
     let skipped = text.get(head.len()..text.len().saturating_sub(tail.len())).map_or(0, words);
     if skipped == 0 {
-        return vec![Part::Same { text: text.to_owned() }];
+        return vec![DifferencePart::Same { text: text.to_owned() }];
     }
-    let told = |text: &str| (!text.is_empty()).then(|| Part::Same { text: text.to_owned() });
-    [told(head), Some(Part::Skipped { words: skipped }), told(tail)].into_iter().flatten().collect()
+    let told = |text: &str| (!text.is_empty()).then(|| DifferencePart::Same { text: text.to_owned() });
+    [told(head), Some(DifferencePart::Skipped { words: skipped }), told(tail)].into_iter().flatten().collect()
 }
 
 /// The first bytes of a text, up to the end of a word if possible.

@@ -1,8 +1,8 @@
 //! One page and its archive, for `recrawl show`, `recrawl page test` and the console.
 
-use super::versions::{Place, Places, read, titled_text_of, written};
-use super::{Missing, Text, Version, Versions, is_given_out, missing, none_before};
-use recrawl_archive::answer::Answer;
+use super::versions::{VersionPlace, VersionPlaces, read, titled_text_of, written};
+use super::{ArchivedText, ArchivedVersion, MissingText, Versions, is_given_out, missing, none_before};
+use recrawl_archive::answer::ArchivedAnswer;
 use recrawl_archive::{ArchiveReader, opener, timestamp};
 use recrawl_crawl::settings::Settings;
 use recrawl_extractor::{Markdown, PageExtent};
@@ -27,9 +27,9 @@ pub enum WhichVersion {
 pub struct FoundVersion {
     /// Its number, from 1, the newest.
     pub number: usize,
-    pub place: Place,
+    pub place: VersionPlace,
     /// The version that replaced it.
-    pub newer: Option<Place>,
+    pub newer: Option<VersionPlace>,
 }
 
 /// A page that was visited, with its archive.
@@ -45,11 +45,11 @@ impl ArchivedPage {
     ///
     /// # Errors
     /// Why nothing of it is kept or given out, or that the archive cannot be opened.
-    pub fn of(
+    pub fn open(
         settings: Arc<Settings>,
         url: CanonicalUrl,
         visited: Option<Visited>,
-    ) -> Result<ArchivedPage, Missing> {
+    ) -> Result<ArchivedPage, MissingText> {
         is_given_out(&url, &settings)?;
         let never = || missing("never_fetched", format!("never fetched; recrawl explain {url} says why"));
         let visited = visited.ok_or_else(never)?;
@@ -61,12 +61,12 @@ impl ArchivedPage {
     /// Its versions, newest first.
     pub fn versions(&self) -> Versions<'_> {
         let max_body = self.settings.max_archived_body();
-        Versions::of(&self.archive, &self.url, self.visited.content.archive, max_body)
+        Versions::new(&self.archive, &self.url, self.visited.content.archive, max_body)
     }
 
     /// Where its versions begin, newest first, as far as they are looked through.
-    pub fn places(&self) -> impl Iterator<Item = Result<Place, Missing>> {
-        Places::of(&self.archive, &self.url, self.visited.content.archive).take(MAX_VERSIONS)
+    pub fn places(&self) -> impl Iterator<Item = Result<VersionPlace, MissingText>> {
+        VersionPlaces::new(&self.archive, &self.url, self.visited.content.archive).take(MAX_VERSIONS)
     }
 
     /// Where a version begins. A position that no record of the page leads to is unknown, whatever the archive holds
@@ -74,13 +74,13 @@ impl ArchivedPage {
     ///
     /// # Errors
     /// That there is none, which ones there are, or why one cannot be read.
-    pub fn find(&self, which: WhichVersion, now: u64) -> Result<FoundVersion, Missing> {
-        let mut newer: Option<Place> = None;
+    pub fn find(&self, which: WhichVersion, now: u64) -> Result<FoundVersion, MissingText> {
+        let mut newer: Option<VersionPlace> = None;
         let mut known = 0;
         for place in self.places() {
             known += 1;
-            let place = place.map_err(|Missing { none, why }| match &newer {
-                None => Missing { none, why },
+            let place = place.map_err(|MissingText { none, why }| match &newer {
+                None => MissingText { none, why },
                 Some(last) => {
                     let oldest = timestamp(last.time * 1000);
                     missing(
@@ -125,23 +125,23 @@ impl ArchivedPage {
     ///
     /// # Errors
     /// Why it cannot be read.
-    pub fn read(&self, at: ArchivePosition, max_body: usize) -> Result<Version, Missing> {
+    pub fn read(&self, at: ArchivePosition, max_body: usize) -> Result<ArchivedVersion, MissingText> {
         let answer = read(&self.archive, at, &self.url, max_body as u64)?;
-        Ok(Version { at, answer })
+        Ok(ArchivedVersion { at, answer })
     }
 
     /// The version before this one.
     ///
     /// # Errors
     /// That there is none, or why it cannot be read.
-    pub fn before(&self, version: &Version) -> Result<Version, Missing> {
+    pub fn before(&self, version: &ArchivedVersion) -> Result<ArchivedVersion, MissingText> {
         let at = version.answer.before();
         let at = at.ok_or_else(|| missing("one_text", "no version before this one is archived"))?;
         self.read(at, self.settings.max_archived_body())
     }
 
     /// Why there is no version at all. `now` is in milliseconds since 1970.
-    pub fn none(&self, now: u64) -> Missing {
+    pub fn none(&self, now: u64) -> MissingText {
         none_before(None, &self.visited, &self.settings, now)
     }
 
@@ -149,9 +149,9 @@ impl ArchivedPage {
     ///
     /// # Errors
     /// That the version is a redirect, or no text.
-    pub fn text(&self, version: &Version) -> Result<Text, Missing> {
+    pub fn text(&self, version: &ArchivedVersion) -> Result<ArchivedText, MissingText> {
         let (_, text) = titled_text(version, &self.url, &self.settings)?;
-        Ok(Text { time: version.answer.time(), at: version.at, text })
+        Ok(ArchivedText { time: version.answer.time(), at: version.at, text })
     }
 }
 
@@ -160,11 +160,11 @@ impl ArchivedPage {
 /// # Errors
 /// That the version is a redirect, or no text.
 pub fn titled_text(
-    Version { answer, .. }: &Version,
+    ArchivedVersion { answer, .. }: &ArchivedVersion,
     url: &CanonicalUrl,
     settings: &Settings,
-) -> Result<(Option<String>, String), Missing> {
-    let part = settings.pages.of(url).map(|rule| &rule.part);
+) -> Result<(Option<String>, String), MissingText> {
+    let part = settings.pages.rule_for(url).map(|rule| &rule.part);
     // A redirect has no text of its own.
     let is_page = (200..300).contains(&answer.status());
     let found = if is_page { titled_text_of(answer, url, settings, part) } else { None };
@@ -176,18 +176,18 @@ pub fn titled_text(
 /// # Errors
 /// That the version is a redirect, or neither HTML nor text.
 pub fn markdown_of(
-    Version { answer, .. }: &Version,
+    ArchivedVersion { answer, .. }: &ArchivedVersion,
     url: &CanonicalUrl,
     settings: &Settings,
     extent: PageExtent,
-) -> Result<Markdown, Missing> {
+) -> Result<Markdown, MissingText> {
     let is_page = (200..300).contains(&answer.status());
     let found = if is_page { written(answer, url, settings, extent) } else { None };
     found.ok_or_else(|| no_text(answer))
 }
 
 /// Why a version has no text.
-fn no_text(answer: &Answer) -> Missing {
+fn no_text(answer: &ArchivedAnswer) -> MissingText {
     let what = match answer.http_field("Location").filter(|_| (300..400).contains(&answer.status())) {
         Some(target) => format!("a redirect to {target}"),
         None => format!("no text ({})", media_type(answer)),
@@ -196,7 +196,7 @@ fn no_text(answer: &Answer) -> Missing {
 }
 
 /// The declared media type of a response, without parameters.
-pub fn media_type(answer: &Answer) -> String {
+pub fn media_type(answer: &ArchivedAnswer) -> String {
     let declared = answer.http_field("Content-Type");
     let declared = declared.as_deref().and_then(|value| value.split(';').next()).map(str::trim);
     declared.filter(|kind| !kind.is_empty()).unwrap_or("of no declared type").to_owned()

@@ -1,13 +1,13 @@
 //! Requisites in the archive: the look of a page at some time.
 
-use super::versions::{Place, address, content_fields, read};
-use super::{Places, is_given_out};
+use super::versions::{VersionPlace, address, content_fields, read};
+use super::{VersionPlaces, is_given_out};
 use recrawl_archive::ArchiveReader;
-use recrawl_archive::answer::Answer;
+use recrawl_archive::answer::ArchivedAnswer;
 use recrawl_crawl::admission::loading::{LoadRules, is_inside};
 use recrawl_crawl::settings::Settings;
 use recrawl_extractor::{
-    ArchivedRequisite, Fields, Looked, Requisite, RequisiteKind, inert_look, requisites, style_requisites,
+    ArchivedRequisite, BodyFields, Looked, Requisite, RequisiteKind, inert_look, requisites, style_requisites,
 };
 use recrawl_repository::{RequisiteRow, SledTables};
 use recrawl_types::{ArchivePosition, CanonicalUrl};
@@ -41,7 +41,7 @@ pub struct ArchivedRequisites<'a> {
 /// The captures of a requisite, newest first, as far as they were asked for.
 #[derive(Default)]
 struct CaptureChain {
-    places: Vec<Place>,
+    places: Vec<VersionPlace>,
     rest: Option<ArchivePosition>,
 }
 
@@ -54,13 +54,13 @@ struct PageVisit<'p> {
 }
 
 impl<'p> PageVisit<'p> {
-    fn new(answer: &Answer, url: &'p CanonicalUrl, settings: &'p Settings) -> PageVisit<'p> {
+    fn new(answer: &ArchivedAnswer, url: &'p CanonicalUrl, settings: &'p Settings) -> PageVisit<'p> {
         let rules = LoadRules::answered_by(url, address(answer), &settings.scope);
         PageVisit { time: answer.time(), round: answer.round(), rules }
     }
 
     /// Was it captured by then? A round asks for the requisites of its pages.
-    fn has(&self, place: &Place) -> bool {
+    fn has(&self, place: &VersionPlace) -> bool {
         match (place.round, self.round) {
             (Some(captured), Some(round)) => captured <= round,
             _ => place.time <= self.time.saturating_add(LATER),
@@ -87,7 +87,7 @@ impl<'a> ArchivedRequisites<'a> {
 
     /// The capture for a version of a page: the last one of its round or before, or else the first. None of an inside
     /// address that the page may not ask.
-    fn place(&self, url: &CanonicalUrl, visit: &PageVisit<'_>) -> Option<Place> {
+    fn place(&self, url: &CanonicalUrl, visit: &PageVisit<'_>) -> Option<VersionPlace> {
         is_given_out(url, self.settings).ok()?;
         self.make_room();
         let mut chains = self.chains.borrow_mut();
@@ -99,7 +99,7 @@ impl<'a> ArchivedRequisites<'a> {
         let mut at = 0;
         let place = loop {
             if at == chain.places.len() {
-                let mut places = Places::of(self.archive, url, chain.rest);
+                let mut places = VersionPlaces::new(self.archive, url, chain.rest);
                 let next = places.next().and_then(Result::ok);
                 chain.rest = places.rest().filter(|_| next.is_some());
                 let Some(next) = next else { break chain.places.last()? };
@@ -128,7 +128,7 @@ impl<'a> ArchivedRequisites<'a> {
         }
     }
 
-    fn answer(&self, url: &CanonicalUrl, place: &Place) -> Option<Answer> {
+    fn answer(&self, url: &CanonicalUrl, place: &VersionPlace) -> Option<ArchivedAnswer> {
         read(self.archive, place.at, url, self.settings.max_archived_body() as u64).ok()
     }
 
@@ -150,7 +150,7 @@ impl<'a> ArchivedRequisites<'a> {
     }
 
     /// A version of a page as an inert document with its look; none if it is not HTML.
-    pub fn look(&self, answer: &Answer, url: &CanonicalUrl) -> Option<Looked> {
+    pub fn look(&self, answer: &ArchivedAnswer, url: &CanonicalUrl) -> Option<Looked> {
         let content_type = answer.content_type();
         let fields = content_fields(answer, content_type.as_deref(), url, self.settings);
         let visit = PageVisit::new(answer, url, self.settings);
@@ -172,9 +172,9 @@ impl<'a> ArchivedRequisites<'a> {
     /// it.
     pub fn of_version(
         &self,
-        answer: &Answer,
+        answer: &ArchivedAnswer,
         url: &CanonicalUrl,
-        each: &mut dyn FnMut(&CanonicalUrl, &Place, bool),
+        each: &mut dyn FnMut(&CanonicalUrl, &VersionPlace, bool),
     ) {
         let visit = PageVisit::new(answer, url, self.settings);
         let content_type = answer.content_type();
@@ -190,7 +190,7 @@ impl<'a> ArchivedRequisites<'a> {
     }
 
     /// The requisites that a capture names.
-    fn named_by(&self, Requisite { url, kind }: &Requisite, place: &Place) -> Rc<[Requisite]> {
+    fn named_by(&self, Requisite { url, kind }: &Requisite, place: &VersionPlace) -> Rc<[Requisite]> {
         if let Some(named) = self.named.borrow().get(&(place.at, *kind)) {
             return named.clone();
         }
@@ -201,7 +201,8 @@ impl<'a> ArchivedRequisites<'a> {
                 (Some(url), kind) => vec![Requisite { url, kind: *kind }],
                 (None, RequisiteKind::Style) => style_requisites(&answer.body, content_type.as_deref(), url),
                 (None, RequisiteKind::Frame) => {
-                    let fields = Fields { content_type: content_type.as_deref(), ..Fields::default() };
+                    let fields =
+                        BodyFields { content_type: content_type.as_deref(), ..BodyFields::default() };
                     requisites(&answer.body, &fields, url, types)
                 }
                 (None, _) => Vec::new(),

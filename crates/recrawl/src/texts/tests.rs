@@ -1,5 +1,5 @@
 use super::*;
-use recrawl_archive::{Archive, Compressor, Head, Record};
+use recrawl_archive::{Archive, Compressor, Record, RecordHead};
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::config::Config;
 use recrawl_types::{Consent, Content, History, UrlRules};
@@ -33,7 +33,7 @@ impl Shelf {
     /// Archives another response as the crawl does.
     fn put(&mut self, url: &str, status: u16, kind: &str, body: &str) {
         let before = self.visited.content.archive;
-        let head = Head::new(url, 1_700_000_000_000, status);
+        let head = RecordHead::new(url, 1_700_000_000_000, status);
         let headers = [("Content-Type", kind.as_bytes())].into_iter();
         let record = Record::Response { truncated: None, body: body.as_bytes(), before };
         let member = record.compress(&mut Compressor::new(), &head, headers);
@@ -151,7 +151,7 @@ fn what_is_taken_down_is_not_given_out_while_its_data_waits_to_be_removed() {
     shelf.page("two");
     shelf.settings.scope.refuse_taken_down(vec![Pattern::prefix("http://a.example/p").unwrap()]);
     assert_eq!(shelf.none().0, "taken_down");
-    let page = ArchivedPage::of(Arc::new(shelf.settings.clone()), url(), Some(shelf.visited.clone()));
+    let page = ArchivedPage::open(Arc::new(shelf.settings.clone()), url(), Some(shelf.visited.clone()));
     assert_eq!(page.map(|_| ()).unwrap_err().none, "taken_down");
 }
 

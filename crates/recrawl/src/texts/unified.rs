@@ -2,8 +2,8 @@
 //!
 //! Of a long line it shows what differs and the words around it. Where lines replace others, both have room.
 
-use super::difference::{CONTEXT, Run, beginning, by_lines, end, lines, replaced};
-use super::{DIFF_TIME, Text};
+use super::difference::{CONTEXT, DifferenceRun, beginning, by_lines, end, lines, replaced};
+use super::{ArchivedText, DIFF_TIME};
 use recrawl_archive::timestamp;
 use recrawl_notifications::message::cut;
 use similar::udiff::UnifiedHunkHeader;
@@ -27,7 +27,7 @@ pub struct Unified {
 }
 
 /// The difference of two texts by lines, of at most `max` bytes. Nothing if they are the same.
-pub fn unified(older: &Text, newer: &Text, max: usize) -> Unified {
+pub fn unified(older: &ArchivedText, newer: &ArchivedText, max: usize) -> Unified {
     let deadline = Instant::now() + DIFF_TIME;
     let [old, new] = [older, newer].map(|text| ended(&text.text));
     let [old, new] = [&old, &new].map(|text| lines(text));
@@ -87,7 +87,7 @@ impl Unified {
 }
 
 /// The older and the newer text of runs, without most of what they share.
-fn halves(runs: &[Run]) -> [String; 2] {
+fn halves(runs: &[DifferenceRun]) -> [String; 2] {
     let mut halves = [String::new(), String::new()];
     for (at, (tag, text)) in runs.iter().enumerate() {
         if *tag == ChangeTag::Equal {

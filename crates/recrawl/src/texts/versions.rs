@@ -1,27 +1,27 @@
 //! The archived versions of a page, from the last body back to the first.
 
-use super::{Missing, missing};
-use recrawl_archive::answer::Answer;
+use super::{MissingText, missing};
+use recrawl_archive::answer::ArchivedAnswer;
 use recrawl_archive::{ArchiveReader, timestamp};
 use recrawl_crawl::page_rules::PageRule;
 use recrawl_crawl::settings::Settings;
 use recrawl_extractor::{
-    Extracted, FieldValues, Fields, Markdown, Options, PageExtent, PageFields, Part, extract_part, inert,
-    inert_text, markdown,
+    BodyFields, CountedPart, ExtractOptions, Extracted, FieldValues, Markdown, PageExtent, PageFields,
+    extract_part, inert, inert_text, markdown,
 };
 use recrawl_types::{ArchivePosition, CanonicalUrl, Content};
 use std::io::{self, ErrorKind};
 use std::net::IpAddr;
 
 /// One archived response.
-pub struct Version {
+pub struct ArchivedVersion {
     /// Where its record begins.
     pub at: ArchivePosition,
     /// The response.
-    pub answer: Answer,
+    pub answer: ArchivedAnswer,
 }
 
-impl Version {
+impl ArchivedVersion {
     /// Status line and headers, as archived.
     pub fn headers(&self) -> String {
         String::from_utf8_lossy(self.answer.http_head()).replace("\r\n", "\n")
@@ -38,7 +38,7 @@ pub struct Versions<'f> {
 
 impl<'f> Versions<'f> {
     /// From the position in the page's record; bodies are read up to a limit.
-    pub fn of(
+    pub fn new(
         archive: &'f ArchiveReader,
         url: &'f CanonicalUrl,
         last: Option<ArchivePosition>,
@@ -48,12 +48,16 @@ impl<'f> Versions<'f> {
     }
 
     /// The version that a page has, by its record: a first answer without text is no change, so the one before it counts.
-    pub fn in_force(&mut self, content: &Content, settings: &Settings) -> Option<Result<Version, Missing>> {
+    pub fn in_force(
+        &mut self,
+        content: &Content,
+        settings: &Settings,
+    ) -> Option<Result<ArchivedVersion, MissingText>> {
         let newest = self.next()?;
         let has_text = content.fingerprint.digest != settings.change.fingerprint("").digest;
         let may_be_blank = has_text && content.within_noise & 1 == 1 && self.next.is_some();
-        let is_blank = |version: &Version| {
-            let part = settings.pages.of(self.url).and_then(PageRule::part);
+        let is_blank = |version: &ArchivedVersion| {
+            let part = settings.pages.rule_for(self.url).and_then(PageRule::part);
             match extracted(&version.answer, self.url, settings, part) {
                 Extracted::Page(page) => page.text.trim().is_empty(),
                 _ => version.answer.body.is_empty(),
@@ -67,20 +71,20 @@ impl<'f> Versions<'f> {
 }
 
 impl Iterator for Versions<'_> {
-    type Item = Result<Version, Missing>;
+    type Item = Result<ArchivedVersion, MissingText>;
 
-    fn next(&mut self) -> Option<Result<Version, Missing>> {
+    fn next(&mut self) -> Option<Result<ArchivedVersion, MissingText>> {
         let at = self.next.take()?;
         Some(read(self.archive, at, self.url, self.max_body).map(|answer| {
             self.next = answer.before();
-            Version { at, answer }
+            ArchivedVersion { at, answer }
         }))
     }
 }
 
 /// Where a version begins.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct VersionPlace {
     pub at: ArchivePosition,
     /// Time of the fetch, in seconds since 1970.
     pub time: u64,
@@ -91,25 +95,25 @@ pub struct Place {
 }
 
 /// The address that answered.
-pub(super) fn address(answer: &Answer) -> Option<IpAddr> {
+pub(super) fn address(answer: &ArchivedAnswer) -> Option<IpAddr> {
     answer.field("WARC-IP-Address")?.parse().ok()
 }
 
 /// Where the versions of a page begin, newest first. No body is read. Ends after the first one that cannot be read.
-pub struct Places<'f> {
+pub struct VersionPlaces<'f> {
     archive: &'f ArchiveReader,
     url: &'f CanonicalUrl,
     next: Option<ArchivePosition>,
 }
 
-impl<'f> Places<'f> {
+impl<'f> VersionPlaces<'f> {
     /// From the position in the page's record.
-    pub fn of(
+    pub fn new(
         archive: &'f ArchiveReader,
         url: &'f CanonicalUrl,
         last: Option<ArchivePosition>,
-    ) -> Places<'f> {
-        Places { archive, url, next: last }
+    ) -> VersionPlaces<'f> {
+        VersionPlaces { archive, url, next: last }
     }
 
     /// Where the next one begins.
@@ -118,15 +122,15 @@ impl<'f> Places<'f> {
     }
 }
 
-impl Iterator for Places<'_> {
-    type Item = Result<Place, Missing>;
+impl Iterator for VersionPlaces<'_> {
+    type Item = Result<VersionPlace, MissingText>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let at = self.next.take()?;
-        let head = checked(Answer::read_head(self.archive, at), self.archive, at, self.url);
+        let head = checked(ArchivedAnswer::read_head(self.archive, at), self.archive, at, self.url);
         Some(head.map(|head| {
             self.next = head.before();
-            Place { at, time: head.time(), round: head.round(), address: address(&head) }
+            VersionPlace { at, time: head.time(), round: head.round(), address: address(&head) }
         }))
     }
 }
@@ -137,17 +141,17 @@ pub fn read(
     at: ArchivePosition,
     url: &CanonicalUrl,
     max_body: u64,
-) -> Result<Answer, Missing> {
-    checked(Answer::read(archive, at, max_body), archive, at, url)
+) -> Result<ArchivedAnswer, MissingText> {
+    checked(ArchivedAnswer::read(archive, at, max_body), archive, at, url)
 }
 
 /// What was read at this position, if it is a response of this page.
 fn checked(
-    read: io::Result<Answer>,
+    read: io::Result<ArchivedAnswer>,
     archive: &ArchiveReader,
     at: ArchivePosition,
     url: &CanonicalUrl,
-) -> Result<Answer, Missing> {
+) -> Result<ArchivedAnswer, MissingText> {
     let file = at.file;
     let answer = read.map_err(|error| match error.kind() {
         ErrorKind::NotFound if archive.files.name(file).is_ok() => missing(
@@ -176,20 +180,20 @@ fn checked(
 /// The text of a body for display: the visible text, as far as this part of the page counts, or the entries of a
 /// sitemap or feed.
 pub fn text_of(
-    answer: &Answer,
+    answer: &ArchivedAnswer,
     url: &CanonicalUrl,
     settings: &Settings,
-    part: Option<&Part>,
+    part: Option<&CountedPart>,
 ) -> Option<String> {
     titled_text_of(answer, url, settings, part).map(|(_, text)| text)
 }
 
 /// The same, behind the title of a page that has one.
 pub(super) fn titled_text_of(
-    answer: &Answer,
+    answer: &ArchivedAnswer,
     url: &CanonicalUrl,
     settings: &Settings,
-    part: Option<&Part>,
+    part: Option<&CountedPart>,
 ) -> Option<(Option<String>, String)> {
     match extracted(answer, url, settings, part) {
         Extracted::Page(page) => Some((page.title, page.text)),
@@ -206,30 +210,35 @@ pub(super) fn titled_text_of(
 }
 
 /// What the extractor reads in a body, or in what a browser made of it.
-pub fn extracted(answer: &Answer, url: &CanonicalUrl, settings: &Settings, part: Option<&Part>) -> Extracted {
+pub fn extracted(
+    answer: &ArchivedAnswer,
+    url: &CanonicalUrl,
+    settings: &Settings,
+    part: Option<&CountedPart>,
+) -> Extracted {
     let content_type = answer.content_type();
     let fields = content_fields(answer, content_type.as_deref(), url, settings);
     // The language is read with the anchors.
-    let reading = Options { anchors: true, ..settings.reading.clone() };
+    let reading = ExtractOptions { anchors: true, ..settings.reading.clone() };
     extract_part(answer.document(), &fields, url, &settings.rules, &reading, part)
 }
 
 /// A body as Markdown; none if it is neither HTML nor text.
 pub fn written(
-    answer: &Answer,
+    answer: &ArchivedAnswer,
     url: &CanonicalUrl,
     settings: &Settings,
     extent: PageExtent,
 ) -> Option<Markdown> {
     let content_type = answer.content_type();
     let fields = content_fields(answer, content_type.as_deref(), url, settings);
-    let part = settings.pages.of(url).map(|rule| &rule.part);
+    let part = settings.pages.rule_for(url).map(|rule| &rule.part);
     markdown(answer.document(), &fields, url, &settings.rules, &settings.reading, part, extent)
 }
 
 /// The further fields of a document that a body has.
 pub fn page_fields(
-    answer: &Answer,
+    answer: &ArchivedAnswer,
     url: &CanonicalUrl,
     settings: &Settings,
     wanted: &PageFields,
@@ -241,16 +250,16 @@ pub fn page_fields(
 
 /// The header fields that say how a body is read.
 pub(super) fn content_fields<'a>(
-    answer: &'a Answer,
+    answer: &'a ArchivedAnswer,
     content_type: Option<&'a str>,
     url: &CanonicalUrl,
     settings: &Settings,
-) -> Fields<'a> {
+) -> BodyFields<'a> {
     let nosniff = answer.http_field("X-Content-Type-Options");
-    let sent = Fields {
+    let sent = BodyFields {
         content_type,
         nosniff: nosniff.is_some_and(|value| value.eq_ignore_ascii_case("nosniff")),
-        ..Fields::default()
+        ..BodyFields::default()
     };
     match answer.rendered {
         Some(_) => sent.rendered(&answer.body, url, &settings.reading.types),
@@ -259,7 +268,7 @@ pub(super) fn content_fields<'a>(
 }
 
 /// What was read as the body of an inert HTML document; none if it is no text.
-pub fn inert_body(answer: &Answer, url: &CanonicalUrl, settings: &Settings) -> Option<String> {
+pub fn inert_body(answer: &ArchivedAnswer, url: &CanonicalUrl, settings: &Settings) -> Option<String> {
     let content_type = answer.content_type();
     let fields = content_fields(answer, content_type.as_deref(), url, settings);
     inert(answer.document(), &fields, url, &settings.reading.types)

@@ -2,7 +2,7 @@
 //! `{"crc32":"1a2b3c4d","decisions":…}`. What its text means is the program's.
 
 use crate::file::error::{OpenError, ReadError, WriteError};
-use crate::file::frames::Source;
+use crate::file::frames::FrameSource;
 use crate::storage::Storage;
 use recrawl_types::Size;
 use std::io;
@@ -36,7 +36,7 @@ impl CheckedFile {
     /// # Errors
     /// When it cannot be read, or is not what was written.
     pub fn read(&self, storage: &dyn Storage) -> Result<Option<String>, ReadError> {
-        let source = match Source::open_unchecked(storage, self.name) {
+        let source = match FrameSource::open_unchecked(storage, self.name) {
             Err(e) if e.is_absent() => return Ok(None),
             other => other?,
         };
@@ -59,13 +59,16 @@ impl CheckedFile {
         let bytes = format!("{BEGIN}{crc:08x}{}{text}{END}", self.middle());
         if bytes.len() as u64 > self.max_bytes {
             let error = format!("longer than the {} it may have", Size(self.max_bytes));
-            return Err(WriteError::of(&path, "write")(io::Error::new(io::ErrorKind::FileTooLarge, error)));
+            return Err(WriteError::during(&path, "write")(io::Error::new(
+                io::ErrorKind::FileTooLarge,
+                error,
+            )));
         }
-        let mut file = storage.create(self.next).map_err(WriteError::of(&path, "create"))?;
-        file.write(bytes.as_bytes()).map_err(WriteError::of(&path, "write"))?;
-        file.sync().map_err(WriteError::of(&path, "sync"))?;
-        storage.rename(self.next, self.name).map_err(WriteError::of(&path, "rename"))?;
-        storage.sync_dir().map_err(WriteError::of(storage.locate(""), "sync"))
+        let mut file = storage.create(self.next).map_err(WriteError::during(&path, "create"))?;
+        file.write(bytes.as_bytes()).map_err(WriteError::during(&path, "write"))?;
+        file.sync().map_err(WriteError::during(&path, "sync"))?;
+        storage.rename(self.next, self.name).map_err(WriteError::during(&path, "rename"))?;
+        storage.sync_dir().map_err(WriteError::during(storage.locate(""), "sync"))
     }
 
     /// The text in the bytes of a file; none where they are damaged.
@@ -85,7 +88,7 @@ impl CheckedFile {
     pub fn remove_leftover(&self, storage: &dyn Storage) -> Result<(), OpenError> {
         match storage.remove(self.next) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                Err(WriteError::of(storage.locate(self.next), "remove")(e).into())
+                Err(WriteError::during(storage.locate(self.next), "remove")(e).into())
             }
             _ => Ok(()),
         }

@@ -95,7 +95,10 @@ pub struct WriteError {
 }
 
 impl WriteError {
-    pub(crate) fn of(file: impl Into<String>, action: &'static str) -> impl FnOnce(io::Error) -> WriteError {
+    pub(crate) fn during(
+        file: impl Into<String>,
+        action: &'static str,
+    ) -> impl FnOnce(io::Error) -> WriteError {
         move |source| WriteError { file: file.into(), action, source }
     }
 

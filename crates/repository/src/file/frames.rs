@@ -38,7 +38,7 @@ impl FrameWriter {
         number: Round,
     ) -> Result<FrameWriter, WriteError> {
         let path = storage.locate(name);
-        let file = storage.create(name).map_err(WriteError::of(&path, "create"))?;
+        let file = storage.create(name).map_err(WriteError::during(&path, "create"))?;
         let buffer = header(kind, number).to_vec();
         Ok(FrameWriter { kind, path, file, buffer, length: HEADER_BYTES as u64, broken: false })
     }
@@ -73,7 +73,7 @@ impl FrameWriter {
         }
         if !self.buffer.is_empty() {
             self.broken = true;
-            self.file.write(&self.buffer).map_err(WriteError::of(&self.path, "write"))?;
+            self.file.write(&self.buffer).map_err(WriteError::during(&self.path, "write"))?;
             self.broken = false;
             self.buffer.clear();
         }
@@ -84,7 +84,7 @@ impl FrameWriter {
     pub fn sync(&mut self) -> Result<u64, WriteError> {
         self.flush()?;
         self.broken = true;
-        self.file.sync().map_err(WriteError::of(&self.path, "sync"))?;
+        self.file.sync().map_err(WriteError::during(&self.path, "sync"))?;
         self.broken = false;
         Ok(self.length)
     }
@@ -92,32 +92,32 @@ impl FrameWriter {
 
 /// A file opened for reading, with its path for messages.
 #[derive(Clone)]
-pub(crate) struct Source {
+pub(crate) struct FrameSource {
     file: Arc<dyn ReadFile>,
     path: String,
     length: u64,
     version: u32,
 }
 
-impl Source {
+impl FrameSource {
     /// Opens a file and checks its header.
     pub fn open(
         storage: &dyn Storage,
         name: &str,
         kind: FileKind,
         number: Round,
-    ) -> Result<Source, ReadError> {
-        let mut source = Source::open_unchecked(storage, name)?;
+    ) -> Result<FrameSource, ReadError> {
+        let mut source = FrameSource::open_unchecked(storage, name)?;
         source.version = source.check_header(kind, number)?;
         Ok(source)
     }
 
     /// Opens a file whose header has yet to be checked.
-    pub fn open_unchecked(storage: &dyn Storage, name: &str) -> Result<Source, ReadError> {
+    pub fn open_unchecked(storage: &dyn Storage, name: &str) -> Result<FrameSource, ReadError> {
         let path = storage.locate(name);
         let file: Arc<dyn ReadFile> = storage.open(name).map_err(ReadError::io(&path))?.into();
         let length = file.length().map_err(ReadError::io(&path))?;
-        Ok(Source { file, path, length, version: FORMAT_VERSION })
+        Ok(FrameSource { file, path, length, version: FORMAT_VERSION })
     }
 
     /// The number in its header.
@@ -188,7 +188,7 @@ impl Default for Window {
 
 impl Window {
     /// The bytes `offset..offset + length` of `source`. One window serves one source.
-    pub fn get(&mut self, source: &Source, offset: u64, length: usize) -> Result<&[u8], ReadError> {
+    pub fn get(&mut self, source: &FrameSource, offset: u64, length: usize) -> Result<&[u8], ReadError> {
         let held = self.start..self.start + self.bytes.len() as u64;
         if offset < held.start || offset.saturating_add(length as u64) > held.end {
             let left = source.length().saturating_sub(offset);
@@ -211,7 +211,7 @@ impl Window {
 /// Reads a file of frames from front to back.
 pub struct FrameReader {
     kind: FileKind,
-    source: Source,
+    source: FrameSource,
     window: Window,
     scratch: Vec<u8>,
     at: u64,
@@ -226,7 +226,7 @@ impl FrameReader {
         kind: FileKind,
         number: Round,
     ) -> Result<FrameReader, ReadError> {
-        let source = Source::open(storage, name, kind, number)?;
+        let source = FrameSource::open(storage, name, kind, number)?;
         let end = source.length();
         Ok(FrameReader::over(source, kind, end))
     }
@@ -243,7 +243,7 @@ impl FrameReader {
     }
 
     /// Reads the frames of an open file up to byte `end`.
-    pub(crate) fn over(source: Source, kind: FileKind, end: u64) -> FrameReader {
+    pub(crate) fn over(source: FrameSource, kind: FileKind, end: u64) -> FrameReader {
         let window = Window::default();
         FrameReader { kind, source, window, scratch: Vec::new(), at: HEADER_BYTES as u64, end }
     }

@@ -5,7 +5,7 @@ use crate::file::error::{Damage, ReadError};
 use crate::file::format::{
     FRAME_HEADER_BYTES, FileKind, HEADER_BYTES, MAX_FRAME_BYTES, check_frame, frame_length, open_frame,
 };
-use crate::file::frames::{Source, Window};
+use crate::file::frames::{FrameSource, Window};
 use crate::storage::Storage;
 use recrawl_types::Round;
 
@@ -14,7 +14,7 @@ const UNREADABLE_STEP: u64 = 4096;
 
 /// The sound frames of a file, from front to back.
 pub(crate) struct SoundFrames {
-    source: Source,
+    source: FrameSource,
     kind: FileKind,
     window: Window,
     scratch: Vec<u8>,
@@ -37,7 +37,7 @@ impl SoundFrames {
     }
 
     /// The frames up to byte `end`.
-    pub fn over(source: Source, kind: FileKind, end: u64) -> SoundFrames {
+    pub fn over(source: FrameSource, kind: FileKind, end: u64) -> SoundFrames {
         let at = HEADER_BYTES as u64;
         SoundFrames { source, kind, window: Window::default(), scratch: Vec::new(), at, end }
     }
@@ -120,12 +120,12 @@ pub(crate) fn open_anyhow(
     kind: FileKind,
     number: Round,
     damage: &mut Vec<Damage>,
-) -> Option<Source> {
-    match Source::open(storage, name, kind, number) {
+) -> Option<FrameSource> {
+    match FrameSource::open(storage, name, kind, number) {
         Ok(source) => Some(source),
         Err(error) => {
             damage.push(error.into_damage());
-            Source::open_unchecked(storage, name).ok()
+            FrameSource::open_unchecked(storage, name).ok()
         }
     }
 }

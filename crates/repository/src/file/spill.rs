@@ -133,7 +133,7 @@ impl SpillReader {
 /// When the file cannot be removed.
 pub fn remove(storage: &dyn Storage, round: Round, part: u32) -> Result<(), WriteError> {
     let name = name(round, part);
-    storage.remove(&name).map_err(WriteError::of(storage.locate(&name), "remove"))
+    storage.remove(&name).map_err(WriteError::during(storage.locate(&name), "remove"))
 }
 
 mod runs;

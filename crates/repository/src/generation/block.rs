@@ -4,12 +4,12 @@ use crate::file::bytes::{Malformed, Take};
 use crate::file::format::{open_frame, put_frame};
 use crate::generation::codec::status;
 use crate::generation::column::{
-    Columns, Field, put_column, put_flags, take_column, take_column_over_zeros, take_flags, take_into,
+    Columns, RecordField, put_column, put_flags, take_column, take_column_over_zeros, take_flags, take_into,
 };
-use crate::generation::index::Part;
+use crate::generation::index::FramedFile;
 use crate::generation::version_1;
 use recrawl_types::{
-    Expectation, History, Known, StateColumns, Status, Verdict, history_fields, known_fields,
+    Expectation, History, Known, PageStatus, StateColumns, Verdict, history_fields, known_fields,
 };
 use std::num::NonZeroU16;
 
@@ -202,20 +202,20 @@ pub(crate) fn take_histories(
 }
 
 /// Does a version have all fields of this part?
-pub(crate) fn is_whole(part: Part, version: u32) -> bool {
+pub(crate) fn is_whole(part: FramedFile, version: u32) -> bool {
     match part {
-        Part::Known => version >= WHOLE_KNOWN,
-        Part::History => version >= WHOLE_HISTORY,
-        Part::Keys | Part::Content => true,
+        FramedFile::Known => version >= WHOLE_KNOWN,
+        FramedFile::History => version >= WHOLE_HISTORY,
+        FramedFile::Keys | FramedFile::Content => true,
     }
 }
 
 /// The frame of a part of `rows` pages that is not whole in `version`, in today's form.
-pub(crate) fn renew(frame: &[u8], part: Part, version: u32, rows: usize) -> Result<Vec<u8>, Malformed> {
+pub(crate) fn renew(frame: &[u8], part: FramedFile, version: u32, rows: usize) -> Result<Vec<u8>, Malformed> {
     let (mut scratch, mut columns) = (Vec::new(), StateColumns::default());
     let old = open_frame(frame, part.kind(), &mut scratch)?;
     let (mut payload, mut renewed) = (Vec::new(), Vec::new());
-    if part == Part::Known {
+    if part == FramedFile::Known {
         take_block_known(old, version, rows, &mut columns)?;
         put_block_known(&mut payload, &columns.visited, &columns.known);
     } else {
@@ -228,5 +228,5 @@ pub(crate) fn renew(frame: &[u8], part: Part, version: u32, rows: usize) -> Resu
 
 /// Is the page gone?
 pub(crate) fn is_gone(known: &Known) -> bool {
-    known.status == Status::Gone
+    known.status == PageStatus::Gone
 }

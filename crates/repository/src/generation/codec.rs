@@ -11,12 +11,12 @@ pub use packed_links::{LinkRef, PackedLinks};
 pub(crate) use reason::{put_reason, take_reason};
 
 use crate::file::bytes::{Malformed, Put, Take};
-use crate::generation::column::Field;
+use crate::generation::column::RecordField;
 use crate::generation::version_1;
 use recrawl_types::{
-    ArchivePosition, Canonical, CanonicalUrl, Consent, Content, ContentKind, Difference, Expectation,
-    Fingerprint, History, Known, LeftOut, Link, LogRecord, Outcome, PageRecord, ScheduleEntry, Skip, Skipped,
-    Status, ValidatorSign, Validators, Verdict, Visit, Visited, history_fields, known_fields,
+    ArchivePosition, Canonical, CanonicalUrl, Consent, Content, ContentDifference, ContentKind, Expectation,
+    Fingerprint, History, Known, LeftOut, Link, LogRecord, Outcome, PageRecord, PageStatus, ScheduleEntry,
+    Skip, Skipped, ValidatorSign, Validators, Verdict, Visit, Visited, history_fields, known_fields,
 };
 use std::num::NonZeroU16;
 
@@ -78,11 +78,11 @@ pub(crate) fn take_url(take: &mut Take<'_>, near: &mut Vec<u8>) -> Result<Canoni
     url(near)
 }
 
-pub(crate) fn status(byte: u8) -> Result<Status, Malformed> {
+pub(crate) fn status(byte: u8) -> Result<PageStatus, Malformed> {
     match byte {
-        0 => Ok(Status::Live),
-        1 => Ok(Status::Gone),
-        2 => Ok(Status::Refused),
+        0 => Ok(PageStatus::Live),
+        1 => Ok(PageStatus::Gone),
+        2 => Ok(PageStatus::Refused),
         _ => Err(Malformed("unknown page status")),
     }
 }
@@ -563,7 +563,9 @@ fn take_visit_alone(take: &mut Take<'_>) -> Result<Visit, Malformed> {
     let compared = take.u8()?;
     let difference = match compared & !VISIT_HAS_VERDICT {
         0 => None,
-        same => Some(Difference { same_digest: same == 2, distance: take.u8()?, cycles: take.narrow()? }),
+        same => {
+            Some(ContentDifference { same_digest: same == 2, distance: take.u8()?, cycles: take.narrow()? })
+        }
     };
     let verdict = if compared & VISIT_HAS_VERDICT == 0 { None } else { Some(take_verdict(take)?) };
     let flags = take.u8()?;

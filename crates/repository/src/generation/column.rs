@@ -6,7 +6,7 @@ use recrawl_types::Cycle;
 use std::convert::identity;
 
 /// A number of a record. Its type decides how it is written.
-pub(crate) trait Cell: Copy + Default {
+pub(crate) trait ColumnCell: Copy + Default {
     /// In a column.
     fn to_bits(self) -> u64;
     /// None when the bits are more than the type has.
@@ -50,7 +50,7 @@ cells! {
 }
 
 /// A field of a record: a cell, or an array of cells.
-pub(crate) trait Field: Copy {
+pub(crate) trait RecordField: Copy {
     /// Appends it to a record that stands alone.
     fn put(self, out: &mut Vec<u8>);
     /// Takes what [`Field::put`] wrote.
@@ -65,7 +65,7 @@ pub(crate) trait Field: Copy {
     ) -> Result<(), Malformed>;
 }
 
-impl<C: Cell> Field for C {
+impl<C: ColumnCell> RecordField for C {
     fn put(self, out: &mut Vec<u8>) {
         self.put_alone(out);
     }
@@ -87,7 +87,7 @@ impl<C: Cell> Field for C {
     }
 }
 
-impl<C: Cell, const N: usize> Field for [C; N] {
+impl<C: ColumnCell, const N: usize> RecordField for [C; N] {
     fn put(self, out: &mut Vec<u8>) {
         self.into_iter().for_each(|cell| cell.put_alone(out));
     }
@@ -121,7 +121,7 @@ pub(crate) trait Columns {
     fn take(&mut self, take: &mut Take<'_>, rows: &[usize]) -> Result<(), Malformed>;
 }
 
-impl<C: Cell> Columns for Vec<C> {
+impl<C: ColumnCell> Columns for Vec<C> {
     fn resize(&mut self, rows: usize) {
         self.resize(rows, C::default());
     }
@@ -131,7 +131,7 @@ impl<C: Cell> Columns for Vec<C> {
     }
 }
 
-impl<C: Cell, const N: usize> Columns for [Vec<C>; N] {
+impl<C: ColumnCell, const N: usize> Columns for [Vec<C>; N] {
     fn resize(&mut self, rows: usize) {
         self.iter_mut().for_each(|column| Columns::resize(column, rows));
     }
@@ -142,7 +142,7 @@ impl<C: Cell, const N: usize> Columns for [Vec<C>; N] {
 }
 
 /// Appends a column.
-pub(crate) fn put_column<T: Cell>(out: &mut Vec<u8>, values: impl Iterator<Item = T> + Clone) {
+pub(crate) fn put_column<T: ColumnCell>(out: &mut Vec<u8>, values: impl Iterator<Item = T> + Clone) {
     let mut least = u64::MAX;
     let mut greatest = 0;
     for v in values.clone() {
@@ -165,7 +165,7 @@ pub(crate) fn put_column<T: Cell>(out: &mut Vec<u8>, values: impl Iterator<Item 
 }
 
 /// Takes a column of `rows` values and gives each to `set` with its row.
-pub(crate) fn take_column<T: Cell>(
+pub(crate) fn take_column<T: ColumnCell>(
     take: &mut Take<'_>,
     rows: usize,
     mut set: impl FnMut(usize, T),
@@ -202,7 +202,7 @@ pub(crate) fn take_column<T: Cell>(
 
 /// The same where `set` has nothing to do for a zero, since that is what is there: of a column of zeros, and most columns
 /// are, no row is touched.
-pub(crate) fn take_column_over_zeros<T: Cell>(
+pub(crate) fn take_column_over_zeros<T: ColumnCell>(
     take: &mut Take<'_>,
     rows: usize,
     set: impl FnMut(usize, T),
@@ -223,7 +223,7 @@ fn each<const N: usize>(bytes: &[u8], mut f: impl FnMut(usize, [u8; N])) {
 }
 
 /// Takes a column and appends it to `out`.
-pub(crate) fn take_into<T: Cell>(
+pub(crate) fn take_into<T: ColumnCell>(
     take: &mut Take<'_>,
     rows: usize,
     out: &mut Vec<T>,
@@ -251,7 +251,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn round_trip<T: Cell + Default + PartialEq + std::fmt::Debug>(values: &[T]) -> usize {
+    fn round_trip<T: ColumnCell + Default + PartialEq + std::fmt::Debug>(values: &[T]) -> usize {
         let mut bytes = Vec::new();
         put_column(&mut bytes, values.iter().copied());
         let mut take = Take(&bytes);

@@ -11,7 +11,7 @@ const COLUMNS: usize = 7;
 
 /// Contents as they lie on disk, checked.
 #[derive(Default)]
-pub(crate) struct Contents {
+pub(crate) struct StoredContents {
     columns: [Vec<u64>; COLUMNS],
     extras: Vec<u8>,
     /// Where the extras of each page end.
@@ -22,15 +22,15 @@ pub(crate) struct Contents {
 #[derive(Clone, Copy)]
 pub(crate) enum Packable<'c> {
     /// As it lies on disk, in that row.
-    Kept(&'c Contents, usize),
+    Kept(&'c StoredContents, usize),
     Given(&'c Content),
 }
 
-impl Contents {
+impl StoredContents {
     /// Takes the contents of `rows` visited pages.
-    pub fn take(payload: &[u8], rows: usize) -> Result<Contents, Malformed> {
+    pub fn take(payload: &[u8], rows: usize) -> Result<StoredContents, Malformed> {
         let mut take = Take(payload);
-        let mut contents = Contents::default();
+        let mut contents = StoredContents::default();
         for column in &mut contents.columns {
             take_into(&mut take, rows, column)?;
         }
@@ -125,7 +125,7 @@ mod tests {
             let given: Vec<Packable> = pages.iter().map(|(content, _)| Packable::Given(content)).collect();
             let mut bytes = Vec::new();
             put_contents(&mut bytes, &given);
-            let contents = Contents::take(&bytes, pages.len()).unwrap();
+            let contents = StoredContents::take(&bytes, pages.len()).unwrap();
             let mut mixed = given;
             for (row, (content, is_kept)) in pages.iter().enumerate() {
                 prop_assert_eq!(&contents.get(row), content);

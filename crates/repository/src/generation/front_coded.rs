@@ -4,7 +4,7 @@
 use crate::file::bytes::{Malformed, Put, Take};
 use crate::generation::codec::shared_beginning;
 use crate::generation::symbols::Symbols;
-use recrawl_types::Keys;
+use recrawl_types::KeyRows;
 use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
@@ -29,16 +29,16 @@ pub(crate) struct FrontCoded {
 
 /// Where a URL belongs in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum KeyPlace {
     /// The page in this row.
     Known(usize),
     /// Not known.
-    New(Gap),
+    New(KeyGap),
 }
 
 /// The place of a URL that is not known, between two keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Gap {
+pub struct KeyGap {
     /// The row of the key behind it.
     pub(crate) row: usize,
     /// Where that key lies.
@@ -108,7 +108,7 @@ fn take_symbols(take: &mut Take<'_>) -> Result<Symbols, Malformed> {
 }
 
 /// Checks the keys of a block and adds them to others.
-pub(crate) fn take_keys(payload: &[u8], rows: usize, keys: &mut Keys) -> Result<(), Malformed> {
+pub(crate) fn take_keys(payload: &[u8], rows: usize, keys: &mut KeyRows) -> Result<(), Malformed> {
     let mut take = Take(payload);
     let symbols = take_symbols(&mut take)?;
     let mut walk = Walk::over(take.0, &symbols);
@@ -121,8 +121,8 @@ pub(crate) fn take_keys(payload: &[u8], rows: usize, keys: &mut Keys) -> Result<
 }
 
 /// The same, of all keys that are there.
-pub(crate) fn take_all_keys(payload: &[u8]) -> Result<Keys, Malformed> {
-    let (mut take, mut keys) = (Take(payload), Keys::default());
+pub(crate) fn take_all_keys(payload: &[u8]) -> Result<KeyRows, Malformed> {
+    let (mut take, mut keys) = (Take(payload), KeyRows::default());
     let symbols = take_symbols(&mut take)?;
     let mut walk = Walk::over(take.0, &symbols);
     while walk.left() > 0 {
@@ -138,7 +138,7 @@ impl FrontCoded {
         bytes: Vec<u8>,
         rows: usize,
         urls: impl Iterator<Item = &'u [u8]>,
-    ) -> Result<(FrontCoded, Vec<Place>), Malformed> {
+    ) -> Result<(FrontCoded, Vec<KeyPlace>), Malformed> {
         let mut take = Take(&bytes);
         let symbols = Arc::new(take_symbols(&mut take)?);
         let start = bytes.len() - take.0.len();
@@ -148,7 +148,7 @@ impl FrontCoded {
     }
 
     /// Packs keys, which ascend: with the symbols of keys nearby if these halve them, else with their own.
-    pub fn packed(keys: &Keys, rows: Range<usize>, nearby: &Arc<Symbols>) -> FrontCoded {
+    pub fn packed(keys: &KeyRows, rows: Range<usize>, nearby: &Arc<Symbols>) -> FrontCoded {
         let last = |row: usize| if row == rows.start { &[][..] } else { keys.get(row - 1) };
         let rest = |row: usize| &keys.get(row)[shared_beginning(last(row), keys.get(row))..];
         let text: usize = rows.clone().map(|row| rest(row).len()).sum();
@@ -165,11 +165,11 @@ impl FrontCoded {
             (text.div_ceil(SAMPLE) as u32, |row: usize| (row as u32).wrapping_mul(0x9e37_79b9) >> 16);
         // Addresses come in patterns, so each so many-th key would not do.
         let sample: Vec<&[u8]> = rows.clone().filter(|row| mixed(*row) % step == 0).map(rest).collect();
-        FrontCoded::with(keys, rows, Arc::new(Symbols::of(&sample)))
+        FrontCoded::with(keys, rows, Arc::new(Symbols::from_texts(&sample)))
     }
 
     /// Packs keys with these symbols.
-    fn with(keys: &Keys, rows: Range<usize>, symbols: Arc<Symbols>) -> FrontCoded {
+    fn with(keys: &KeyRows, rows: Range<usize>, symbols: Arc<Symbols>) -> FrontCoded {
         let mut packed = FrontCoded::empty(symbols);
         let mut last = &[][..];
         for row in rows {
@@ -226,13 +226,13 @@ impl FrontCoded {
     }
 
     /// The places of URLs, which must ascend.
-    pub fn find<'u>(&self, urls: impl Iterator<Item = &'u [u8]>) -> Result<Vec<Place>, Malformed> {
+    pub fn find<'u>(&self, urls: impl Iterator<Item = &'u [u8]>) -> Result<Vec<KeyPlace>, Malformed> {
         self.read(urls).map(|(places, _)| places)
     }
 
     /// The places of URLs, and the bytes of the rests as text. Of most keys it looks at the number of shared bytes alone: a key that shares more
     /// with the one before than the URL does comes before the URL too; one that shares less comes behind it.
-    fn read<'u>(&self, urls: impl Iterator<Item = &'u [u8]>) -> Result<(Vec<Place>, usize), Malformed> {
+    fn read<'u>(&self, urls: impl Iterator<Item = &'u [u8]>) -> Result<(Vec<KeyPlace>, usize), Malformed> {
         let mut urls = Urls { urls, next: None, shared: 0 };
         let mut places = Vec::with_capacity(urls.urls.size_hint().0);
         urls.advance(usize::MAX);
@@ -258,12 +258,12 @@ impl FrontCoded {
                         break;
                     }
                     Ordering::Equal => {
-                        places.push(Place::Known(row));
+                        places.push(KeyPlace::Known(row));
                         urls.advance(usize::MAX);
                         break;
                     }
                     Ordering::Greater => {
-                        places.push(Place::New(Gap { row, at, before, behind }));
+                        places.push(KeyPlace::New(KeyGap { row, at, before, behind }));
                         urls.advance(before);
                     }
                 }
@@ -272,7 +272,7 @@ impl FrontCoded {
         walk.take.end()?;
         while urls.next.is_some() {
             let (row, at, before) = (self.rows, self.bytes.len(), urls.shared);
-            places.push(Place::New(Gap { row, at, before, behind: 0 }));
+            places.push(KeyPlace::New(KeyGap { row, at, before, behind: 0 }));
             urls.advance(before);
         }
         Ok((places, walk.text))
@@ -281,7 +281,7 @@ impl FrontCoded {
     /// Puts new keys in their gaps. The result is as if all keys had been packed with these symbols. But all keys get symbols of
     /// their own if they have none and there are enough of them, or if the symbols do not suit the new keys: if they make the
     /// text longer.
-    pub fn splice<'n>(&self, new: impl ExactSizeIterator<Item = (&'n [u8], Gap)> + Clone) -> FrontCoded {
+    pub fn splice<'n>(&self, new: impl ExactSizeIterator<Item = (&'n [u8], KeyGap)> + Clone) -> FrontCoded {
         let added: usize = new.clone().map(|(key, gap)| key.len() - gap.before + 4).sum();
         let mut bytes = Vec::with_capacity(self.bytes.len() + added);
         bytes.extend_from_slice(&self.bytes[..self.start]);
@@ -332,8 +332,8 @@ impl FrontCoded {
         ends.map(piece).collect()
     }
 
-    fn keys(&self) -> Keys {
-        let mut keys = Keys::default();
+    fn keys(&self) -> KeyRows {
+        let mut keys = KeyRows::default();
         take_keys(&self.bytes, self.rows, &mut keys).expect("the keys were checked");
         keys
     }

@@ -7,7 +7,7 @@
 use crate::file::bytes::{Malformed, Put, Take};
 use crate::file::error::{ReadError, WriteError};
 use crate::file::format::{FileKind, HEADER_BYTES, generation_file};
-use crate::file::frames::{FrameReader, FrameWriter, Source, Window};
+use crate::file::frames::{FrameReader, FrameSource, FrameWriter, Window};
 use crate::generation::block::MAX_BLOCK_PAGES;
 use crate::generation::codec::{put_key, take_key};
 use crate::storage::Storage;
@@ -15,32 +15,33 @@ use recrawl_types::Round;
 
 /// The files of a generation that have a frame for each block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Part {
+pub(crate) enum FramedFile {
     Keys,
     Known,
     History,
     Content,
 }
 
-impl Part {
-    pub const ALL: [Part; 4] = [Part::Keys, Part::Known, Part::History, Part::Content];
+impl FramedFile {
+    pub const ALL: [FramedFile; 4] =
+        [FramedFile::Keys, FramedFile::Known, FramedFile::History, FramedFile::Content];
 
     pub fn kind(self) -> FileKind {
         match self {
-            Part::Keys => FileKind::Keys,
-            Part::Known => FileKind::Known,
-            Part::History => FileKind::History,
-            Part::Content => FileKind::Content,
+            FramedFile::Keys => FileKind::Keys,
+            FramedFile::Known => FileKind::Known,
+            FramedFile::History => FileKind::History,
+            FramedFile::Content => FileKind::Content,
         }
     }
 
     /// What its files' names end with.
     pub fn name(self) -> &'static str {
         match self {
-            Part::Keys => "keys",
-            Part::Known => "known",
-            Part::History => "history",
-            Part::Content => "content",
+            FramedFile::Keys => "keys",
+            FramedFile::Known => "known",
+            FramedFile::History => "history",
+            FramedFile::Content => "content",
         }
     }
 
@@ -52,7 +53,7 @@ impl Part {
 
 /// Where a frame lies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct FramePlace {
     /// The generation that wrote it.
     pub file: Round,
     pub offset: u64,
@@ -61,7 +62,7 @@ pub(crate) struct Place {
 
 /// One block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Block {
+pub(crate) struct BlockFrames {
     /// Ordinal of its first page.
     pub first: u64,
     pub pages: u32,
@@ -72,11 +73,11 @@ pub(crate) struct Block {
     /// The key of its first page.
     pub key: Vec<u8>,
     /// By [`Part`].
-    pub places: [Place; 4],
+    pub places: [FramePlace; 4],
 }
 
-impl Block {
-    pub fn place(&self, part: Part) -> Place {
+impl BlockFrames {
+    pub fn place(&self, part: FramedFile) -> FramePlace {
         self.places[part as usize]
     }
 }
@@ -91,7 +92,7 @@ pub(crate) fn file(number: Round) -> String {
 }
 
 /// Writes the index, and then the same frames again; durable but for its name.
-pub(crate) fn write(storage: &dyn Storage, number: Round, blocks: &[Block]) -> Result<u64, WriteError> {
+pub(crate) fn write(storage: &dyn Storage, number: Round, blocks: &[BlockFrames]) -> Result<u64, WriteError> {
     let mut frames = FrameWriter::create(storage, &file(number), FileKind::Index, number)?;
     let mut payload = Vec::new();
     for part in blocks.chunks(BLOCKS_A_FRAME).chain(blocks.chunks(BLOCKS_A_FRAME)) {
@@ -117,7 +118,7 @@ pub(crate) fn write(storage: &dyn Storage, number: Round, blocks: &[Block]) -> R
 
 /// Reads the index of generation `number`. Up to version 3 it tells neither how many pages are gone nor how many
 /// are untried, all parts lie in the generation's own files, and it stands there once.
-pub(crate) fn read(source: Source, number: Round) -> Result<Vec<Block>, ReadError> {
+pub(crate) fn read(source: FrameSource, number: Round) -> Result<Vec<BlockFrames>, ReadError> {
     let (end, is_old) = (first_end(&source), source.version() < 4);
     let mut frames = FrameReader::over(source, FileKind::Index, end);
     let mut blocks = Vec::new();
@@ -131,13 +132,13 @@ pub(crate) fn read(source: Source, number: Round) -> Result<Vec<Block>, ReadErro
 }
 
 /// Where the index ends that is read; behind it there is its copy.
-fn first_end(source: &Source) -> u64 {
+fn first_end(source: &FrameSource) -> u64 {
     let header = HEADER_BYTES as u64;
     if source.version() < 4 { source.length() } else { header + source.length().saturating_sub(header) / 2 }
 }
 
 /// Is the copy as the index?
-pub(crate) fn verify_copy(source: &Source) -> Result<(), ReadError> {
+pub(crate) fn verify_copy(source: &FrameSource) -> Result<(), ReadError> {
     let middle = first_end(source);
     let (mut index, mut copy) = (Window::default(), Window::default());
     let mut at = HEADER_BYTES as u64;
@@ -157,7 +158,7 @@ pub(crate) fn take_blocks(
     payload: &[u8],
     number: Round,
     is_old: bool,
-    blocks: &mut Vec<Block>,
+    blocks: &mut Vec<BlockFrames>,
 ) -> Result<(), Malformed> {
     let mut take = Take(payload);
     let mut key = Vec::new();
@@ -165,22 +166,22 @@ pub(crate) fn take_blocks(
         let (pages, visited): (u32, u32) = (take.narrow()?, take.narrow()?);
         let (gone, untried) = if is_old { (0, 0) } else { (take.narrow()?, take.narrow()?) };
         take_key(&mut take, &mut key)?;
-        let mut places = [Place::default(); 4];
+        let mut places = [FramePlace::default(); 4];
         for place in &mut places {
             let age: u32 = if is_old { 0 } else { take.narrow()? };
             let file = number.0.checked_sub(age).filter(|&file| file > 0);
             let file = Round(file.ok_or(Malformed("a part refers to a generation before the first"))?);
-            *place = Place { file, offset: take.varint()?, length: take.narrow()? };
+            *place = FramePlace { file, offset: take.varint()?, length: take.narrow()? };
         }
-        let first = blocks.last().map_or(0, |b: &Block| b.first + u64::from(b.pages));
+        let first = blocks.last().map_or(0, |b: &BlockFrames| b.first + u64::from(b.pages));
         if pages == 0
             || pages as usize > MAX_BLOCK_PAGES
             || visited.max(gone).max(untried) > pages
-            || blocks.last().is_some_and(|b: &Block| b.key >= key)
+            || blocks.last().is_some_and(|b: &BlockFrames| b.key >= key)
         {
             return Err(Malformed("the index is not in order"));
         }
-        blocks.push(Block { first, pages, visited, gone, untried, key: key.clone(), places });
+        blocks.push(BlockFrames { first, pages, visited, gone, untried, key: key.clone(), places });
     }
     Ok(())
 }

@@ -6,13 +6,13 @@ use crate::file::format::{
     FOCUS_VERSION, FORMAT_VERSION, FileKind, HEADER_BYTES, HeaderError, MANIFEST, MANIFEST_NEXT,
     ROUNDS_VERSION, check_header, header, number_in_header, open_frame, put_frame,
 };
-use crate::file::frames::Source;
+use crate::file::frames::FrameSource;
 use crate::storage::Storage;
 use recrawl_types::{Cycle, DatedRound, Round};
 
 /// Counts and sizes of a generation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
+pub struct GenerationSummary {
     /// The generation's number: the round that made it.
     pub number: Round,
     /// The cycle of that round.
@@ -35,7 +35,7 @@ pub struct Summary {
     pub is_focused: bool,
 }
 
-impl Summary {
+impl GenerationSummary {
     /// The generation's round and cycle.
     pub fn dated(&self) -> DatedRound {
         DatedRound { round: self.number, cycle: self.cycle }
@@ -45,7 +45,7 @@ impl Summary {
 /// What is committed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Manifest {
-    pub summary: Summary,
+    pub summary: GenerationSummary,
     /// How much of the reports file is committed.
     pub reports: u64,
     /// Must there be a file of decisions? Up to version 4 they stood in the tables.
@@ -54,7 +54,7 @@ pub(crate) struct Manifest {
 
 /// Reads the manifest; none where there is no repository yet.
 pub(crate) fn read(storage: &dyn Storage) -> Result<Option<Manifest>, OpenError> {
-    let source = match Source::open_unchecked(storage, MANIFEST) {
+    let source = match FrameSource::open_unchecked(storage, MANIFEST) {
         Err(e) if e.is_absent() => return Ok(None),
         other => other?,
     };
@@ -85,8 +85,18 @@ pub(crate) fn read(storage: &dyn Storage) -> Result<Option<Manifest>, OpenError>
         // Up to version 5 round and cycle have the same number.
         let cycle = if version < ROUNDS_VERSION { Cycle(number.0) } else { Cycle(take.u32()?) };
         let is_focused = if version > FOCUS_VERSION { take.u8()? == 1 } else { version == FOCUS_VERSION };
-        let summary =
-            Summary { number, cycle, pages, visited, gone, untried, waiting, origins, bytes, is_focused };
+        let summary = GenerationSummary {
+            number,
+            cycle,
+            pages,
+            visited,
+            gone,
+            untried,
+            waiting,
+            origins,
+            bytes,
+            is_focused,
+        };
         let manifest = Manifest { summary, reports, has_decisions: version >= 5 };
         take.end()?;
         Ok(manifest)
@@ -108,14 +118,14 @@ pub(crate) fn write(storage: &dyn Storage, manifest: &Manifest) -> Result<(), Wr
     let mut bytes = header(FileKind::Manifest, summary.number).to_vec();
     put_frame(&mut bytes, FileKind::Manifest, &payload);
     let path = storage.locate(MANIFEST_NEXT);
-    let mut file = storage.create(MANIFEST_NEXT).map_err(WriteError::of(&path, "create"))?;
-    file.write(&bytes).map_err(WriteError::of(&path, "write"))?;
-    file.sync().map_err(WriteError::of(&path, "sync"))?;
+    let mut file = storage.create(MANIFEST_NEXT).map_err(WriteError::during(&path, "create"))?;
+    file.write(&bytes).map_err(WriteError::during(&path, "write"))?;
+    file.sync().map_err(WriteError::during(&path, "sync"))?;
     // The names of the generation's files first, then the name that points to them.
     let folder = storage.locate("");
-    storage.sync_dir().map_err(WriteError::of(&folder, "sync"))?;
-    storage.rename(MANIFEST_NEXT, MANIFEST).map_err(WriteError::of(&path, "rename"))?;
-    storage.sync_dir().map_err(WriteError::of(&folder, "sync"))
+    storage.sync_dir().map_err(WriteError::during(&folder, "sync"))?;
+    storage.rename(MANIFEST_NEXT, MANIFEST).map_err(WriteError::during(&path, "rename"))?;
+    storage.sync_dir().map_err(WriteError::during(&folder, "sync"))
 }
 
 #[cfg(test)]
@@ -130,8 +140,13 @@ mod tests {
         for (version, cycle, is_focused) in
             [(5, 3, false), (6, 2, false), (7, 2, true), (8, 2, false), (8, 2, true)]
         {
-            let summary =
-                Summary { number: Round(3), cycle: Cycle(cycle), pages: 9, is_focused, ..Summary::default() };
+            let summary = GenerationSummary {
+                number: Round(3),
+                cycle: Cycle(cycle),
+                pages: 9,
+                is_focused,
+                ..GenerationSummary::default()
+            };
             let manifest = Manifest { summary, reports: 77, has_decisions: true };
             let storage = MemoryStorage::new();
             write(&storage, &manifest).unwrap();

@@ -2,11 +2,11 @@
 
 use crate::file::error::ReadError;
 use crate::file::format::unpack_frame;
-use crate::generation::contents::{Contents, Packable};
-use crate::generation::front_coded::{FrontCoded, Gap, Place};
-use crate::generation::index::Part;
+use crate::generation::contents::{Packable, StoredContents};
+use crate::generation::front_coded::{FrontCoded, KeyGap, KeyPlace};
+use crate::generation::index::FramedFile;
 use crate::generation::page_block::{Changed, PackedBlock, PackedPages, PackedPiece, Scratch, pack_piece};
-use recrawl_types::{History, Keys, Known, PageRecord, Visited};
+use recrawl_types::{History, KeyRows, Known, PageRecord, Visited};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -27,7 +27,7 @@ struct Past {
     /// The rows of the visited pages that were read.
     rows: Vec<usize>,
     histories: Vec<History>,
-    contents: Contents,
+    contents: StoredContents,
     /// By row; instead of what was read.
     put: BTreeMap<usize, Visited>,
 }
@@ -36,8 +36,8 @@ struct Past {
 /// what every known page has; so it is kept apart.
 #[derive(Default)]
 pub struct NewPages {
-    keys: Keys,
-    gaps: Vec<Gap>,
+    keys: KeyRows,
+    gaps: Vec<KeyGap>,
     known: Vec<Known>,
     is_visited: Vec<bool>,
     /// Of the visited ones.
@@ -56,7 +56,7 @@ impl NewPages {
     }
 
     /// Adds a page, whose key comes behind those before it.
-    pub fn push(&mut self, key: &[u8], gap: Gap, record: PageRecord) {
+    pub fn push(&mut self, key: &[u8], gap: KeyGap, record: PageRecord) {
         self.keys.push(key);
         self.gaps.push(gap);
         self.known.push(record.known);
@@ -74,21 +74,21 @@ impl PackedBlock {
         &self,
         urls: impl Iterator<Item = &'u [u8]>,
         scratch: &mut Scratch,
-    ) -> Result<(OpenBlock, Vec<Place>), ReadError> {
-        let frame = self.frame(Part::Keys);
-        let (keys, places) = unpack_frame(&frame.bytes, Part::Keys.kind())
+    ) -> Result<(OpenBlock, Vec<KeyPlace>), ReadError> {
+        let frame = self.frame(FramedFile::Keys);
+        let (keys, places) = unpack_frame(&frame.bytes, FramedFile::Keys.kind())
             .and_then(|keys| FrontCoded::take(keys, self.pages, urls))
-            .map_err(|malformed| self.damaged(Part::Keys, malformed.0))?;
+            .map_err(|malformed| self.damaged(FramedFile::Keys, malformed.0))?;
         if keys.first() != self.key {
-            return Err(self.damaged(Part::Keys, "its first key differs from the index"));
+            return Err(self.damaged(FramedFile::Keys, "its first key differs from the index"));
         }
         let (visited, known) = self.known(scratch)?;
         let mut block = OpenBlock { keys, visited, known, past: None };
-        if self.frames[Part::History as usize].is_some() {
+        if self.frames[FramedFile::History as usize].is_some() {
             let rows = (0..self.pages).filter(|&row| block.visited[row]).collect();
             let histories = self.histories(scratch)?;
-            let contents = self.part(Part::Content, &mut scratch.payload, |payload, _| {
-                Contents::take(payload, self.visited)
+            let contents = self.part(FramedFile::Content, &mut scratch.payload, |payload, _| {
+                StoredContents::take(payload, self.visited)
             })?;
             block.past = Some(Past { rows, histories, contents, put: BTreeMap::new() });
         }
@@ -108,7 +108,7 @@ impl OpenBlock {
     }
 
     /// The places of URLs, which must ascend.
-    pub fn find<'u>(&self, urls: impl Iterator<Item = &'u [u8]>) -> Vec<Place> {
+    pub fn find<'u>(&self, urls: impl Iterator<Item = &'u [u8]>) -> Vec<KeyPlace> {
         self.keys.find(urls).expect("the keys were checked")
     }
 
@@ -154,8 +154,8 @@ impl OpenBlock {
     pub fn split_before(&mut self, key: &[u8]) -> OpenBlock {
         let place = self.find([key].into_iter()).pop().expect("a place for the key");
         let row = match place {
-            Place::Known(row) => row,
-            Place::New(gap) => gap.row,
+            KeyPlace::Known(row) => row,
+            KeyPlace::New(gap) => gap.row,
         };
         let mut pieces = self.keys.cut(&[row]);
         let keys = pieces.pop().expect("a cut leaves two pieces");
@@ -239,7 +239,7 @@ impl OpenBlock {
 }
 
 /// A column, with what is new of it in its gaps.
-fn with<T: Copy>(old: &[T], gaps: &[Gap], new: &[T]) -> Vec<T> {
+fn with<T: Copy>(old: &[T], gaps: &[KeyGap], new: &[T]) -> Vec<T> {
     let mut all = Vec::with_capacity(old.len() + new.len());
     let mut row = 0;
     for (gap, value) in gaps.iter().zip(new) {

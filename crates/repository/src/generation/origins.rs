@@ -3,9 +3,9 @@
 use crate::file::bytes::{Malformed, Put, Take};
 use crate::file::error::{CommitError, ReadError, WriteError};
 use crate::file::format::{FileKind, generation_file};
-use crate::file::frames::{FrameReader, FrameWriter, Source};
+use crate::file::frames::{FrameReader, FrameSource, FrameWriter};
 use crate::generation::codec::{put_key, take_key};
-use crate::generation::manifest::Summary;
+use crate::generation::manifest::GenerationSummary;
 use crate::storage::Storage;
 use recrawl_types::{CanonicalUrl, Round, UrlError};
 
@@ -141,13 +141,13 @@ pub struct OriginRuns {
 }
 
 impl OriginRuns {
-    pub(crate) fn new(source: Option<Source>, summary: &Summary) -> OriginRuns {
+    pub(crate) fn new(source: Option<FrameSource>, summary: &GenerationSummary) -> OriginRuns {
         let frames = source.map(|source| {
             let end = source.length();
             FrameReader::over(source, FileKind::Origins, end)
         });
         let run = OriginRun { key: Vec::new(), first: 0, pages: 0, visited: 0 };
-        let Summary { origins, pages, .. } = *summary;
+        let GenerationSummary { origins, pages, .. } = *summary;
         OriginRuns { frames, payload: Vec::new(), at: 0, run, next_key: Vec::new(), given: 0, origins, pages }
     }
 
@@ -226,7 +226,7 @@ fn take_run(take: &mut Take<'_>, run: &mut OriginRun, key: &mut Vec<u8>) -> Resu
 /// Where the frames of a generation's runs begin, so that a walk can begin anywhere. Memory: 24 bytes for some
 /// thousand origins.
 pub struct OriginIndex {
-    source: Option<Source>,
+    source: Option<FrameSource>,
     frames: Vec<FrameStart>,
     origins: u64,
     pages: u64,
@@ -241,7 +241,10 @@ struct FrameStart {
 
 impl OriginIndex {
     /// Reads all runs once.
-    pub(crate) fn read(source: Option<Source>, summary: &Summary) -> Result<OriginIndex, ReadError> {
+    pub(crate) fn read(
+        source: Option<FrameSource>,
+        summary: &GenerationSummary,
+    ) -> Result<OriginIndex, ReadError> {
         let mut runs = OriginRuns::new(source.clone(), summary);
         let mut frames: Vec<FrameStart> = Vec::new();
         loop {
@@ -268,7 +271,8 @@ impl OriginIndex {
     /// # Errors
     /// When a run cannot be read.
     pub fn walk_from(&self, origin: u64) -> Result<OriginRuns, ReadError> {
-        let summary = Summary { origins: self.origins, pages: self.pages, ..Summary::default() };
+        let summary =
+            GenerationSummary { origins: self.origins, pages: self.pages, ..GenerationSummary::default() };
         let mut runs = OriginRuns::new(self.source.clone(), &summary);
         let before = self.frames.partition_point(|frame| frame.origin <= origin);
         if let Some(frame) = before.checked_sub(1).map(|at| &self.frames[at]) {

@@ -4,38 +4,38 @@
 use crate::file::bytes::Malformed;
 use crate::file::error::ReadError;
 use crate::file::format::{open_frame, put_frame, put_raw_frame};
-use crate::file::frames::Source;
+use crate::file::frames::FrameSource;
 use crate::generation::block::{
     BLOCK_PAGES, is_focused, is_gone, put_block_history, put_block_known, take_block_known, take_histories,
 };
-use crate::generation::contents::{Contents, Packable, put_contents};
+use crate::generation::contents::{Packable, StoredContents, put_contents};
 use crate::generation::front_coded::{FrontCoded, take_keys};
-use crate::generation::index::Part;
+use crate::generation::index::FramedFile;
 use crate::generation::symbols::Symbols;
-use recrawl_types::{CanonicalUrl, Cycle, History, Keys, Known, PageRecord, StateColumns, Visited};
+use recrawl_types::{CanonicalUrl, Cycle, History, KeyRows, Known, PageRecord, StateColumns, Visited};
 use std::sync::Arc;
 
 /// How much of a block is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
+pub enum BlockExtent {
     /// Keys, and what every known page has.
     Known,
     /// Also what visited pages have.
     All,
 }
 
-impl Extent {
-    pub(crate) fn parts(self) -> &'static [Part] {
+impl BlockExtent {
+    pub(crate) fn parts(self) -> &'static [FramedFile] {
         match self {
-            Extent::Known => &[Part::Keys, Part::Known],
-            Extent::All => &Part::ALL,
+            BlockExtent::Known => &[FramedFile::Keys, FramedFile::Known],
+            BlockExtent::All => &FramedFile::ALL,
         }
     }
 }
 
 /// A frame as it lies on disk, not yet checked.
 pub(crate) struct PackedFrame {
-    pub source: Source,
+    pub source: FrameSource,
     pub offset: u64,
     pub bytes: Vec<u8>,
 }
@@ -64,19 +64,20 @@ impl PackedBlock {
     /// When it is damaged.
     pub fn unpack(&self, scratch: &mut Scratch) -> Result<PageBlock, ReadError> {
         let mut block = PageBlock::default();
-        self.part(Part::Keys, &mut scratch.payload, |payload, _| {
+        self.part(FramedFile::Keys, &mut scratch.payload, |payload, _| {
             take_keys(payload, self.pages, &mut block.keys)
         })?;
         if block.key(0) != self.key {
-            return Err(self.damaged(Part::Keys, "its first key differs from the index"));
+            return Err(self.damaged(FramedFile::Keys, "its first key differs from the index"));
         }
         (block.visited, block.known) = self.known(scratch)?;
-        if self.frames[Part::History as usize].is_none() {
+        if self.frames[FramedFile::History as usize].is_none() {
             return Ok(block);
         }
         let histories = self.histories(scratch)?;
-        let contents = self
-            .part(Part::Content, &mut scratch.payload, |payload, _| Contents::take(payload, self.visited))?;
+        let contents = self.part(FramedFile::Content, &mut scratch.payload, |payload, _| {
+            StoredContents::take(payload, self.visited)
+        })?;
         let mut past = (0..)
             .zip(histories)
             .map(|(row, history)| Box::new(Visited { history, content: contents.get(row) }));
@@ -88,11 +89,11 @@ impl PackedBlock {
     pub(crate) fn known(&self, scratch: &mut Scratch) -> Result<(Vec<bool>, Vec<Known>), ReadError> {
         let columns = &mut scratch.columns;
         columns.clear();
-        self.part(Part::Known, &mut scratch.payload, |payload, version| {
+        self.part(FramedFile::Known, &mut scratch.payload, |payload, version| {
             take_block_known(payload, version, self.pages, columns)
         })?;
         if columns.visited.iter().filter(|&&v| v).count() != self.visited {
-            return Err(self.damaged(Part::Known, "the index has another number of visited pages"));
+            return Err(self.damaged(FramedFile::Known, "the index has another number of visited pages"));
         }
         Ok((std::mem::take(&mut columns.visited), std::mem::take(&mut columns.known)))
     }
@@ -100,14 +101,14 @@ impl PackedBlock {
     /// The histories of visited pages.
     pub(crate) fn histories(&self, scratch: &mut Scratch) -> Result<Vec<History>, ReadError> {
         let Scratch { payload, places, columns } = scratch;
-        self.part(Part::History, payload, |payload, version| {
+        self.part(FramedFile::History, payload, |payload, version| {
             take_histories(payload, version, self.visited, places, columns)
         })
     }
 
     pub(crate) fn part<T>(
         &self,
-        part: Part,
+        part: FramedFile,
         scratch: &mut Vec<u8>,
         take: impl FnOnce(&[u8], u32) -> Result<T, Malformed>,
     ) -> Result<T, ReadError> {
@@ -117,11 +118,11 @@ impl PackedBlock {
             .map_err(|Malformed(what)| frame.source.damaged(frame.offset, what))
     }
 
-    pub(crate) fn frame(&self, part: Part) -> &PackedFrame {
+    pub(crate) fn frame(&self, part: FramedFile) -> &PackedFrame {
         self.frames[part as usize].as_ref().expect("the part was read")
     }
 
-    pub(crate) fn damaged(&self, part: Part, what: &str) -> ReadError {
+    pub(crate) fn damaged(&self, part: FramedFile, what: &str) -> ReadError {
         let frame = self.frame(part);
         frame.source.damaged(frame.offset, what)
     }
@@ -130,7 +131,7 @@ impl PackedBlock {
 /// Consecutive pages, unpacked: as many as there is memory for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PageBlock {
-    keys: Keys,
+    keys: KeyRows,
     visited: Vec<bool>,
     known: Vec<Known>,
     /// By row; empty when only [`Extent::Known`] was read.
@@ -259,28 +260,28 @@ pub(crate) fn pack_piece(
     changed: Changed,
 ) -> PackedPiece {
     let (mut payload, mut frames) = (Vec::new(), [const { None }; 4]);
-    let mut pack = |part: Part, payload: &[u8]| {
+    let mut pack = |part: FramedFile, payload: &[u8]| {
         let mut frame = Vec::new();
         // Keys in codes hold nothing that LZ4 would find.
-        let is_coded = part == Part::Keys && !keys.symbols().is_empty();
+        let is_coded = part == FramedFile::Keys && !keys.symbols().is_empty();
         let put = if is_coded { put_raw_frame } else { put_frame };
         put(&mut frame, part.kind(), payload);
         frames[part as usize] = Some(frame);
     };
     if changed.keys {
-        pack(Part::Keys, keys.bytes());
+        pack(FramedFile::Keys, keys.bytes());
     }
     if changed.keys || changed.known || changed.past {
         put_block_known(&mut payload, visited, known);
-        pack(Part::Known, &payload);
+        pack(FramedFile::Known, &payload);
     }
     if changed.past {
         payload.clear();
         put_block_history(&mut payload, &past.iter().map(|of| of.0).collect::<Vec<_>>());
-        pack(Part::History, &payload);
+        pack(FramedFile::History, &payload);
         payload.clear();
         put_contents(&mut payload, &past.iter().map(|of| of.1).collect::<Vec<_>>());
-        pack(Part::Content, &payload);
+        pack(FramedFile::Content, &payload);
     }
     let (gone, untried) = gone_and_untried(known);
     PackedPiece {

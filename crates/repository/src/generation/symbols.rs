@@ -119,7 +119,7 @@ impl Symbols {
     }
 
     /// The symbols that shorten these texts most.
-    pub fn of(texts: &[&[u8]]) -> Symbols {
+    pub fn from_texts(texts: &[&[u8]]) -> Symbols {
         let mut symbols = Symbols::default();
         for _ in 0..ROUNDS {
             symbols = symbols.better(texts);
@@ -248,7 +248,7 @@ mod tests {
     }
 
     fn symbols_of(texts: &[Vec<u8>]) -> Symbols {
-        Symbols::of(&texts.iter().map(Vec::as_slice).collect::<Vec<_>>())
+        Symbols::from_texts(&texts.iter().map(Vec::as_slice).collect::<Vec<_>>())
     }
 
     proptest! {

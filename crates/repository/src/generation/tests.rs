@@ -4,13 +4,13 @@ use super::*;
 use crate::Repository;
 use crate::file::format::{HEADER_BYTES, header, open_frame, put_frame};
 use crate::generation::block::BLOCK_PAGES;
-use crate::generation::index::Place;
+use crate::generation::index::FramePlace;
 use crate::generation::origins::tests::check_walks;
 use crate::storage::{MemoryStorage, Storage};
 use crate::testing::{canonical, record, url};
 use proptest::collection::{btree_map, btree_set};
 use proptest::prelude::*;
-use recrawl_types::{Content, History, Known, StateColumns, Status, Validators, Visited};
+use recrawl_types::{Content, History, Known, PageStatus, StateColumns, Validators, Visited};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ fn many(count: usize) -> Pages {
             canonical(&format!("https://www{host}.example.org/section/{:03}/{i}.html?id={}", i % 7, i * i));
         let mut record = PageRecord::discovered(Cycle(1 + (i % 5) as u32), (i % 9) as u16);
         record.known.in_links = (i * i % 70_000) as u32;
-        record.known.status = if i.is_multiple_of(50) { Status::Gone } else { Status::Live };
+        record.known.status = if i.is_multiple_of(50) { PageStatus::Gone } else { PageStatus::Live };
         if i.is_multiple_of(3) {
             let mut history = History::first_fetch(Cycle(2));
             (3..3 + i % 20).for_each(|c| history.record(Cycle(c as u32), i.is_multiple_of(4)));
@@ -58,7 +58,7 @@ fn check(generation: &Generation, pages: &Pages, chosen: &[u64], unknown: &[Cano
     let count = |f: fn(&PageRecord) -> bool| pages.values().filter(|r| f(r)).count() as u64;
     assert_eq!(generation.pages(), pages.len() as u64);
     assert_eq!(generation.visited(), count(|r| r.visited.is_some()));
-    assert_eq!(generation.gone(), count(|r| r.known.status == Status::Gone));
+    assert_eq!(generation.gone(), count(|r| r.known.status == PageStatus::Gone));
     assert_eq!(generation.blocks.len(), pages.len().div_ceil(BLOCK_PAGES));
     assert_eq!(generation.summary().bytes, generation.files().iter().map(|f| f.1).sum::<u64>());
 
@@ -145,7 +145,7 @@ fn blocks_end_where_they_should() {
 fn a_damaged_block_is_told_and_its_neighbours_are_read() {
     let pages = many(3000);
     let (storage, generation) = committed(&pages);
-    for part in Part::ALL {
+    for part in FramedFile::ALL {
         let name = part.file(Round(1));
         let place = generation.blocks[1].place(part);
         let mut image = storage.image();
@@ -197,7 +197,7 @@ fn all_pages(generation: &Generation) -> Pages {
 /// Puts the histories of generation 1 into a file as version 1 wrote it, with so much garbage behind them that the
 /// file is emptied next.
 fn with_histories_of_version_1(storage: &MemoryStorage, generation: &Generation) -> Arc<MemoryStorage> {
-    let (part, name) = (Part::History, Part::History.file(Round(1)));
+    let (part, name) = (FramedFile::History, FramedFile::History.file(Round(1)));
     let (mut files, mut blocks) = (storage.image(), generation.blocks.clone());
     let mut bytes = header(part.kind(), Round(1)).to_vec();
     bytes[8] = 1;
@@ -213,7 +213,7 @@ fn with_histories_of_version_1(storage: &MemoryStorage, generation: &Generation)
         let offset = bytes.len();
         put_frame(&mut bytes, part.kind(), &payload[..end]);
         let length = (bytes.len() - offset) as u32;
-        block.places[part as usize] = Place { offset: offset as u64, length, ..place };
+        block.places[part as usize] = FramePlace { offset: offset as u64, length, ..place };
     }
     bytes.resize(4 * bytes.len(), 0);
     files.insert(name, bytes);
@@ -233,7 +233,7 @@ fn histories_of_version_1_are_renewed_when_they_are_copied() {
     let mut writer = repository.begin(&old, repository.current().cycle().next()).unwrap();
     (0..old.blocks()).for_each(|at| writer.carry(at).unwrap());
     repository.commit(writer, b"").unwrap();
-    assert!(!storage.list().unwrap().contains(&Part::History.file(Round(1))), "its file is emptied");
+    assert!(!storage.list().unwrap().contains(&FramedFile::History.file(Round(1))), "its file is emptied");
     assert_eq!(repository.verify(), []);
     assert_eq!(all_pages(&repository.current()), pages);
     drop(repository);

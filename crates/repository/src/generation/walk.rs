@@ -3,11 +3,11 @@
 use crate::file::bytes::Malformed;
 use crate::file::error::ReadError;
 use crate::file::format::open_frame;
-use crate::file::frames::Source;
+use crate::file::frames::FrameSource;
 use crate::generation::block::{take_block_history, take_block_known};
 use crate::generation::front_coded::take_keys;
-use crate::generation::index::{Part, Place};
-use crate::generation::page_block::{Extent, PackedBlock, PackedFrame, PageBlock, Scratch};
+use crate::generation::index::{FramePlace, FramedFile};
+use crate::generation::page_block::{BlockExtent, PackedBlock, PackedFrame, PageBlock, Scratch};
 use crate::generation::{FileName, Generation};
 use recrawl_types::{CanonicalUrl, PageRecord, StateColumns, Visited};
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ impl<'g> BlockReader<'g> {
     }
 
     /// Says that block `at` will be read. Blocks are announced in order.
-    pub fn announce(&mut self, at: usize, parts: &[Part]) {
+    pub fn announce(&mut self, at: usize, parts: &[FramedFile]) {
         for &part in parts {
             let place = self.generation.blocks[at].place(part);
             let frame = place.offset..place.offset + u64::from(place.length);
@@ -51,7 +51,7 @@ impl<'g> BlockReader<'g> {
     }
 
     /// Announces what a walk over all blocks will read next, when it is at block `at`.
-    fn walk(&mut self, at: usize, parts: &[Part]) {
+    fn walk(&mut self, at: usize, parts: &[FramedFile]) {
         let end = self.generation.blocks.len().min(at + BLOCKS_AHEAD);
         // Half of them at a time, that pieces may be long.
         if self.walked < end && self.walked <= at + BLOCKS_AHEAD / 2 {
@@ -61,7 +61,7 @@ impl<'g> BlockReader<'g> {
     }
 
     /// Tells the system of what holds `place`, if it was not yet told.
-    fn tell(&mut self, part: Part, place: Place) -> &'g Source {
+    fn tell(&mut self, part: FramedFile, place: FramePlace) -> &'g FrameSource {
         let generation = self.generation;
         if let Some(piece) = self.announced.get_mut(&(part, place.file)).filter(|p| p.contains(&place.offset))
         {
@@ -72,7 +72,11 @@ impl<'g> BlockReader<'g> {
     }
 
     /// A frame as it lies on disk.
-    pub fn frame(&mut self, part: Part, place: Place) -> Result<(&'g Source, &[u8]), ReadError> {
+    pub fn frame(
+        &mut self,
+        part: FramedFile,
+        place: FramePlace,
+    ) -> Result<(&'g FrameSource, &[u8]), ReadError> {
         let source = self.tell(part, place);
         self.buffer.resize(place.length as usize, 0);
         source.read_exact(&mut self.buffer, place.offset)?;
@@ -80,7 +84,7 @@ impl<'g> BlockReader<'g> {
     }
 
     /// Reads block `at`.
-    pub fn read(&mut self, at: usize, extent: Extent) -> Result<PackedBlock, ReadError> {
+    pub fn read(&mut self, at: usize, extent: BlockExtent) -> Result<PackedBlock, ReadError> {
         let block = &self.generation.blocks[at];
         let mut frames = [const { None }; 4];
         for &part in extent.parts() {
@@ -100,15 +104,15 @@ impl<'g> BlockReader<'g> {
 
     /// Reads block `at` on a walk over all blocks.
     pub fn read_next(&mut self, at: usize) -> Result<PackedBlock, ReadError> {
-        self.walk(at, &Part::ALL);
-        self.read(at, Extent::All)
+        self.walk(at, &FramedFile::ALL);
+        self.read(at, BlockExtent::All)
     }
 
     /// Reads and checks one frame and gives its payload to `take`, with the version of its file.
     fn part<T>(
         &mut self,
         at: usize,
-        part: Part,
+        part: FramedFile,
         scratch: &mut Vec<u8>,
         take: impl FnOnce(&[u8], u32) -> Result<T, Malformed>,
     ) -> Result<T, ReadError> {
@@ -120,7 +124,7 @@ impl<'g> BlockReader<'g> {
     }
 
     /// Says that a part of block `at` is damaged.
-    pub fn damaged(&self, at: usize, part: Part, what: &str) -> ReadError {
+    pub fn damaged(&self, at: usize, part: FramedFile, what: &str) -> ReadError {
         let place = self.generation.blocks[at].place(part);
         self.generation.files[&(part, place.file)].source.damaged(place.offset, what)
     }
@@ -135,7 +139,7 @@ impl<'g> PackedBlocks<'g> {
     }
 
     /// Says that block `at` will be read, so that it may be fetched meanwhile.
-    pub fn announce(&mut self, at: usize, extent: Extent) {
+    pub fn announce(&mut self, at: usize, extent: BlockExtent) {
         self.0.announce(at, extent.parts());
     }
 
@@ -143,27 +147,27 @@ impl<'g> PackedBlocks<'g> {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn read(&mut self, at: usize, extent: Extent) -> Result<PackedBlock, ReadError> {
+    pub fn read(&mut self, at: usize, extent: BlockExtent) -> Result<PackedBlock, ReadError> {
         self.0.read(at, extent)
     }
 }
 
 /// The state of all pages, a block at a time.
-pub struct States<'g> {
+pub struct PageStateBlocks<'g> {
     next: usize,
-    parts: &'static [Part],
+    parts: &'static [FramedFile],
     blocks: BlockReader<'g>,
     columns: StateColumns,
     scratch: Vec<u8>,
     places: Vec<usize>,
 }
 
-impl<'g> States<'g> {
+impl<'g> PageStateBlocks<'g> {
     /// From a block on.
-    pub(crate) fn new(generation: &'g Generation, next: usize) -> States<'g> {
-        States {
+    pub(crate) fn new(generation: &'g Generation, next: usize) -> PageStateBlocks<'g> {
+        PageStateBlocks {
             next,
-            parts: &[Part::Known, Part::History],
+            parts: &[FramedFile::Known, FramedFile::History],
             blocks: BlockReader::new(generation),
             columns: StateColumns::default(),
             scratch: Vec::new(),
@@ -173,16 +177,16 @@ impl<'g> States<'g> {
 
     /// Reads the keys too.
     #[must_use]
-    pub fn with_keys(mut self, with_keys: bool) -> States<'g> {
+    pub fn with_keys(mut self, with_keys: bool) -> PageStateBlocks<'g> {
         if with_keys {
-            self.parts = &[Part::Keys, Part::Known, Part::History];
+            self.parts = &[FramedFile::Keys, FramedFile::Known, FramedFile::History];
         }
         self
     }
 
     /// Announces nothing: for one who wants a block or two.
     #[must_use]
-    pub fn without_read_ahead(mut self) -> States<'g> {
+    pub fn without_read_ahead(mut self) -> PageStateBlocks<'g> {
         self.blocks.walked = usize::MAX;
         self
     }
@@ -217,19 +221,19 @@ impl<'g> States<'g> {
         let (rows, columns, places) = (block.pages as usize, &mut self.columns, &mut self.places);
         columns.clear();
         self.blocks.walk(at, self.parts);
-        if self.parts.contains(&Part::Keys) {
-            self.blocks.part(at, Part::Keys, &mut self.scratch, |payload, _| {
+        if self.parts.contains(&FramedFile::Keys) {
+            self.blocks.part(at, FramedFile::Keys, &mut self.scratch, |payload, _| {
                 take_keys(payload, rows, &mut columns.keys)
             })?;
         }
-        self.blocks.part(at, Part::Known, &mut self.scratch, |payload, version| {
+        self.blocks.part(at, FramedFile::Known, &mut self.scratch, |payload, version| {
             take_block_known(payload, version, rows, columns)
         })?;
         if columns.visited.iter().filter(|&&v| v).count() != block.visited as usize {
             let what = "the index has another number of visited pages";
-            return Err(self.blocks.damaged(at, Part::Known, what));
+            return Err(self.blocks.damaged(at, FramedFile::Known, what));
         }
-        self.blocks.part(at, Part::History, &mut self.scratch, |payload, version| {
+        self.blocks.part(at, FramedFile::History, &mut self.scratch, |payload, version| {
             take_block_history(payload, version, places, columns)
         })?;
         self.next = at + 1;
@@ -256,7 +260,7 @@ impl StateGroup {
 
 /// The states of every so many-th group.
 pub(crate) struct StateGroups<'g> {
-    states: States<'g>,
+    states: PageStateBlocks<'g>,
     /// The number of the next group.
     next: usize,
     step: usize,
@@ -264,7 +268,7 @@ pub(crate) struct StateGroups<'g> {
 
 impl<'g> StateGroups<'g> {
     pub fn new(generation: &'g Generation, with_keys: bool, first: usize, step: usize) -> StateGroups<'g> {
-        StateGroups { states: States::new(generation, 0).with_keys(with_keys), next: first, step }
+        StateGroups { states: PageStateBlocks::new(generation, 0).with_keys(with_keys), next: first, step }
     }
 
     /// Reads the next group; false where there is none.
@@ -288,7 +292,7 @@ impl<'g> StateGroups<'g> {
 pub type Row<'r> = (u64, &'r [u8], PageRecord);
 
 /// All pages in order.
-pub struct Records<'g> {
+pub struct PageRecords<'g> {
     /// The block to read next.
     next: usize,
     /// The row to give next, of the block before that.
@@ -298,9 +302,9 @@ pub struct Records<'g> {
     scratch: Scratch,
 }
 
-impl<'g> Records<'g> {
-    pub(crate) fn new(generation: &'g Generation) -> Records<'g> {
-        Records {
+impl<'g> PageRecords<'g> {
+    pub(crate) fn new(generation: &'g Generation) -> PageRecords<'g> {
+        PageRecords {
             next: 0,
             row: 0,
             blocks: BlockReader::new(generation),
@@ -372,7 +376,7 @@ impl<'g> Lookup<'g> {
         let Some(at) = before.checked_sub(1) else { return Ok(None) };
         if self.at != Some(at) {
             self.at = None;
-            self.block = self.blocks.read(at, Extent::All)?.unpack(&mut self.scratch)?;
+            self.block = self.blocks.read(at, BlockExtent::All)?.unpack(&mut self.scratch)?;
             self.at = Some(at);
         }
         Ok(self.block.row_of(key).map(|row| (at, row)))
@@ -418,12 +422,12 @@ impl<'g, I: Iterator<Item = u64>> Gather<'g, I> {
         self.last = Some(ordinal);
         let at = generation.blocks.partition_point(|b| b.first <= ordinal) - 1;
         if self.at != Some(at) {
-            self.block = self.blocks.read(at, Extent::All)?.unpack(&mut self.scratch)?;
+            self.block = self.blocks.read(at, BlockExtent::All)?.unpack(&mut self.scratch)?;
             self.at = Some(at);
         }
         let row = (ordinal - generation.blocks[at].first) as usize;
         let url = CanonicalUrl::from_key(self.block.key(row))
-            .map_err(|_| self.blocks.damaged(at, Part::Keys, "a key is not a URL"))?;
+            .map_err(|_| self.blocks.damaged(at, FramedFile::Keys, "a key is not a URL"))?;
         Ok(Some((ordinal, url, self.block.take_record(row))))
     }
 }

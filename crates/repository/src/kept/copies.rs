@@ -204,8 +204,8 @@ impl CopyWriter {
         self.frames.push(&self.payload)?;
         self.frames.sync()?;
         let path = storage.locate(&self.next);
-        storage.rename(&self.next, &self.name).map_err(WriteError::of(&path, "rename"))?;
-        storage.sync_dir().map_err(WriteError::of(storage.locate(""), "sync"))
+        storage.rename(&self.next, &self.name).map_err(WriteError::during(&path, "rename"))?;
+        storage.sync_dir().map_err(WriteError::during(storage.locate(""), "sync"))
     }
 }
 

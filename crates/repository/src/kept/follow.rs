@@ -52,11 +52,11 @@ pub enum Followed {
 /// Reads kept visits from a position on, page by page. Memory: a frame and the visits of one page.
 #[derive(Default)]
 pub struct VisitFollower {
-    reading: Option<Reading>,
+    reading: Option<RoundReading>,
 }
 
 /// A round that is being read.
-struct Reading {
+struct RoundReading {
     round: DatedRound,
     visits: StoredVisits,
     /// The next visit, of another page than the last.
@@ -131,7 +131,7 @@ fn open(
     at: &mut StoredPosition,
     kept: &StoredRounds,
     until: Round,
-) -> Result<Result<Reading, Followed>, ReadError> {
+) -> Result<Result<RoundReading, Followed>, ReadError> {
     loop {
         let next = kept.list()?.into_iter().find(|kept| kept.round >= at.round);
         let Some(round) = next.filter(|next| next.round <= until) else {
@@ -152,7 +152,7 @@ fn open(
                 }
             },
         };
-        return Ok(Ok(Reading { round, visits, next }));
+        return Ok(Ok(RoundReading { round, visits, next }));
     }
 }
 

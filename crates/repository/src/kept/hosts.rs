@@ -281,8 +281,8 @@ pub(crate) fn remove(
     }
     writer.finish()?;
     drop(writer);
-    storage.rename(&part, &name).map_err(WriteError::of(storage.locate(&part), "rename"))?;
-    storage.sync_dir().map_err(WriteError::of(storage.locate(""), "sync"))?;
+    storage.rename(&part, &name).map_err(WriteError::during(storage.locate(&part), "rename"))?;
+    storage.sync_dir().map_err(WriteError::during(storage.locate(""), "sync"))?;
     Ok(meant)
 }
 

@@ -1,7 +1,7 @@
 //! The kept visits of all committed rounds.
 
 use crate::file::error::ReadError;
-use crate::file::frames::Source;
+use crate::file::frames::FrameSource;
 use crate::kept;
 use crate::kept::file::StoredKind;
 use crate::kept::hosts::StoredHosts;
@@ -55,7 +55,7 @@ impl StoredRounds {
     pub fn files(&self) -> Result<Vec<(DatedRound, u64)>, ReadError> {
         let mut files = Vec::new();
         for kept in self.list()? {
-            match Source::open_unchecked(&*self.storage, &kept::visits::file(kept)) {
+            match FrameSource::open_unchecked(&*self.storage, &kept::visits::file(kept)) {
                 Ok(source) => files.push((kept, source.length())),
                 // A commit removed the oldest just now.
                 Err(error) if error.is_absent() => {}

@@ -42,12 +42,12 @@ pub struct StoredVisit {
     /// [`Known::MISSING_AFTER`]: recrawl_types::Known::MISSING_AFTER
     pub missed: u8,
     /// What a crawl that learns from its visits keeps in addition.
-    pub learned: Option<Learned>,
+    pub learned: Option<VisitLesson>,
 }
 
 /// What a crawl that learns from its visits keeps of one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Learned {
+pub struct VisitLesson {
     /// How the page stood in the plan.
     pub standing: Standing,
     /// Bytes of the body, after decompression.
@@ -56,10 +56,10 @@ pub struct Learned {
     pub took: u32,
 }
 
-impl Learned {
+impl VisitLesson {
     /// What is kept of this visit; none without a standing.
-    pub fn of(visit: &Visit) -> Option<Learned> {
-        visit.standing.map(|standing| Learned { standing, bytes: visit.bytes, took: visit.took })
+    pub fn from_visit(visit: &Visit) -> Option<VisitLesson> {
+        visit.standing.map(|standing| VisitLesson { standing, bytes: visit.bytes, took: visit.took })
     }
 }
 
@@ -106,7 +106,7 @@ impl StoredVisitWriter {
         put_key(&mut self.payload, if self.held > 0 { &self.last } else { &[] }, key);
         self.payload.put_varint(visit.at);
         put_reason(&mut self.payload, visit.share, visit.learned.map(|learned| learned.standing));
-        if let Some(Learned { bytes, took, .. }) = visit.learned {
+        if let Some(VisitLesson { bytes, took, .. }) = visit.learned {
             self.payload.put_varint(bytes);
             self.payload.put_varint(took.into());
         }
@@ -358,8 +358,8 @@ pub(crate) fn remove(
     writer.finish()?;
     debug_assert_eq!(writer.total, total - meant);
     drop(writer);
-    storage.rename(&part, &name).map_err(WriteError::of(storage.locate(&part), "rename"))?;
-    storage.sync_dir().map_err(WriteError::of(storage.locate(""), "sync"))?;
+    storage.rename(&part, &name).map_err(WriteError::during(storage.locate(&part), "rename"))?;
+    storage.sync_dir().map_err(WriteError::during(storage.locate(""), "sync"))?;
     Ok(meant)
 }
 
@@ -376,7 +376,7 @@ pub(crate) fn visits_in(payload: &[u8]) -> Vec<StoredVisit> {
 struct Rest {
     at: u64,
     share: Share,
-    learned: Option<Learned>,
+    learned: Option<VisitLesson>,
     tag: u8,
     detail: u64,
 }
@@ -385,7 +385,7 @@ fn take_rest(take: &mut Take<'_>) -> Result<Rest, Malformed> {
     let at = take.varint()?;
     let (share, standing) = take_reason(take)?;
     let learned = match standing {
-        Some(standing) => Some(Learned { standing, bytes: take.varint()?, took: take.narrow()? }),
+        Some(standing) => Some(VisitLesson { standing, bytes: take.varint()?, took: take.narrow()? }),
         None => None,
     };
     Ok(Rest { at, share, learned, tag: take.u8()?, detail: take.varint()? })

@@ -7,7 +7,7 @@
 
 use crate::file::error::{CommitError, OpenError, ReadError, WriteError};
 use crate::file::format::{FileKind, REPORTS, UNFINISHED};
-use crate::file::frames::{FrameReader, FrameWriter, Source};
+use crate::file::frames::{FrameReader, FrameSource, FrameWriter};
 use crate::generation::manifest::Manifest;
 use crate::repository::Repository;
 use crate::storage::Storage;
@@ -27,12 +27,12 @@ impl Reports {
     }
 }
 
-fn open(storage: &dyn Storage) -> Result<Source, ReadError> {
-    Source::open(storage, REPORTS, FileKind::Reports, Round(0))
+fn open(storage: &dyn Storage) -> Result<FrameSource, ReadError> {
+    FrameSource::open(storage, REPORTS, FileKind::Reports, Round(0))
 }
 
 /// How much of the file is committed; none if it is of a later generation than the manifest.
-fn committed(source: &Source, manifest: &Manifest) -> Result<Option<u64>, ReadError> {
+fn committed(source: &FrameSource, manifest: &Manifest) -> Result<Option<u64>, ReadError> {
     let (number, of_manifest) = (source.number()?, manifest.summary.number);
     Ok(match number == of_manifest && source.length() < manifest.reports {
         true => Some(source.length()),
@@ -42,7 +42,7 @@ fn committed(source: &Source, manifest: &Manifest) -> Result<Option<u64>, ReadEr
 
 /// The file for a reader of this manifest, and how much of it is committed; none if it was replaced since the manifest was
 /// read. A file that cannot be read is an error for those who read it.
-pub(crate) fn beside(storage: &dyn Storage, manifest: &Manifest) -> Option<(Option<Source>, u64)> {
+pub(crate) fn beside(storage: &dyn Storage, manifest: &Manifest) -> Option<(Option<FrameSource>, u64)> {
     let found = open(storage).and_then(|source| Ok((committed(&source, manifest)?, source)));
     match found {
         Ok((length, source)) => length.map(|length| (Some(source), length)),
@@ -59,7 +59,7 @@ impl Repository {
         Ok(Reports(FrameReader::over(self.reports_file()?, FileKind::Reports, self.manifest.reports)))
     }
 
-    pub(crate) fn reports_file(&self) -> Result<Source, ReadError> {
+    pub(crate) fn reports_file(&self) -> Result<FrameSource, ReadError> {
         self.reports.clone().map_or_else(|| open(&*self.storage), Ok)
     }
 
@@ -93,16 +93,16 @@ impl Repository {
         let length = next.sync()?;
         if length >= self.manifest.reports {
             self.reports_tried = self.manifest.summary.number;
-            self.storage.remove(&name).map_err(WriteError::of(&path, "remove"))?;
+            self.storage.remove(&name).map_err(WriteError::during(&path, "remove"))?;
             return Ok(false);
         }
         // The length of the file is told by what was committed: nothing may lie behind it.
         self.settle()?;
-        self.storage.rename(&name, REPORTS).map_err(WriteError::of(&path, "rename"))?;
+        self.storage.rename(&name, REPORTS).map_err(WriteError::during(&path, "rename"))?;
         self.manifest.reports = length;
         // Its name before the manifest, which has its length.
         self.unsettled.store(true, Ordering::Relaxed);
-        self.storage.sync_dir().map_err(WriteError::of(&folder, "sync"))?;
+        self.storage.sync_dir().map_err(WriteError::during(&folder, "sync"))?;
         self.settle()?;
         Ok(true)
     }
@@ -113,11 +113,11 @@ impl Repository {
         self.settle()?;
         self.cut_reports()?;
         let path = self.storage.locate(REPORTS);
-        let mut file = self.storage.append(REPORTS).map_err(WriteError::of(&path, "open"))?;
+        let mut file = self.storage.append(REPORTS).map_err(WriteError::during(&path, "open"))?;
         let mut frame = Vec::new();
         crate::file::format::put_frame(&mut frame, FileKind::Reports, report);
-        file.write(&frame).map_err(WriteError::of(&path, "write"))?;
-        file.sync().map_err(WriteError::of(&path, "sync"))?;
+        file.write(&frame).map_err(WriteError::during(&path, "write"))?;
+        file.sync().map_err(WriteError::during(&path, "sync"))?;
         Ok(self.manifest.reports + frame.len() as u64)
     }
 
@@ -145,8 +145,8 @@ impl Repository {
         }
         if length > self.manifest.reports {
             let path = self.storage.locate(REPORTS);
-            let mut file = self.storage.append(REPORTS).map_err(WriteError::of(&path, "open"))?;
-            file.truncate(self.manifest.reports).map_err(WriteError::of(&path, "truncate"))?;
+            let mut file = self.storage.append(REPORTS).map_err(WriteError::during(&path, "open"))?;
+            file.truncate(self.manifest.reports).map_err(WriteError::during(&path, "truncate"))?;
         }
         Ok(())
     }

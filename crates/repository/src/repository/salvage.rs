@@ -14,10 +14,10 @@ use crate::decisions;
 use crate::file::bytes::Take;
 use crate::file::error::{CommitError, Damage, OpenError, WriteError};
 use crate::file::format::{FileKind, MANIFEST, REPORTS, number_in, open_frame};
-use crate::file::frames::{FrameWriter, Source};
+use crate::file::frames::{FrameSource, FrameWriter};
 use crate::file::sound_frames::{SoundFrames, open_anyhow};
 use crate::generation::block::take_block_known;
-use crate::generation::index::{self, Block, Part};
+use crate::generation::index::{self, BlockFrames, FramedFile};
 use crate::generation::manifest::{self, Manifest};
 use crate::generation::origins;
 use crate::generation::page_block::{PackedBlock, PackedFrame, PageBlock, Scratch};
@@ -52,7 +52,7 @@ pub fn salvage(
     if !list(&**to)?.is_empty() {
         return Err(SalvageError::Occupied(to.locate("")));
     }
-    let _lock = to.lock().map_err(WriteError::of(to.locate(""), "lock"))?;
+    let _lock = to.lock().map_err(WriteError::during(to.locate(""), "lock"))?;
     let names = list(from)?;
     // From here on the folder is not empty: no other process may take it for a repository.
     let mut found = Salvaged::default();
@@ -85,7 +85,7 @@ pub fn salvage(
     let empty = Generation::default();
     // Begun from nothing: no block of the new repository may lie in a file of the damaged one.
     let mut writer = GenerationWriter::create(to.clone(), &empty, found.generation, found.cycle, false)?;
-    Pages::new(from, &names, &mut found, mend).save(&mut writer)?;
+    SalvagedPages::new(from, &names, &mut found, mend).save(&mut writer)?;
     look_at_origins(from, &mut found);
     // Without a manifest nobody knows how many pages there were: the damaged blocks alone tell.
     let expected = manifest.map_or(0, |m| m.summary.pages);
@@ -122,16 +122,18 @@ fn newest(from: &dyn Storage, names: &[String]) -> Option<Round> {
     let mut numbers: Vec<Round> = names.iter().filter_map(|n| number_in(n, "generation")).collect();
     numbers.sort_unstable();
     numbers.dedup();
-    let length = |(part, file): FileName| Some(Source::open_unchecked(from, &part.file(file)).ok()?.length());
+    let length =
+        |(part, file): FileName| Some(FrameSource::open_unchecked(from, &part.file(file)).ok()?.length());
     let is_there = |number: &&Round| {
         let blocks = read_index(from, **number, &mut Vec::new());
         let mut lengths = BTreeMap::new();
-        let mut holds = |block: &Block, part: Part| {
+        let mut holds = |block: &BlockFrames, part: FramedFile| {
             let (place, name) = (block.place(part), (part, block.place(part).file));
             let length = *lengths.entry(name).or_insert_with(|| length(name).unwrap_or(0));
             place.offset.saturating_add(place.length.into()) <= length
         };
-        !blocks.is_empty() && blocks.iter().all(|block| Part::ALL.into_iter().all(|part| holds(block, part)))
+        !blocks.is_empty()
+            && blocks.iter().all(|block| FramedFile::ALL.into_iter().all(|part| holds(block, part)))
     };
     numbers.iter().rev().find(is_there).or(numbers.last()).copied()
 }
@@ -145,7 +147,7 @@ fn latest_cycle(names: &[String], generation: Round) -> Cycle {
 }
 
 /// The blocks that the sound frames of an index and of its copy tell of.
-fn read_index(from: &dyn Storage, number: Round, damage: &mut Vec<Damage>) -> Vec<Block> {
+fn read_index(from: &dyn Storage, number: Round, damage: &mut Vec<Damage>) -> Vec<BlockFrames> {
     let Some(source) = open_anyhow(from, &index::file(number), FileKind::Index, number, damage) else {
         return Vec::new();
     };
@@ -163,11 +165,11 @@ fn read_index(from: &dyn Storage, number: Round, damage: &mut Vec<Damage>) -> Ve
 }
 
 /// The pages, on their way.
-struct Pages<'s> {
+struct SalvagedPages<'s> {
     from: &'s dyn Storage,
     found: &'s mut Salvaged,
-    blocks: Vec<Block>,
-    files: BTreeMap<FileName, Option<Source>>,
+    blocks: Vec<BlockFrames>,
+    files: BTreeMap<FileName, Option<FrameSource>>,
     urls: KnownKeys,
     scratch: Scratch,
     mend: &'s dyn Fn(&[u8], &mut PageRecord),
@@ -175,17 +177,17 @@ struct Pages<'s> {
     last: Vec<u8>,
 }
 
-impl<'s> Pages<'s> {
+impl<'s> SalvagedPages<'s> {
     fn new(
         from: &'s dyn Storage,
         names: &[String],
         found: &'s mut Salvaged,
         mend: &'s dyn Fn(&[u8], &mut PageRecord),
-    ) -> Pages<'s> {
+    ) -> SalvagedPages<'s> {
         let blocks = read_index(from, found.generation, &mut found.damage);
         let urls = KnownKeys::open(from, names, found.generation, &mut found.damage);
         let (files, scratch, last) = Default::default();
-        Pages { from, found, blocks, files, urls, scratch, mend, last }
+        SalvagedPages { from, found, blocks, files, urls, scratch, mend, last }
     }
 
     fn save(mut self, writer: &mut GenerationWriter<'_>) -> Result<(), CommitError> {
@@ -235,7 +237,11 @@ impl<'s> Pages<'s> {
     }
 
     /// False where not even the keys can be read.
-    fn save_block(&mut self, block: &Block, writer: &mut GenerationWriter<'_>) -> Result<bool, CommitError> {
+    fn save_block(
+        &mut self,
+        block: &BlockFrames,
+        writer: &mut GenerationWriter<'_>,
+    ) -> Result<bool, CommitError> {
         let packed = self.read(block);
         if let Some(mut pages) = self.unpack(&packed).filter(|pages| pages.has_sound_keys(&self.last)) {
             for row in 0..pages.len() {
@@ -259,9 +265,9 @@ impl<'s> Pages<'s> {
     }
 
     /// Reads what can be read of the four parts.
-    fn read(&mut self, block: &Block) -> PackedBlock {
+    fn read(&mut self, block: &BlockFrames) -> PackedBlock {
         let mut frames = [const { None }; 4];
-        for part in Part::ALL {
+        for part in FramedFile::ALL {
             let place = block.place(part);
             let (from, damage) = (self.from, &mut self.found.damage);
             let open = || open_anyhow(from, &part.file(place.file), part.kind(), place.file, damage);
@@ -287,7 +293,7 @@ impl<'s> Pages<'s> {
         // Each part that is damaged is told, and not the first alone.
         let mut is_sound = true;
         let mut scratch = Vec::new();
-        for part in Part::ALL {
+        for part in FramedFile::ALL {
             let Some(frame) = &packed.frames[part as usize] else {
                 is_sound = false;
                 continue;
@@ -306,7 +312,7 @@ impl<'s> Pages<'s> {
     /// The URLs of a block that is not whole, in order and behind the last one, each with what is known of it.
     fn unpack_known(&self, packed: &PackedBlock) -> Option<(Vec<CanonicalUrl>, Vec<Option<Known>>)> {
         let mut scratch = Vec::new();
-        let keys = packed.frames[Part::Keys as usize].as_ref()?;
+        let keys = packed.frames[FramedFile::Keys as usize].as_ref()?;
         let urls = keys_in(open_frame(&keys.bytes, FileKind::Keys, &mut scratch).ok()?).ok()?;
         let is_sound = urls.len() == packed.pages
             && urls.first().is_some_and(|url| url.key() == packed.key && url.key() > self.last.as_slice());
@@ -314,7 +320,7 @@ impl<'s> Pages<'s> {
             return None;
         }
         let known = || {
-            let frame = packed.frames[Part::Known as usize].as_ref()?;
+            let frame = packed.frames[FramedFile::Known as usize].as_ref()?;
             let (mut scratch, mut columns) = (Vec::new(), StateColumns::default());
             let payload = open_frame(&frame.bytes, FileKind::Known, &mut scratch).ok()?;
             take_block_known(payload, frame.source.version(), packed.pages, &mut columns).ok()?;

@@ -7,7 +7,7 @@
 use crate::decisions;
 use crate::file::error::{OpenError, ReadError, WriteError};
 use crate::file::format::{FileKind, REPORTS};
-use crate::file::frames::Source;
+use crate::file::frames::FrameSource;
 use crate::generation::manifest;
 use crate::kept::copies::{copies, copy_file};
 use crate::kept::file::StoredKind;
@@ -87,7 +87,7 @@ impl Repository {
         if !to.list().map_err(ReadError::io(&folder))?.iter().all(|name| name.ends_with(".toml")) {
             return Err(SnapshotError::Occupied(folder));
         }
-        let _lock = to.lock().map_err(WriteError::of(folder, "lock"))?;
+        let _lock = to.lock().map_err(WriteError::during(folder, "lock"))?;
         let generation = self.current();
         let mut made =
             Snapshot { generation: generation.number(), pages: generation.pages(), ..Snapshot::default() };
@@ -99,7 +99,7 @@ impl Repository {
         let hosts = of((StoredKind::Hosts, FileKind::StoredHosts), self.kept().list_hosts()?);
         for ((kind, of_kind), kept) in visits.chain(hosts) {
             let name = kind.file(kept);
-            match Source::open(&**self.storage(), &name, of_kind, kept.round) {
+            match FrameSource::open(&**self.storage(), &name, of_kind, kept.round) {
                 Ok(source) => made.take(&name, &source, to, link)?,
                 // They are kept for so many cycles: a commit removed the oldest just now.
                 Err(error) if error.is_absent() => {}
@@ -111,7 +111,7 @@ impl Repository {
         made.copy(REPORTS, &reports, self.manifest.reports, to)?;
         // Each is replaced whole, also while a daemon delivers.
         for name in copies(&**self.storage()).map_err(ReadError::io(self.storage().locate("")))? {
-            let source = Source::open_unchecked(&**self.storage(), &copy_file(&name))?;
+            let source = FrameSource::open_unchecked(&**self.storage(), &copy_file(&name))?;
             made.copy(&copy_file(&name), &source, source.length(), to)?;
         }
         decisions::write(to, decided)?;
@@ -124,7 +124,7 @@ impl Snapshot {
     fn take(
         &mut self,
         name: &str,
-        source: &Source,
+        source: &FrameSource,
         to: &dyn Storage,
         link: &dyn Fn(&str) -> bool,
     ) -> Result<(), SnapshotError> {
@@ -138,20 +138,20 @@ impl Snapshot {
     fn copy(
         &mut self,
         name: &str,
-        source: &Source,
+        source: &FrameSource,
         length: u64,
         to: &dyn Storage,
     ) -> Result<(), SnapshotError> {
         let path = to.locate(name);
-        let mut file = to.create(name).map_err(WriteError::of(&path, "create"))?;
+        let mut file = to.create(name).map_err(WriteError::during(&path, "create"))?;
         let (mut at, mut buffer) = (0, vec![0; COPY]);
         while at < length {
             let part = &mut buffer[..(length - at).min(COPY as u64) as usize];
             source.read_exact(part, at)?;
-            file.write(part).map_err(WriteError::of(&path, "write"))?;
+            file.write(part).map_err(WriteError::during(&path, "write"))?;
             at += part.len() as u64;
         }
-        file.sync().map_err(WriteError::of(&path, "sync"))?;
+        file.sync().map_err(WriteError::during(&path, "sync"))?;
         self.copied += 1;
         self.copied_bytes += length;
         Ok(())

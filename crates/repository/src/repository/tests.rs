@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::repository::salvage::salvage;
-use crate::storage::{Fault, FaultyStorage, FileStorage, MemoryStorage, Survivors};
+use crate::storage::{FaultyStorage, FileStorage, MemoryStorage, StorageFault, Survivors};
 use crate::testing::{commit, commit_in};
 use std::io;
 
@@ -36,7 +36,7 @@ fn a_failed_commit_can_be_tried_again_and_cut_short() {
         for stop in 1.. {
             let storage = after(2);
             let mut repository = Repository::open(storage.clone()).unwrap();
-            storage.set_fault(Fault::Fail(point));
+            storage.set_fault(StorageFault::Fail(point));
             finished = commit(&mut repository).is_ok();
             if finished {
                 break;
@@ -44,7 +44,7 @@ fn a_failed_commit_can_be_tried_again_and_cut_short() {
             let what = format!("failed at {point}, stopped at {stop}");
             assert_eq!(repository.current().number(), Round(2), "{what}");
             check(&repository, &what);
-            storage.set_fault(Fault::Stop(stop));
+            storage.set_fault(StorageFault::Stop(stop));
             let retried = commit(&mut repository).is_ok();
             drop(repository);
             for survivors in
@@ -75,8 +75,8 @@ fn a_full_disk_and_a_read_only_one_say_what_to_do() {
     let used: usize = storage.image().values().map(Vec::len).sum();
     let mut repository = Repository::open(storage.clone()).unwrap();
     for (fault, kind, advice) in [
-        (Fault::Full(used as u64 + 100), io::ErrorKind::StorageFull, "free disk space"),
-        (Fault::ReadOnly, io::ErrorKind::ReadOnlyFilesystem, "mount the disk read-write"),
+        (StorageFault::Full(used as u64 + 100), io::ErrorKind::StorageFull, "free disk space"),
+        (StorageFault::ReadOnly, io::ErrorKind::ReadOnlyFilesystem, "mount the disk read-write"),
     ] {
         storage.set_fault(fault);
         let Err(CommitError::Write(error)) = commit(&mut repository) else {
@@ -85,13 +85,13 @@ fn a_full_disk_and_a_read_only_one_say_what_to_do() {
         assert_eq!(error.source.kind(), kind);
         let text = error.to_string();
         assert!(text.contains(advice) && text.contains("faulty:") && !text.contains('\n'), "{text}");
-        storage.set_fault(Fault::None);
+        storage.set_fault(StorageFault::None);
         check(&repository, &text);
     }
     commit(&mut repository).unwrap();
     check(&repository, "with room again");
     drop(repository);
-    storage.set_fault(Fault::ReadOnly);
+    storage.set_fault(StorageFault::ReadOnly);
     let Err(OpenError::Write(error)) = Repository::open(storage) else { panic!("opened for writing") };
     assert_eq!(error.source.kind(), io::ErrorKind::ReadOnlyFilesystem);
 }

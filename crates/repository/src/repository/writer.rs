@@ -6,8 +6,8 @@ use crate::file::frames::FrameWriter;
 use crate::file::spill::SpillWriter;
 use crate::generation::block::{BLOCK_PAGES, is_whole, renew};
 use crate::generation::compaction::{Usage, to_empty};
-use crate::generation::index::{self, Block, Part, Place};
-use crate::generation::manifest::Summary;
+use crate::generation::index::{self, BlockFrames, FramePlace, FramedFile};
+use crate::generation::manifest::GenerationSummary;
 use crate::generation::origins::OriginWriter;
 use crate::generation::page_block::{Changed, PackedPages, PageBlock};
 use crate::generation::symbols::Symbols;
@@ -37,8 +37,8 @@ pub struct GenerationWriter<'g> {
     kept: Option<StoredVisitWriter>,
     /// None as long as nothing is kept of hosts.
     kept_hosts: Option<StoredHostWriter>,
-    blocks: Vec<Block>,
-    summary: Summary,
+    blocks: Vec<BlockFrames>,
+    summary: GenerationSummary,
     /// Pages pushed one by one.
     open: PageBlock,
     /// Those of the keys that were packed last.
@@ -68,7 +68,12 @@ impl<'g> GenerationWriter<'g> {
             kept,
             kept_hosts: None,
             blocks: Vec::with_capacity(base.blocks.len()),
-            summary: Summary { number, cycle, is_focused: base.summary().is_focused, ..Summary::default() },
+            summary: GenerationSummary {
+                number,
+                cycle,
+                is_focused: base.summary().is_focused,
+                ..GenerationSummary::default()
+            },
             open: PageBlock::default(),
             symbols: Arc::default(),
         })
@@ -88,7 +93,7 @@ impl<'g> GenerationWriter<'g> {
     /// When it does not come behind the block before.
     pub fn carry(&mut self, at: usize) -> Result<(), CommitError> {
         let mut block = self.base.blocks[at].clone();
-        for part in Part::ALL {
+        for part in FramedFile::ALL {
             block.places[part as usize] = self.keep(part, at)?;
         }
         self.add(block);
@@ -120,14 +125,14 @@ impl<'g> GenerationWriter<'g> {
     fn put(&mut self, at: Option<usize>, pages: PackedPages) -> Result<(), CommitError> {
         for piece in pages.0 {
             self.summary.is_focused |= piece.is_focused;
-            let mut places = [Place::default(); 4];
-            for (part, frame) in Part::ALL.into_iter().zip(piece.frames) {
+            let mut places = [FramePlace::default(); 4];
+            for (part, frame) in FramedFile::ALL.into_iter().zip(piece.frames) {
                 places[part as usize] = match frame {
                     Some(frame) => self.write(part, &frame)?,
                     None => self.keep(part, at.expect("what was there is carried from a block"))?,
                 };
             }
-            self.add(Block {
+            self.add(BlockFrames {
                 first: self.summary.pages,
                 pages: piece.pages,
                 visited: piece.visited,
@@ -141,7 +146,7 @@ impl<'g> GenerationWriter<'g> {
     }
 
     /// The place of a part of block `at` that stays as it is.
-    fn keep(&mut self, part: Part, at: usize) -> Result<Place, CommitError> {
+    fn keep(&mut self, part: FramedFile, at: usize) -> Result<FramePlace, CommitError> {
         let block = &self.base.blocks[at];
         let place = block.place(part);
         if !self.emptied.contains(&(part, place.file)) {
@@ -149,7 +154,7 @@ impl<'g> GenerationWriter<'g> {
         }
         let (source, frame) = self.reader.frame(part, place)?;
         // Neither damage nor a form of another version may be copied into a file that looks new.
-        let rows = if part == Part::Known { block.pages } else { block.visited } as usize;
+        let rows = if part == FramedFile::Known { block.pages } else { block.visited } as usize;
         let frame = match source.version() {
             version if is_whole(part, version) => {
                 check_frame(frame, part.kind()).map(|()| Cow::Borrowed(frame))
@@ -159,16 +164,16 @@ impl<'g> GenerationWriter<'g> {
         let frame = frame.map_err(|what| source.damaged(place.offset, what.0))?;
         let (offset, length) =
             part_file(&mut self.files, &*self.storage, part, self.summary.number)?.push_packed(&frame)?;
-        Ok(Place { file: self.summary.number, offset, length })
+        Ok(FramePlace { file: self.summary.number, offset, length })
     }
 
-    fn write(&mut self, part: Part, frame: &[u8]) -> Result<Place, CommitError> {
+    fn write(&mut self, part: FramedFile, frame: &[u8]) -> Result<FramePlace, CommitError> {
         let file = self.summary.number;
         let (offset, length) = part_file(&mut self.files, &*self.storage, part, file)?.push_packed(frame)?;
-        Ok(Place { file, offset, length })
+        Ok(FramePlace { file, offset, length })
     }
 
-    fn add(&mut self, mut block: Block) {
+    fn add(&mut self, mut block: BlockFrames) {
         assert!(
             self.blocks.last().is_none_or(|last| last.key < block.key),
             "pages must be written in ascending order"
@@ -249,19 +254,19 @@ impl<'g> GenerationWriter<'g> {
     /// When it does not come behind the one before.
     pub fn keep_host(&mut self, host: &StoredHost) -> Result<(), WriteError> {
         if self.kept_hosts.is_none() {
-            let Summary { number: round, cycle, .. } = self.summary;
+            let GenerationSummary { number: round, cycle, .. } = self.summary;
             self.kept_hosts = Some(StoredHostWriter::create(&*self.storage, DatedRound { round, cycle })?);
         }
         self.kept_hosts.as_mut().expect("just made").push(host)
     }
 
     /// Counts of what was written so far.
-    pub fn summary(&self) -> &Summary {
+    pub fn summary(&self) -> &GenerationSummary {
         &self.summary
     }
 
     /// Makes everything durable but the names.
-    pub(crate) fn finish(mut self) -> Result<Summary, CommitError> {
+    pub(crate) fn finish(mut self) -> Result<GenerationSummary, CommitError> {
         if !self.open.is_empty() {
             self.close_block()?;
         }
@@ -290,7 +295,7 @@ impl<'g> GenerationWriter<'g> {
 fn part_file<'a>(
     files: &'a mut [Option<FrameWriter>; 4],
     storage: &dyn Storage,
-    part: Part,
+    part: FramedFile,
     number: Round,
 ) -> Result<&'a mut FrameWriter, WriteError> {
     let file = &mut files[part as usize];
@@ -301,22 +306,22 @@ fn part_file<'a>(
 }
 
 /// Bytes of the files of older generations that these blocks have parts in.
-fn carried_bytes(base: &Generation, blocks: &[Block]) -> u64 {
+fn carried_bytes(base: &Generation, blocks: &[BlockFrames]) -> u64 {
     let names: BTreeSet<FileName> =
-        blocks.iter().flat_map(|block| Part::ALL.map(|part| (part, block.place(part).file))).collect();
+        blocks.iter().flat_map(|block| FramedFile::ALL.map(|part| (part, block.place(part).file))).collect();
     names.iter().filter_map(|name| base.files.get(name)).map(|file| file.source.length()).sum()
 }
 
 /// The files of `base` whose frames the next generation copies.
 fn emptied(base: &Generation) -> BTreeSet<FileName> {
-    let of = |part: Part| {
+    let of = |part: FramedFile| {
         let files = base.files.iter().filter(|(name, _)| name.0 == part);
-        let usage = |((_, file), open): (&FileName, &crate::generation::File)| Usage {
+        let usage = |((_, file), open): (&FileName, &crate::generation::GenerationFile)| Usage {
             file: *file,
             bytes: open.source.length(),
             live: open.live,
         };
         to_empty(files.map(usage).collect()).into_iter().map(move |file| (part, file))
     };
-    Part::ALL.into_iter().flat_map(of).collect()
+    FramedFile::ALL.into_iter().flat_map(of).collect()
 }

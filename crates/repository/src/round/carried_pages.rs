@@ -6,7 +6,7 @@
 use crate::file::bytes::{Malformed, Put, Take};
 use crate::file::error::{ReadError, WriteError};
 use crate::file::format::{FileKind, round_file};
-use crate::file::frames::{FrameReader, FrameWriter, Source};
+use crate::file::frames::{FrameReader, FrameSource, FrameWriter};
 use crate::generation::codec::{put_entry, take_entry};
 use crate::round::schedule_file::Ranked;
 use crate::storage::Storage;
@@ -89,7 +89,7 @@ impl CarriedPages {
     /// # Errors
     /// When it is there and cannot be read.
     pub fn open(storage: &dyn Storage, round: Round) -> Result<Option<CarriedPages>, ReadError> {
-        let source = match Source::open(storage, &file(round), FileKind::Schedule, round) {
+        let source = match FrameSource::open(storage, &file(round), FileKind::Schedule, round) {
             Err(e) if e.is_absent() => return Ok(None),
             other => other?,
         };

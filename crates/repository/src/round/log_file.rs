@@ -3,7 +3,7 @@
 
 use crate::file::error::{ReadError, WriteError};
 use crate::file::format::{FileKind, HEADER_BYTES, MAX_FRAME_BYTES, header, put_frame};
-use crate::file::frames::Source;
+use crate::file::frames::FrameSource;
 use crate::storage::{Storage, WriteFile};
 use recrawl_types::{Round, Size};
 use std::io;
@@ -29,8 +29,8 @@ impl LogFile {
         name: &str,
         kind: FileKind,
         round: Round,
-    ) -> Result<Option<Source>, ReadError> {
-        let source = match Source::open_unchecked(storage, name) {
+    ) -> Result<Option<FrameSource>, ReadError> {
+        let source = match FrameSource::open_unchecked(storage, name) {
             Err(e) if e.is_absent() => return Ok(None),
             other => other?,
         };
@@ -49,8 +49,8 @@ impl LogFile {
         round: Round,
     ) -> Result<LogFile, WriteError> {
         let path = storage.locate(name);
-        let mut file = storage.create(name).map_err(WriteError::of(&path, "create"))?;
-        file.write(&header(kind, round)).map_err(WriteError::of(&path, "write"))?;
+        let mut file = storage.create(name).map_err(WriteError::during(&path, "create"))?;
+        file.write(&header(kind, round)).map_err(WriteError::during(&path, "write"))?;
         LogFile::over(storage, path, kind, file, HEADER_BYTES as u64, 0)
     }
 
@@ -63,9 +63,9 @@ impl LogFile {
         length: u64,
     ) -> Result<LogFile, WriteError> {
         let path = storage.locate(name);
-        let mut file = storage.append(name).map_err(WriteError::of(&path, "open"))?;
+        let mut file = storage.append(name).map_err(WriteError::during(&path, "open"))?;
         if length > sound {
-            file.truncate(sound).map_err(WriteError::of(&path, "truncate"))?;
+            file.truncate(sound).map_err(WriteError::during(&path, "truncate"))?;
         }
         LogFile::over(storage, path, kind, file, sound, sound)
     }
@@ -81,7 +81,7 @@ impl LogFile {
         let mut log = LogFile { path, kind, file, frame: Vec::new(), length, synced, broken: false };
         // Also of a file found: the run that wrote it may not have come so far.
         log.sync()?;
-        storage.sync_dir().map_err(WriteError::of(&log.path, "sync"))?;
+        storage.sync_dir().map_err(WriteError::during(&log.path, "sync"))?;
         Ok(log)
     }
 
@@ -102,7 +102,7 @@ impl LogFile {
         self.frame.clear();
         put_frame(&mut self.frame, self.kind, payload);
         self.broken = true;
-        self.file.write(&self.frame).map_err(WriteError::of(&self.path, "write"))?;
+        self.file.write(&self.frame).map_err(WriteError::during(&self.path, "write"))?;
         self.length += self.frame.len() as u64;
         self.broken = false;
         Ok(())
@@ -121,7 +121,7 @@ impl LogFile {
         if let Err(e) = self.file.sync() {
             // The error that is told is the one that came first.
             let _ = self.file.truncate(self.synced);
-            return Err(WriteError::of(&self.path, "sync")(e));
+            return Err(WriteError::during(&self.path, "sync")(e));
         }
         self.synced = self.length;
         self.broken = false;

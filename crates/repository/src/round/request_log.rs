@@ -22,9 +22,9 @@ fn file(round: Round) -> String {
 }
 
 /// The log, open for appending.
-pub struct RequestFile(Mutex<Open>);
+pub struct RequestFile(Mutex<OpenLog>);
 
-struct Open {
+struct OpenLog {
     log: LogFile,
     payload: Vec<u8>,
 }
@@ -43,7 +43,7 @@ impl RequestFile {
                 LogFile::resume(storage, &name, FileKind::Requests, sound, source.length())?
             }
         };
-        Ok(RequestFile(Mutex::new(Open { log, payload: Vec::new() })))
+        Ok(RequestFile(Mutex::new(OpenLog { log, payload: Vec::new() })))
     }
 
     /// Makes all requests durable.
@@ -70,7 +70,7 @@ impl RequestFile {
 impl RequestLog for RequestFile {
     fn append(&self, request: &SentRequest) -> io::Result<()> {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Open { log, payload } = &mut *open;
+        let OpenLog { log, payload } = &mut *open;
         payload.clear();
         put_request(payload, request);
         log.append(payload).map_err(io::Error::other)
@@ -91,7 +91,7 @@ fn take_request(payload: &[u8]) -> Result<SentRequest, Malformed> {
     let mut take = Take(payload);
     let home = CanonicalUrl::from_key(take.bytes()?).map_err(|_| Malformed("a key is no URL"))?;
     let request = SentRequest {
-        origin: Origin::of(&home),
+        origin: Origin::from_url(&home),
         at: take.varint()?,
         gap: take.varint()?.checked_sub(1).map(Duration::from_micros),
         delay: Duration::from_micros(take.varint()?),
@@ -138,7 +138,7 @@ mod tests {
         let time = || any::<u32>().prop_map(|micros| Duration::from_micros(micros.into()));
         (url(), any::<[u64; 2]>(), option::of(time()), time(), any::<u16>()).prop_map(
             |(url, [at, bytes], gap, delay, status)| SentRequest {
-                origin: Origin::of(&url),
+                origin: Origin::from_url(&url),
                 at,
                 gap,
                 delay,

@@ -11,10 +11,10 @@ pub use writer::{Ranked, ScheduleWriter};
 use crate::file::bytes::{Malformed, Take};
 use crate::file::error::ReadError;
 use crate::file::format::{FileKind, open_frame, round_file};
-use crate::file::frames::{FrameReader, Source};
+use crate::file::frames::{FrameReader, FrameSource};
 use crate::generation::codec::{take_entry, take_key};
 use crate::storage::Storage;
-use recrawl_types::{CanonicalUrl, Found, HostRun, Round, ScheduleEntry, ScheduleSource};
+use recrawl_types::{CanonicalUrl, HostRun, Round, ScheduleEntry, SchedulePlace, ScheduleSource};
 use std::cmp::Ordering;
 use std::io;
 
@@ -48,7 +48,7 @@ struct Chunk {
 
 /// A complete schedule, read host by host. Memory: an entry a host and 25 bytes for 32 pages.
 pub struct ScheduleFile {
-    source: Source,
+    source: FrameSource,
     hosts: Vec<HostRun>,
     chunks: Vec<Chunk>,
     /// The order by URL, of hosts with more than one chunk.
@@ -73,7 +73,7 @@ impl ScheduleFile {
             None => (open(&old_table_file(round))?, true),
         };
         let Some(mut table) = table else { return Ok(None) };
-        let source = Source::open(storage, &entries_file(round), FileKind::Schedule, round)?;
+        let source = FrameSource::open(storage, &entries_file(round), FileKind::Schedule, round)?;
         let (hosts, chunks, urls) = Default::default();
         let mut file = ScheduleFile { source, hosts, chunks, urls, is_by_url, count: 0 };
         loop {
@@ -186,14 +186,14 @@ impl ScheduleSource for ScheduleFile {
     }
 
     /// Two binary searches: over the hosts in memory, and over the host's order by URL where it lies.
-    fn find(&self, url: &CanonicalUrl) -> io::Result<Option<Found>> {
+    fn find(&self, url: &CanonicalUrl) -> io::Result<Option<SchedulePlace>> {
         let found = self.hosts.binary_search_by(|run| run.first.origin_key().cmp(url.origin_key()));
         let Ok(at) = found else { return Ok(None) };
         let host = &self.hosts[at];
         if !self.is_by_url && host.count <= FRAME_ENTRIES as u64 {
             let entries = (host.start..).zip(self.read(host, host.start, FRAME_ENTRIES)?);
             let found = entries.into_iter().find(|(_, entry)| entry.url == *url);
-            return Ok(found.map(|(index, entry)| Found { host: at, index, entry }));
+            return Ok(found.map(|(index, entry)| SchedulePlace { host: at, index, entry }));
         }
         let (mut low, mut high) = (0, host.count);
         while low < high {
@@ -202,7 +202,7 @@ impl ScheduleSource for ScheduleFile {
             let entry = self.read(host, index, 1)?.pop();
             let entry = entry.ok_or_else(|| io::Error::other("it ends too early"))?;
             match entry.url.cmp(url) {
-                Ordering::Equal => return Ok(Some(Found { host: at, index, entry })),
+                Ordering::Equal => return Ok(Some(SchedulePlace { host: at, index, entry })),
                 Ordering::Less => low = place + 1,
                 Ordering::Greater => high = place,
             }

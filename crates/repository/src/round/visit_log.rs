@@ -7,7 +7,7 @@ pub use chunk::LogChunk;
 use crate::file::bytes::Malformed;
 use crate::file::error::{ReadError, WriteError};
 use crate::file::format::{FileKind, round_file};
-use crate::file::frames::{FrameReader, Source};
+use crate::file::frames::{FrameReader, FrameSource};
 use crate::generation::codec::{put_log_record, take_log_record};
 use crate::generation::read_ahead::read_ahead;
 use crate::repository::sound_length;
@@ -34,7 +34,7 @@ pub struct VisitLog {
 #[derive(Debug, Default)]
 pub struct Recovered {
     /// The schedule indexes that are done.
-    pub done: Done,
+    pub done: VisitedIndexes,
     /// Targets of redirects that were followed.
     pub followed: Vec<CanonicalUrl>,
     /// Bytes of pages, by origin.
@@ -49,12 +49,12 @@ pub struct Recovered {
 
 /// A set of schedule indexes: one bit each.
 #[derive(Debug, Default, Clone)]
-pub struct Done {
+pub struct VisitedIndexes {
     words: Vec<u64>,
     count: u64,
 }
 
-impl Done {
+impl VisitedIndexes {
     /// Is this index done?
     pub fn contains(&self, index: u64) -> bool {
         self.words.get((index / 64) as usize).is_some_and(|w| w >> (index % 64) & 1 == 1)
@@ -189,7 +189,7 @@ impl VisitLog {
     /// # Errors
     /// When it cannot be opened.
     pub fn bytes(storage: &dyn Storage, round: Round) -> Result<u64, ReadError> {
-        match Source::open_unchecked(storage, &file(round)) {
+        match FrameSource::open_unchecked(storage, &file(round)) {
             Ok(log) => Ok(log.length()),
             Err(error) if error.is_absent() => Ok(0),
             Err(error) => Err(error),
@@ -229,7 +229,7 @@ fn recover(
             recovered.skipped.push(skipped);
         } else if let LogRecord::Visit(visit) = record {
             if visit.bytes > 0 {
-                let bytes = recovered.bytes.entry(Origin::of(&visit.url)).or_default();
+                let bytes = recovered.bytes.entry(Origin::from_url(&visit.url)).or_default();
                 *bytes = bytes.saturating_add(visit.bytes);
             }
             let Some(index) = visit.index else {

@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 /// What goes wrong, and when.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Fault {
+pub enum StorageFault {
     /// Nothing.
     #[default]
     None,
@@ -61,13 +61,13 @@ pub enum Survivors {
 /// A folder in memory that fails by plan and knows what was synced.
 #[derive(Debug, Default)]
 pub struct FaultyStorage {
-    disk: Arc<Mutex<Disk>>,
+    disk: Arc<Mutex<FaultyDisk>>,
     locked: Arc<AtomicBool>,
 }
 
 #[derive(Debug, Default)]
-struct Disk {
-    fault: Fault,
+struct FaultyDisk {
+    fault: StorageFault,
     points: u64,
     reads: u64,
     stopped: bool,
@@ -91,7 +91,7 @@ struct NameChange {
     made: Option<(String, usize)>,
 }
 
-impl Disk {
+impl FaultyDisk {
     /// Counts a point; an error when the fault strikes here. The flag says that it strikes just now.
     fn point(&mut self) -> Result<(), (bool, io::Error)> {
         self.points += 1;
@@ -99,12 +99,12 @@ impl Disk {
             return Err((false, io::Error::other("the power is off")));
         }
         match self.fault {
-            Fault::Stop(n) if self.points == n => {
+            StorageFault::Stop(n) if self.points == n => {
                 self.stopped = true;
                 Err((true, io::Error::other("the power failed")))
             }
-            Fault::Fail(n) if self.points == n => Err((true, io::Error::other("input/output error"))),
-            Fault::ReadOnly => Err((false, io::ErrorKind::ReadOnlyFilesystem.into())),
+            StorageFault::Fail(n) if self.points == n => Err((true, io::Error::other("input/output error"))),
+            StorageFault::ReadOnly => Err((false, io::ErrorKind::ReadOnlyFilesystem.into())),
             _ => Ok(()),
         }
     }
@@ -131,7 +131,7 @@ impl Disk {
             return Err(e);
         }
         let room = match self.fault {
-            Fault::Full(capacity) => capacity.saturating_sub(self.used()) as usize,
+            StorageFault::Full(capacity) => capacity.saturating_sub(self.used()) as usize,
             _ => usize::MAX,
         };
         self.inodes[inode].bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
@@ -159,7 +159,7 @@ impl FaultyStorage {
     }
 
     /// Sets what goes wrong, and counts points and reads from 0 again.
-    pub fn set_fault(&self, fault: Fault) {
+    pub fn set_fault(&self, fault: StorageFault) {
         let mut disk = self.disk();
         disk.fault = fault;
         disk.points = 0;
@@ -212,7 +212,7 @@ impl FaultyStorage {
         MemoryStorage::with_files(files.collect())
     }
 
-    fn disk(&self) -> MutexGuard<'_, Disk> {
+    fn disk(&self) -> MutexGuard<'_, FaultyDisk> {
         self.disk.lock().expect("no panic under the lock")
     }
 }
@@ -277,19 +277,19 @@ impl Storage for FaultyStorage {
         let inode = disk.inodes.len() - 1;
         disk.names.insert(name.to_owned(), inode);
         disk.unsynced.push(NameChange { gone: None, made: Some((name.to_owned(), inode)) });
-        Ok(Box::new(Handle { disk: self.disk.clone(), inode }))
+        Ok(Box::new(FaultyFile { disk: self.disk.clone(), inode }))
     }
 
     fn append(&self, name: &str) -> io::Result<Box<dyn WriteFile>> {
         let mut disk = self.disk();
         disk.change()?;
         let inode = disk.find(name)?;
-        Ok(Box::new(Handle { disk: self.disk.clone(), inode }))
+        Ok(Box::new(FaultyFile { disk: self.disk.clone(), inode }))
     }
 
     fn open(&self, name: &str) -> io::Result<Box<dyn ReadFile>> {
         let inode = self.disk().find(name)?;
-        Ok(Box::new(Handle { disk: self.disk.clone(), inode }))
+        Ok(Box::new(FaultyFile { disk: self.disk.clone(), inode }))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
@@ -328,7 +328,7 @@ impl Storage for FaultyStorage {
     }
 
     fn lock(&self) -> io::Result<Box<dyn Any + Send + Sync>> {
-        if self.disk().fault == Fault::ReadOnly {
+        if self.disk().fault == StorageFault::ReadOnly {
             return Err(io::ErrorKind::ReadOnlyFilesystem.into());
         }
         take_lock(&self.locked)
@@ -337,8 +337,8 @@ impl Storage for FaultyStorage {
     fn free(&self) -> io::Result<u64> {
         let disk = self.disk();
         Ok(match disk.fault {
-            Fault::Full(capacity) => capacity.saturating_sub(disk.used()),
-            Fault::ReadOnly => 0,
+            StorageFault::Full(capacity) => capacity.saturating_sub(disk.used()),
+            StorageFault::ReadOnly => 0,
             _ => u64::MAX,
         })
     }
@@ -348,18 +348,18 @@ impl Storage for FaultyStorage {
     }
 }
 
-struct Handle {
-    disk: Arc<Mutex<Disk>>,
+struct FaultyFile {
+    disk: Arc<Mutex<FaultyDisk>>,
     inode: usize,
 }
 
-impl Handle {
-    fn disk(&self) -> MutexGuard<'_, Disk> {
+impl FaultyFile {
+    fn disk(&self) -> MutexGuard<'_, FaultyDisk> {
         self.disk.lock().expect("no panic under the lock")
     }
 }
 
-impl WriteFile for Handle {
+impl WriteFile for FaultyFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.disk().write(self.inode, bytes)
     }
@@ -384,7 +384,7 @@ impl WriteFile for Handle {
     }
 }
 
-impl ReadFile for Handle {
+impl ReadFile for FaultyFile {
     fn length(&self) -> io::Result<u64> {
         Ok(self.disk().inodes[self.inode].bytes.len() as u64)
     }
@@ -396,11 +396,11 @@ impl ReadFile for Handle {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         let mut disk = self.disk();
         disk.reads += 1;
-        if disk.stopped || disk.fault == Fault::FailRead(disk.reads) {
+        if disk.stopped || disk.fault == StorageFault::FailRead(disk.reads) {
             return Err(io::Error::other("input/output error"));
         }
         let bytes = &disk.inodes[self.inode].bytes;
-        if disk.fault == Fault::ShortRead(disk.reads) {
+        if disk.fault == StorageFault::ShortRead(disk.reads) {
             let half = buffer.len() / 2;
             read_slice(bytes, &mut buffer[..half], offset)?;
             return Err(io::ErrorKind::UnexpectedEof.into());

@@ -89,7 +89,7 @@ impl Storage for FileStorage {
     }
 
     fn open(&self, name: &str) -> io::Result<Box<dyn ReadFile>> {
-        Ok(Box::new(Reader(File::open(self.path(name))?)))
+        Ok(Box::new(FileReader(File::open(self.path(name))?)))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
@@ -160,9 +160,9 @@ impl WriteFile for Writer {
     }
 }
 
-struct Reader(File);
+struct FileReader(File);
 
-impl ReadFile for Reader {
+impl ReadFile for FileReader {
     fn length(&self) -> io::Result<u64> {
         Ok(self.0.metadata()?.len())
     }

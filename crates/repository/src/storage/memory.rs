@@ -62,15 +62,15 @@ impl Storage for MemoryStorage {
     fn create(&self, name: &str) -> io::Result<Box<dyn WriteFile>> {
         let bytes = numbered(Vec::new());
         self.files().insert(name.to_owned(), bytes.clone());
-        Ok(Box::new(Handle(bytes)))
+        Ok(Box::new(MemoryHandle(bytes)))
     }
 
     fn append(&self, name: &str) -> io::Result<Box<dyn WriteFile>> {
-        Ok(Box::new(Handle(self.get(name)?)))
+        Ok(Box::new(MemoryHandle(self.get(name)?)))
     }
 
     fn open(&self, name: &str) -> io::Result<Box<dyn ReadFile>> {
-        Ok(Box::new(Handle(self.get(name)?)))
+        Ok(Box::new(MemoryHandle(self.get(name)?)))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
@@ -121,9 +121,9 @@ impl Drop for Locked {
     }
 }
 
-struct Handle(Bytes);
+struct MemoryHandle(Bytes);
 
-impl WriteFile for Handle {
+impl WriteFile for MemoryHandle {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         hold(&self.0).extend_from_slice(bytes);
         Ok(())
@@ -139,7 +139,7 @@ impl WriteFile for Handle {
     }
 }
 
-impl ReadFile for Handle {
+impl ReadFile for MemoryHandle {
     fn length(&self) -> io::Result<u64> {
         Ok(hold(&self.0).len() as u64)
     }

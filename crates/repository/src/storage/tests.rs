@@ -128,21 +128,21 @@ fn a_power_cut_keeps_what_was_synced_and_only_that_is_sure() {
 #[test]
 fn faults_strike_where_they_were_set() {
     let storage = FaultyStorage::new();
-    storage.set_fault(Fault::Fail(2));
+    storage.set_fault(StorageFault::Fail(2));
     let mut writer = storage.create("a").unwrap();
     assert!(writer.write(b"1234").is_err());
     writer.write(b"56").unwrap();
     assert_eq!(read(&storage, "a"), b"1256", "half of the failed write");
-    storage.set_fault(Fault::Full(6));
+    storage.set_fault(StorageFault::Full(6));
     assert_eq!(writer.write(b"789").unwrap_err().kind(), io::ErrorKind::StorageFull);
     assert_eq!(read(&storage, "a"), b"125678");
-    storage.set_fault(Fault::ReadOnly);
+    storage.set_fault(StorageFault::ReadOnly);
     assert_eq!(storage.remove("a").unwrap_err().kind(), io::ErrorKind::ReadOnlyFilesystem);
-    storage.set_fault(Fault::FailRead(1));
+    storage.set_fault(StorageFault::FailRead(1));
     let mut byte = [0];
     assert!(storage.open("a").unwrap().read_at(&mut byte, 0).is_err());
     assert!(storage.open("a").unwrap().read_at(&mut byte, 0).is_ok());
-    storage.set_fault(Fault::ShortRead(2));
+    storage.set_fault(StorageFault::ShortRead(2));
     let file = storage.open("a").unwrap();
     let mut bytes = *b"....";
     file.read_at(&mut bytes, 0).unwrap();
@@ -155,7 +155,7 @@ fn faults_strike_where_they_were_set() {
     );
     file.read_at(&mut bytes, 2).unwrap();
     assert_eq!(&bytes, b"5678");
-    storage.set_fault(Fault::Stop(1));
+    storage.set_fault(StorageFault::Stop(1));
     assert!(storage.sync_dir().is_err());
     assert!(storage.list().is_err() && storage.open("a").is_err() && writer.sync().is_err());
 }
@@ -165,7 +165,7 @@ fn a_power_cut_tears_a_block_and_brings_a_later_one_without_an_earlier() {
     let storage = FaultyStorage::new();
     write(&storage, "a", b"synced");
     storage.sync_dir().unwrap();
-    storage.set_fault(Fault::Stop(3));
+    storage.set_fault(StorageFault::Stop(3));
     let mut file = storage.append("a").unwrap();
     file.write(&[7; 3 * 512]).unwrap();
     assert!(file.write(&[8; 100]).is_err());
@@ -194,7 +194,7 @@ fn what_a_failed_sync_has_lost_no_later_sync_brings_back() {
     let storage = FaultyStorage::new();
     write(&storage, "a", b"kept ");
     storage.sync_dir().unwrap();
-    storage.set_fault(Fault::Fail(3));
+    storage.set_fault(StorageFault::Fail(3));
     let mut file = storage.append("a").unwrap();
     file.write(b"lost ").unwrap();
     assert!(file.sync().is_err());

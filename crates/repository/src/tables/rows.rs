@@ -183,7 +183,7 @@ mod tests {
     fn write(tables: &SledTables, n: u32) {
         tables.set_setting(&format!("name {n}"), &n.to_le_bytes()).unwrap();
         tables.apply_round(Round(n + 1), [(format!("site {n}"), vec![n as u8; 3])]).unwrap();
-        HostTable::store(tables, &Origin::of(&url(n)), &HostState::default()).unwrap();
+        HostTable::store(tables, &Origin::from_url(&url(n)), &HostState::default()).unwrap();
         tables.keep_ping(&url(n), Some(Ping { first: 1, last: 2, count: 1 })).unwrap();
         if n > 0 {
             tables.keep_ping(&url(n - 1), None).unwrap();

@@ -34,12 +34,8 @@ fn state() -> impl Strategy<Value = HostState> {
         let ([since, as_of], [shown, hidden, vain]) = (cycles, counts);
         ValidatorTrust { belief, since: Cycle(since), as_of: Round(as_of), shown, hidden, vain }
     });
-    let pace = any::<(u32, u32, u64, u64, u64)>().prop_map(|(cycle, requests, first, last, promised)| Pace {
-        cycle: Cycle(cycle),
-        requests,
-        first,
-        last,
-        promised,
+    let pace = any::<(u32, u32, u64, u64, u64)>().prop_map(|(cycle, requests, first, last, promised)| {
+        CyclePace { cycle: Cycle(cycle), requests, first, last, promised }
     });
     let detour = option::of("/[ -~]{0,20}").prop_map(|path| path.map(Into::into));
     let parts = (option::of(robots), numbers, trust, pace, detour, any::<u32>());
@@ -133,7 +129,7 @@ fn an_entry_from_before_requests_were_counted_by_cycle_has_no_pace() {
     let state = HostState { requests: 3, last_request: 5, latency: 9, trust, ..HostState::default() };
     assert_eq!(take_host(&before), Ok(state.clone()));
     assert_eq!(put_host(&state), before);
-    let pace = Pace { cycle: Cycle(7), requests: 2, first: 1, last: 5, promised: 0 };
+    let pace = CyclePace { cycle: Cycle(7), requests: 2, first: 1, last: 5, promised: 0 };
     let without_delays = [&before[..9], &[PACE, 4, 7, 2, 1, 5], &before[9..]].concat();
     let counted = HostState { pace, ..state };
     assert_eq!(
@@ -141,7 +137,7 @@ fn an_entry_from_before_requests_were_counted_by_cycle_has_no_pace() {
         Ok(counted.clone()),
         "nor one from before delays were a promise of it"
     );
-    let counted = HostState { pace: Pace { promised: 4, ..pace }, ..counted };
+    let counted = HostState { pace: CyclePace { promised: 4, ..pace }, ..counted };
     let bytes = put_host(&counted);
     assert_eq!((bytes.len(), take_host(&bytes)), (before.len() + 7, Ok(counted)));
 }

@@ -1,7 +1,7 @@
 //! A power cut, or an I/O error, at every write of a cycle.
 
 use crate::cycle;
-use recrawl_repository::storage::{Fault, FaultyStorage, Storage, Survivors};
+use recrawl_repository::storage::{FaultyStorage, Storage, StorageFault, Survivors};
 use recrawl_repository::{Repository, VisitLog};
 use recrawl_types::Round;
 use std::collections::BTreeSet;
@@ -53,7 +53,7 @@ fn points(before: u32) -> u64 {
     storage.points()
 }
 
-fn disturbed(before: u32, fault: Fault) -> (Arc<FaultyStorage>, bool, BTreeSet<u64>) {
+fn disturbed(before: u32, fault: StorageFault) -> (Arc<FaultyStorage>, bool, BTreeSet<u64>) {
     let storage = Arc::new(FaultyStorage::with_files(cycle::after(before).image()));
     storage.set_fault(fault);
     let mut synced = BTreeSet::new();
@@ -66,7 +66,7 @@ fn after_a_power_cut_at_any_write_it_is_one_generation_or_the_next() {
     let mut tried = 0;
     for before in [0, 1, 3] {
         for point in 1..=points(before) {
-            let (storage, committed, synced) = disturbed(before, Fault::Stop(point));
+            let (storage, committed, synced) = disturbed(before, StorageFault::Stop(point));
             let chances = (0..20).map(|i| Survivors::Some(point * 1031 + i));
             for survivors in [Survivors::Synced, Survivors::All].into_iter().chain(chances) {
                 let what = format!("generation {before}, power cut at point {point}, {survivors:?}");
@@ -83,9 +83,9 @@ fn after_a_power_cut_at_any_write_it_is_one_generation_or_the_next() {
 fn after_an_error_of_any_write_the_process_can_start_again() {
     for before in [0, 3] {
         for point in 1..=points(before) {
-            let (storage, committed, synced) = disturbed(before, Fault::Fail(point));
+            let (storage, committed, synced) = disturbed(before, StorageFault::Fail(point));
             let what = format!("generation {before}, I/O error at point {point}");
-            storage.set_fault(Fault::None);
+            storage.set_fault(StorageFault::None);
             // The machine runs on, or its power fails behind the error.
             let left = Arc::new(storage.after_power_cut(Survivors::Synced));
             check(left, before, committed, &synced, &format!("{what}, and a power cut"));
@@ -104,9 +104,9 @@ fn a_full_disk_loses_nothing_and_the_cycle_goes_on_when_there_is_room() {
     let start = used(cycle::after(3).image());
     let mut refused = 0;
     for room in (0..).step_by(97) {
-        let (storage, committed, synced) = disturbed(3, Fault::Full(start + room));
+        let (storage, committed, synced) = disturbed(3, StorageFault::Full(start + room));
         let what = format!("room for {room} bytes");
-        storage.set_fault(Fault::None);
+        storage.set_fault(StorageFault::None);
         check(storage, 3, committed, &synced, &what);
         if committed {
             break;
@@ -118,13 +118,13 @@ fn a_full_disk_loses_nothing_and_the_cycle_goes_on_when_there_is_room() {
 
 #[test]
 fn a_failing_or_short_read_is_an_error_and_harms_nothing() {
-    for fault in [Fault::FailRead as fn(u64) -> Fault, Fault::ShortRead] {
+    for fault in [StorageFault::FailRead as fn(u64) -> StorageFault, StorageFault::ShortRead] {
         for read in 1.. {
             let storage = Arc::new(FaultyStorage::with_files(cycle::after(3).image()));
             storage.set_fault(fault(read));
             let mut synced = BTreeSet::new();
             let result = cycle::run(&(storage.clone() as Arc<dyn Storage>), &mut synced);
-            storage.set_fault(Fault::None);
+            storage.set_fault(StorageFault::None);
             check(storage.clone(), 3, result.is_ok(), &synced, &format!("{:?}", fault(read)));
             match result {
                 Ok(()) => break,

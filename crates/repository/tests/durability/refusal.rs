@@ -1,7 +1,7 @@
 //! Storage that must not be touched, or cannot.
 
 use crate::cycle;
-use recrawl_repository::storage::{Fault, FaultyStorage, FileStorage, MemoryStorage, Storage};
+use recrawl_repository::storage::{FaultyStorage, FileStorage, MemoryStorage, Storage, StorageFault};
 use recrawl_repository::{FORMAT_VERSION, OpenError, Repository};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ fn another_format_version_is_named_and_left_alone() {
 fn a_read_only_disk_is_refused_for_writing_and_can_be_read() {
     let image = cycle::after(2).image();
     let storage = Arc::new(FaultyStorage::with_files(image.clone()));
-    storage.set_fault(Fault::ReadOnly);
+    storage.set_fault(StorageFault::ReadOnly);
     let error = Repository::open(storage.clone()).err().unwrap();
     assert!(error.to_string().contains("read-only"), "{error}");
     assert_eq!(Repository::open_read(storage.clone()).unwrap().current().number().0, 2);

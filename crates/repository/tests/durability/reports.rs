@@ -1,7 +1,7 @@
 //! A power cut, or an I/O error, at every write while the reports are replaced by shorter ones.
 
 use crate::cycle;
-use recrawl_repository::storage::{Fault, FaultyStorage, MemoryStorage, Storage, Survivors};
+use recrawl_repository::storage::{FaultyStorage, MemoryStorage, Storage, StorageFault, Survivors};
 use recrawl_repository::{CommitError, Generation, Repository};
 use recrawl_types::{Cycle, Round};
 use std::collections::BTreeSet;
@@ -45,7 +45,7 @@ fn check(storage: Arc<dyn Storage>, is_replaced: bool, what: &str) {
     assert_eq!(cycle::reports(&reader), read, "{what}");
 }
 
-fn faulty(fault: Fault) -> (Arc<FaultyStorage>, Repository) {
+fn faulty(fault: StorageFault) -> (Arc<FaultyStorage>, Repository) {
     let storage = Arc::new(FaultyStorage::with_files(cycle::after(CYCLES).image()));
     let repository = Repository::open(storage.clone()).unwrap().keeping_visits(cycle::KEPT_CYCLES);
     storage.set_fault(fault);
@@ -56,7 +56,7 @@ fn faulty(fault: Fault) -> (Arc<FaultyStorage>, Repository) {
 fn a_power_cut_at_any_write_leaves_the_old_or_the_new_reports() {
     let mut kinds = BTreeSet::new();
     for point in 1.. {
-        let (storage, mut repository) = faulty(Fault::Stop(point));
+        let (storage, mut repository) = faulty(StorageFault::Stop(point));
         let replaced = replace(&mut repository);
         drop(repository);
         let chances = (0..20).map(|i| Survivors::Some(point * 1031 + i));
@@ -86,9 +86,9 @@ fn after_an_error_of_any_write_the_process_goes_on_and_may_lose_its_power_at_any
     for point in 1.. {
         let (mut is_replaced, mut is_committed) = (false, false);
         for stop in 1.. {
-            let (storage, mut repository) = faulty(Fault::Fail(point));
+            let (storage, mut repository) = faulty(StorageFault::Fail(point));
             is_replaced = replace(&mut repository).is_ok();
-            storage.set_fault(Fault::Stop(stop));
+            storage.set_fault(StorageFault::Stop(stop));
             is_committed = commit(&mut repository).is_ok();
             drop(repository);
             for survivors in [Survivors::Synced, Survivors::All, Survivors::Some(point * 1031 + stop)] {

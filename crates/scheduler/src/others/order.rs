@@ -1,24 +1,24 @@
 //! An order that is read several times.
 
-use super::Summary;
-use crate::candidate::Candidate;
-use crate::merge::{Merge, Source};
-use crate::runs::{Run, Runs};
+use super::PlannerSummary;
+use crate::candidate::RankedPage;
+use crate::merge::{Merge, MergeSource};
+use crate::runs::{Runs, SortedRun};
 use std::io;
 
 /// Ascending items: in memory, or in a run that each reading writes anew.
-pub(crate) enum Order {
-    Memory(Vec<Candidate>),
-    Run(Run),
+pub(crate) enum ItemOrder {
+    Memory(Vec<RankedPage>),
+    Run(SortedRun),
 }
 
-impl Order {
+impl ItemOrder {
     /// The items to keep.
     pub fn kept(
-        mut items: Merge<Candidate>,
+        mut items: Merge<RankedPage>,
         disk: &mut Runs,
-        mut keep: impl FnMut(Candidate) -> bool,
-    ) -> io::Result<Order> {
+        mut keep: impl FnMut(RankedPage) -> bool,
+    ) -> io::Result<ItemOrder> {
         let is_in_memory = items.is_in_memory();
         let mut next = || loop {
             match items.pop()? {
@@ -27,47 +27,47 @@ impl Order {
             }
         };
         if !is_in_memory {
-            return Ok(Order::Run(disk.write(next)?));
+            return Ok(ItemOrder::Run(disk.write(next)?));
         }
         let mut kept = Vec::new();
         while let Some(item) = next()? {
             kept.push(item);
         }
-        Ok(Order::Memory(kept))
+        Ok(ItemOrder::Memory(kept))
     }
 
     /// Number of items.
     pub fn len(&self) -> u64 {
         match self {
-            Order::Memory(items) => items.len() as u64,
-            Order::Run(run) => run.length,
+            ItemOrder::Memory(items) => items.len() as u64,
+            ItemOrder::Run(run) => run.length,
         }
     }
 
     /// The items, for one reading.
-    pub fn into_merge(self, disk: &mut Runs) -> io::Result<Merge<Candidate>> {
-        Merge::of(vec![match self {
-            Order::Memory(items) => Source::Memory(items.into_iter()),
-            Order::Run(run) => disk.open(run)?,
+    pub fn into_merge(self, disk: &mut Runs) -> io::Result<Merge<RankedPage>> {
+        Merge::new(vec![match self {
+            ItemOrder::Memory(items) => MergeSource::Memory(items.into_iter()),
+            ItemOrder::Run(run) => disk.open(run)?,
         }])
     }
 
     /// The items to keep.
-    pub fn filtered(self, disk: &mut Runs, keep: impl FnMut(Candidate) -> bool) -> io::Result<Order> {
+    pub fn filtered(self, disk: &mut Runs, keep: impl FnMut(RankedPage) -> bool) -> io::Result<ItemOrder> {
         let items = self.into_merge(disk)?;
-        Order::kept(items, disk, keep)
+        ItemOrder::kept(items, disk, keep)
     }
 
     /// Calls `each` for all items.
-    fn each(&mut self, disk: &mut Runs, mut each: impl FnMut(Candidate)) -> io::Result<()> {
+    fn each(&mut self, disk: &mut Runs, mut each: impl FnMut(RankedPage)) -> io::Result<()> {
         let run = match self {
-            Order::Memory(items) => {
+            ItemOrder::Memory(items) => {
                 items.iter().copied().for_each(each);
                 return Ok(());
             }
-            Order::Run(run) => run,
+            ItemOrder::Run(run) => run,
         };
-        let mut items: Merge<Candidate> = Merge::of(vec![disk.open(std::mem::take(run))?])?;
+        let mut items: Merge<RankedPage> = Merge::new(vec![disk.open(std::mem::take(run))?])?;
         *run = disk.write(|| {
             let item = items.pop()?;
             item.into_iter().for_each(&mut each);
@@ -79,12 +79,12 @@ impl Order {
     /// Tells of the items above one and up to another, and names some of them.
     pub fn summary(
         &mut self,
-        above: Option<Candidate>,
-        up_to: Option<Candidate>,
+        above: Option<RankedPage>,
+        up_to: Option<RankedPage>,
         most: usize,
         disk: &mut Runs,
-    ) -> io::Result<Summary> {
-        let mut told = Summary { step: 1, ..Summary::default() };
+    ) -> io::Result<PlannerSummary> {
+        let mut told = PlannerSummary { step: 1, ..PlannerSummary::default() };
         self.each(disk, |item| {
             if above.is_some_and(|above| item <= above) {
                 told.below += 1;

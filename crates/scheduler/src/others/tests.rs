@@ -1,7 +1,7 @@
 use super::*;
-use crate::merge::{Merge, Source};
-use crate::testing::{ListedScores, MadePlan, MemorySpill, Page, columns, pages, plan, requests};
-use crate::{Counts, PlanMemory, PlanRequest, Planner};
+use crate::merge::{Merge, MergeSource};
+use crate::testing::{ListedScores, MadePlan, MemorySpill, TestPage, columns, pages, plan, requests};
+use crate::{PlanCounts, PlanMemory, PlanRequest, Planner};
 use proptest::prelude::*;
 use std::ops::Range;
 use std::sync::{Condvar, Mutex};
@@ -14,7 +14,7 @@ struct Room {
 }
 
 impl Room {
-    fn of(planners: usize) -> Room {
+    fn new(planners: usize) -> Room {
         Room { planners, told: Mutex::default(), changed: Condvar::new() }
     }
 
@@ -60,11 +60,11 @@ fn parts(pages: usize, cuts: &[usize]) -> Vec<Range<usize>> {
 fn together(
     request: &PlanRequest,
     scores: &[f64],
-    pages: &[Page],
+    pages: &[TestPage],
     parts: &[Range<usize>],
     memory: u64,
 ) -> MadePlan {
-    let plans = Room::of(parts.len()).each(|planner, gather| {
+    let plans = Room::new(parts.len()).each(|planner, gather| {
         let part = parts[planner].clone();
         // A score is asked for by the number among all pages.
         let mut policy = ListedScores(scores.to_vec());
@@ -73,14 +73,14 @@ fn together(
         let planner = Planner::new(request.clone(), &mut policy, hosts, memory).unwrap();
         let mut planner = planner.behind(part.start as u64);
         pages[part.clone()].chunks(7).for_each(|pages| planner.scan(&columns(pages)).unwrap());
-        let mut plan = MadePlan::of(planner.finish_with(gather).unwrap()).unwrap();
+        let mut plan = MadePlan::read(planner.finish_with(gather).unwrap()).unwrap();
         plan.chosen.iter_mut().for_each(|page| page.0 += part.start as u64);
         plan
     });
     let cutoff = plans[0].cutoff;
     let is_equal = |other: Option<f64>| other.map(f64::to_bits) == cutoff.map(f64::to_bits);
     assert!(plans.iter().all(|plan| is_equal(plan.cutoff)), "all know the same bar");
-    let counts = plans.iter().fold(Counts::default(), |sum, plan| sum + plan.counts);
+    let counts = plans.iter().fold(PlanCounts::default(), |sum, plan| sum + plan.counts);
     MadePlan { chosen: plans.into_iter().flat_map(|plan| plan.chosen).collect(), cutoff, counts }
 }
 
@@ -110,18 +110,18 @@ proptest! {
         named in 12usize..40,
         is_spilled: bool,
     ) {
-        let all: Vec<Candidate> = items.into_iter().map(|(key, tie)| Candidate { key, tie }).collect();
+        let all: Vec<RankedPage> = items.into_iter().map(|(key, tie)| RankedPage { key, tie }).collect();
         let planners = cuts.len() + 1;
         let ranks = ranks.map(|rank| u64::from(rank) % (all.len() as u64 + 1));
-        let found = Room::of(planners).each(|planner, gather| {
+        let found = Room::new(planners).each(|planner, gather| {
             let own = all.iter().zip(&of).filter(|(_, of)| **of % planners == planner);
-            let own: Vec<Candidate> = own.map(|(item, _)| *item).collect();
+            let own: Vec<RankedPage> = own.map(|(item, _)| *item).collect();
             let mut disk = Runs::new(Box::new(MemorySpill::default()));
             let mut order = || {
-                let mut items = Merge::of(vec![Source::Memory(own.clone().into_iter())]).unwrap();
+                let mut items = Merge::new(vec![MergeSource::Memory(own.clone().into_iter())]).unwrap();
                 match is_spilled {
-                    true => Order::Run(disk.write(|| items.pop()).unwrap()),
-                    false => Order::Memory(own.clone()),
+                    true => ItemOrder::Run(disk.write(|| items.pop()).unwrap()),
+                    false => ItemOrder::Memory(own.clone()),
                 }
             };
             let (mut first, mut second) = (order(), order());
@@ -142,7 +142,7 @@ proptest! {
             exchanges += 1;
             Ok(vec![own.to_vec(), told.clone()])
         };
-        let mut order = Order::Memory((0..10).map(|key| Candidate { key, tie: 0 }).collect());
+        let mut order = ItemOrder::Memory((0..10).map(|key| RankedPage { key, tie: 0 }).collect());
         let mut disk = Runs::new(Box::new(MemorySpill::default()));
         let mut others = Others::new(&mut gather);
         let found = others.bars([rank], [&mut order], &mut disk);
@@ -160,17 +160,17 @@ fn many_ties_need_few_exchanges() {
     let all = plan(&request, &mut ListedScores(scores.clone()), &pages, &[60_000], 9000).unwrap();
     let parts = parts(pages.len(), &[100, 31_000]);
     assert_eq!(together(&request, &scores, &pages, &parts, u64::MAX), all);
-    let room = Room::of(3);
+    let room = Room::new(3);
     let exchanges = room.each(|planner, gather| {
         let mut count = 0;
         let mut counted = |own: &[u8]| {
             count += 1;
             gather(own)
         };
-        let own = (0..400_000).map(|n| Candidate { key: n % 2, tie: 3 * n + planner as u64 });
-        let mut items: Vec<Candidate> = own.collect();
+        let own = (0..400_000).map(|n| RankedPage { key: n % 2, tie: 3 * n + planner as u64 });
+        let mut items: Vec<RankedPage> = own.collect();
         items.sort_unstable();
-        let mut order = Order::Memory(items);
+        let mut order = ItemOrder::Memory(items);
         let mut disk = Runs::new(Box::new(MemorySpill::default()));
         Others::new(&mut counted).bars([700_001], [&mut order], &mut disk).unwrap();
         count

@@ -39,7 +39,7 @@ fn over_a_hundred_thousand_draws_each_page_stands_for_itself() {
         }
     }
     for (at, ((known, history), sum)) in pages.iter().zip(sums).enumerate() {
-        let gate = Gate::of(known, history.map(|h| h.visits), request.cycle, request.warmup);
+        let gate = Gate::for_page(known, history.map(|h| h.visits), request.cycle, request.warmup);
         if gate != Gate::Revisit || at >= hosts_with_places {
             assert_eq!(sum, (0.0, 0.0), "page {at} is not of the population");
             continue;

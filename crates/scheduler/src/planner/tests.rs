@@ -3,28 +3,28 @@ use crate::HostPages;
 use crate::Ties;
 use crate::WhyFirst;
 use crate::testing::{
-    ListedScores, MadePlan, MemorySpill, Page, by_definition, by_definition_in_blocks, columns, fetched,
+    ListedScores, MadePlan, MemorySpill, TestPage, by_definition, by_definition_in_blocks, columns, fetched,
     pages, plan, plan_within, request, requests, unfetched,
 };
 use proptest::prelude::*;
-use recrawl_types::{Known, Share, Status};
+use recrawl_types::{Known, PageStatus, Share};
 use std::io;
 
 /// The ordinals of some shares.
-fn of(plan: &MadePlan, wanted: impl Fn(Share) -> bool) -> Vec<u64> {
+fn ordinals(plan: &MadePlan, wanted: impl Fn(Share) -> bool) -> Vec<u64> {
     plan.chosen.iter().filter(|c| wanted(c.1)).map(|c| c.0).collect()
 }
 
 fn by_score(plan: &MadePlan) -> Vec<u64> {
-    of(plan, |s| s == Share::Score)
+    ordinals(plan, |s| s == Share::Score)
 }
 
 fn by_discovery(plan: &MadePlan) -> Vec<u64> {
-    of(plan, |s| s == Share::Discovery)
+    ordinals(plan, |s| s == Share::Discovery)
 }
 
 /// A plan for a list of scores, with all pages on one host.
-fn plan_by(request: &PlanRequest, scores: &[f64], pages: &[Page]) -> MadePlan {
+fn plan_by(request: &PlanRequest, scores: &[f64], pages: &[TestPage]) -> MadePlan {
     plan(request, &mut ListedScores(scores.to_vec()), pages, &[pages.len() as u64], 3).unwrap()
 }
 
@@ -50,14 +50,14 @@ fn no_pages_are_asked_for_and_none_chosen_but_the_warm_up_is_due() {
 
 #[test]
 fn what_is_announced_has_its_share_and_leaves_the_rest_to_the_score() {
-    let announced = |page: Page| (Known { is_announced: true, ..page.0 }, page.1);
+    let announced = |page: TestPage| (Known { is_announced: true, ..page.0 }, page.1);
     let (quiet, loud) = (fetched(3, 50), announced(fetched(3, 50)));
     // Neither a page that was never fetched nor a warm-up page competes for this share.
     let pages = [quiet, loud, quiet, loud, loud, announced(unfetched(0)), announced(fetched(1, 50))];
     let scores = [9.0, 1.0, 8.0, 7.0, 2.0, 0.0, 0.0];
     let chosen = |announced_share| {
         let plan = plan_by(&PlanRequest { pages: 4, announced_share, ..request() }, &scores, &pages);
-        let announced = of(&plan, |s| s == Share::Announced);
+        let announced = ordinals(&plan, |s| s == Share::Announced);
         assert_eq!(plan.counts.announced, announced.len() as u64);
         (announced, by_score(&plan))
     };
@@ -73,7 +73,7 @@ fn more_are_asked_for_than_there_are() {
         fetched(3, 50),
         fetched(1, 50),
         unfetched(0),
-        (Known { status: Status::Gone, ..Known::default() }, None),
+        (Known { status: PageStatus::Gone, ..Known::default() }, None),
     ];
     let plan =
         plan_by(&PlanRequest { pages: u64::MAX, discovery_share: 0.3, ..request() }, &[1.0; 4], &pages);
@@ -135,7 +135,7 @@ fn discovery_goes_by_depth_then_redirects_then_links() {
 #[test]
 fn what_a_share_cannot_use_goes_to_the_others() {
     let share = |discovery, revisit, audit_share| {
-        let pages: Vec<Page> =
+        let pages: Vec<TestPage> =
             (0..discovery).map(|_| unfetched(0)).chain((0..revisit).map(|_| fetched(3, 50))).collect();
         let scores = vec![1.0; pages.len()];
         let request = PlanRequest { pages: 10, discovery_share: 0.3, audit_share, ..request() };
@@ -158,7 +158,7 @@ fn the_audit_is_uniform_and_says_with_what_probability() {
         let request = PlanRequest { pages: 10, audit_share: 0.5, seed, ..request() };
         let scores: Vec<f64> = (0..50).map(f64::from).collect();
         let plan = plan_by(&request, &scores, &pages);
-        let sample = of(&plan, |s| matches!(s, Share::Audit(_)));
+        let sample = ordinals(&plan, |s| matches!(s, Share::Audit(_)));
         assert_eq!(sample.len(), 5);
         assert!(plan.chosen.iter().all(|c| matches!(c.1, Share::Score | Share::Audit(0.1))));
         // The best by score outside the audit sample.
@@ -173,7 +173,8 @@ fn the_audit_is_uniform_and_says_with_what_probability() {
 #[test]
 fn a_host_gets_no_more_than_its_limit_and_its_best_first() {
     // Host 0: four pages by score. Host 1: two. Host 2: five URLs that were never fetched.
-    let pages: Vec<Page> = (0..6).map(|_| fetched(3, 50)).chain((0..5).map(|d| unfetched(4 - d))).collect();
+    let pages: Vec<TestPage> =
+        (0..6).map(|_| fetched(3, 50)).chain((0..5).map(|d| unfetched(4 - d))).collect();
     let scores = [9.0, 8.0, 7.0, 6.0, 1.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0];
     let request = PlanRequest { pages: 8, discovery_share: 0.5, max_per_host: Some(2), ..request() };
     let plan = plan(&request, &mut ListedScores(scores.to_vec()), &pages, &[4, 0, 2, 5], 4).unwrap();
@@ -185,7 +186,7 @@ fn a_host_gets_no_more_than_its_limit_and_its_best_first() {
 fn a_host_may_have_a_limit_of_its_own() {
     // Three hosts of four pages: one in warm-up, three by score. The limits allow all pages of the
     // first host, one of the second, and none of the third.
-    let pages: Vec<Page> = (0..12).map(|page| fetched(if page % 4 == 0 { 1 } else { 3 }, 50)).collect();
+    let pages: Vec<TestPage> = (0..12).map(|page| fetched(if page % 4 == 0 { 1 } else { 3 }, 50)).collect();
     let hosts = [None, Some(1), Some(0)].map(|at_most| HostPages { pages: 4, at_most });
     let chosen_of = |max_per_host, audit_share| {
         let request = PlanRequest { pages: 9, max_per_host: Some(max_per_host), audit_share, ..request() };
@@ -222,7 +223,7 @@ fn hosts_that_cannot_be_read_are_an_error() {
 #[test]
 fn a_host_with_a_limit_of_its_own_is_not_audited() {
     // Two hosts of four pages; the second is down. All pages would be chosen, by audit or score.
-    let pages: Vec<Page> = (0..8).map(|_| fetched(3, 50)).collect();
+    let pages: Vec<TestPage> = (0..8).map(|_| fetched(3, 50)).collect();
     let hosts = [None, Some(1)].map(|at_most| HostPages { pages: 4, at_most });
     let request = PlanRequest { pages: 8, max_per_host: Some(8), audit_share: 0.5, ..request() };
     let mut policy = ListedScores((0..8).map(f64::from).collect());
@@ -250,7 +251,7 @@ fn warm_up_counts_for_the_limit_and_is_bound_by_it() {
 
 #[test]
 fn score_and_discovery_share_the_places_of_a_single_host() {
-    let pages: Vec<Page> = (0..40).map(|_| fetched(3, 50)).chain((0..40).map(unfetched)).collect();
+    let pages: Vec<TestPage> = (0..40).map(|_| fetched(3, 50)).chain((0..40).map(unfetched)).collect();
     let request = PlanRequest { pages: 60, discovery_share: 0.25, max_per_host: Some(20), ..request() };
     let counts = plan_by(&request, &[1.0; 80], &pages).counts;
     assert_eq!((counts.score, counts.discovery), (15, 5));

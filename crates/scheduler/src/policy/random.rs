@@ -1,7 +1,7 @@
 //! `rand`: random scores.
 
 use super::{Policy, PolicyKind};
-use crate::shuffle::{Purpose, Shuffle};
+use crate::shuffle::{Shuffle, ShufflePurpose};
 use recrawl_types::{Cycle, StateColumns};
 
 /// New random scores in every cycle: the baseline Rand (Santos et al. 2015 §5.1).
@@ -12,7 +12,7 @@ pub struct RandomPolicy {
 
 impl Default for RandomPolicy {
     fn default() -> RandomPolicy {
-        RandomPolicy { shuffle: Shuffle::new(0, Cycle::default(), Purpose::Scores) }
+        RandomPolicy { shuffle: Shuffle::new(0, Cycle::default(), ShufflePurpose::Scores) }
     }
 }
 
@@ -22,7 +22,7 @@ impl Policy for RandomPolicy {
     }
 
     fn prepare(&mut self, cycle: Cycle, seed: u64) {
-        self.shuffle = Shuffle::new(seed, cycle, Purpose::Scores);
+        self.shuffle = Shuffle::new(seed, cycle, ShufflePurpose::Scores);
     }
 
     /// Uniform in [0, 1), from the upper 53 bits of the page's image.

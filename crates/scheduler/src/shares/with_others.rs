@@ -1,14 +1,14 @@
 //! Fills the shares of a part of the pages, as one plan of all pages would fill them.
 
 use super::{Allocation, Filling, ShareQueue, ShareRules};
-use crate::candidate::{Candidate, key_score};
-use crate::chosen::{Choice, ChosenBy};
+use crate::candidate::{RankedPage, key_score};
+use crate::chosen::{ChosenBy, ChosenEntry};
 use crate::hosts::HostSlots;
 use crate::merge::Merge;
-use crate::others::{Order, Others};
+use crate::others::{ItemOrder, Others};
 use crate::pools::Pools;
 use crate::runs::Runs;
-use crate::{Counts, Gather, Plan};
+use crate::{Gather, Plan, PlanCounts};
 use std::io;
 
 impl ShareRules {
@@ -17,9 +17,9 @@ impl ShareRules {
         &self,
         gather: &mut Gather<'_>,
         pools: Pools,
-        choice: Choice,
+        choice: ChosenEntry,
         host_slots: HostSlots,
-        mut counts: Counts,
+        mut counts: PlanCounts,
         disk: Runs,
     ) -> io::Result<Plan> {
         let Pools { discovery, score, announced, audit, eligible, expected, .. } = pools;
@@ -31,7 +31,7 @@ impl ShareRules {
 
         let drawn = self.targets.audit.min(all_eligible);
         let images = audit.into_merge(&mut part.disk)?;
-        let mut images = Order::kept(images, &mut part.disk, |_| true)?;
+        let mut images = ItemOrder::kept(images, &mut part.disk, |_| true)?;
         let [last] = others.bars([drawn], [&mut images], &mut part.disk)?;
         counts.audit = part.draw_up_to(last, images)?;
         let [audited] = others.sum([counts.audit])?;
@@ -48,7 +48,7 @@ impl ShareRules {
         items.absorb(rest);
         let mut score = part.not_drawn(items)?;
         let items = discovery.into_merge(&mut part.disk)?;
-        let mut discovery = Order::kept(items, &mut part.disk, |_| true)?;
+        let mut discovery = ItemOrder::kept(items, &mut part.disk, |_| true)?;
         let left = others.sum([score.len(), discovery.len()])?;
         let ranks = self.divide(first, audited, taken, left);
         let bars = others.bars(ranks, [&mut score, &mut discovery], &mut part.disk)?;
@@ -87,7 +87,7 @@ impl ShareRules {
 
 impl Allocation<'_> {
     /// Draws the pages with images up to this one; none for no image. Returns the number with a slot.
-    fn draw_up_to(&mut self, last: Option<Candidate>, images: Order) -> io::Result<u64> {
+    fn draw_up_to(&mut self, last: Option<RankedPage>, images: ItemOrder) -> io::Result<u64> {
         let Some(last) = last else { return Ok(0) };
         let images = images.filtered(&mut self.disk, |image| image <= last)?;
         let (own, images) = (images.len(), images.into_merge(&mut self.disk)?);
@@ -98,9 +98,9 @@ impl Allocation<'_> {
     }
 
     /// The candidates that are not in the sample.
-    fn not_drawn(&mut self, candidates: Merge<Candidate>) -> io::Result<Order> {
+    fn not_drawn(&mut self, candidates: Merge<RankedPage>) -> io::Result<ItemOrder> {
         let Allocation { rules, host_slots, last_drawn, disk, .. } = self;
-        Order::kept(candidates, disk, |candidate| {
+        ItemOrder::kept(candidates, disk, |candidate| {
             !rules.is_drawn(host_slots, *last_drawn, rules.ties.ordinal(candidate))
         })
     }
@@ -109,10 +109,10 @@ impl Allocation<'_> {
     /// candidates behind the bar.
     fn choose_up_to(
         &mut self,
-        bar: Option<Candidate>,
-        candidates: Order,
+        bar: Option<RankedPage>,
+        candidates: ItemOrder,
         by: ChosenBy,
-    ) -> io::Result<(u64, Merge<Candidate>)> {
+    ) -> io::Result<(u64, Merge<RankedPage>)> {
         let mut queue = ShareQueue::new(candidates.into_merge(&mut self.disk)?, by, u64::MAX);
         while queue.candidates.peek().is_some_and(|next| bar.is_some_and(|bar| next <= bar)) {
             if let Some(candidate) = queue.candidates.pop()? {

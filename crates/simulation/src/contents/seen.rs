@@ -1,7 +1,7 @@
 //! What a policy sees of the contents.
 
 use super::*;
-use crate::policy::{Policy, PolicyVisit};
+use crate::policy::{PolicyVisit, ReplayPolicy};
 use crate::testing::{datasets, rules, unchanging, with_contents};
 use crate::{Dataset, Observed, Rules, RulesError, Trace, replay};
 use ::proptest::prelude::*;
@@ -11,20 +11,20 @@ const LAST: u32 = 25;
 
 /// Chooses by what it saw, a few visits at a time.
 #[derive(Default)]
-struct Reader {
+struct SeenReader {
     /// Each choice with its cycle: pages in the order of their visits.
     choices: Vec<(u32, Vec<u32>)>,
     /// Of each page what it saw last, and before.
-    seen: Vec<[Option<Document>; 2]>,
+    seen: Vec<[Option<ReplayDocument>; 2]>,
     visits: Vec<(u32, u32)>,
     scores: Vec<f64>,
 }
 
-fn sum(document: Option<&Document>) -> f64 {
+fn sum(document: Option<&ReplayDocument>) -> f64 {
     document.map_or(7.0, |document| document.words.iter().map(|&(word, count)| f64::from(word * count)).sum())
 }
 
-impl Policy for Reader {
+impl ReplayPolicy for SeenReader {
     fn name(&self) -> &str {
         "reader"
     }
@@ -63,14 +63,14 @@ impl Policy for Reader {
     }
 }
 
-fn run(data: &Dataset, rules: &Rules) -> (Trace, Reader) {
-    let mut reader = Reader::default();
+fn run(data: &Dataset, rules: &Rules) -> (Trace, SeenReader) {
+    let mut reader = SeenReader::default();
     let trace = replay::run(data, rules, &mut reader).unwrap();
     (trace, reader)
 }
 
-fn document(word: u32) -> Document {
-    Document { words: [(word % 97, 1 + word % 3)].into(), ..Document::default() }
+fn document(word: u32) -> ReplayDocument {
+    ReplayDocument { words: [(word % 97, 1 + word % 3)].into(), ..ReplayDocument::default() }
 }
 
 proptest! {
@@ -90,7 +90,7 @@ proptest! {
             prop_assert_eq!(seen.as_ref(), expected);
         }
         // Other contents where nobody looked.
-        let met: HashSet<*const Document> = reader
+        let met: HashSet<*const ReplayDocument> = reader
             .visits
             .iter()
             .filter_map(|&(cycle, page)| contents.shown(page as usize, cycle).map(std::ptr::from_ref))
@@ -113,7 +113,7 @@ proptest! {
         let data = with_contents(data, |page, _| document(page));
         let rules = Rules { per_site: None, ..rules };
         let (trace, reader) = run(&data, &rules);
-        let k = rules.budget.of(data.pages.len() as u64);
+        let k = rules.budget.visits(data.pages.len() as u64);
         for cycle in rules.warmup + 1..=LAST {
             let choices = reader.choices.iter().filter(|choice| choice.0 == cycle).map(|choice| &choice.1);
             // Each choice is half of what is left, and one visit at least.
@@ -132,6 +132,6 @@ proptest! {
 
 #[test]
 fn a_policy_that_reads_contents_needs_them() {
-    let error = replay::run(&unchanging(3, 9), &Rules::default(), &mut Reader::default()).unwrap_err();
+    let error = replay::run(&unchanging(3, 9), &Rules::default(), &mut SeenReader::default()).unwrap_err();
     assert_eq!(error, RulesError::NoContents { what: "policy reader".into() });
 }

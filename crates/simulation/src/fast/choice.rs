@@ -5,7 +5,7 @@ use recrawl_scheduler::candidate::score_key;
 /// The rows that a cycle visits, in ascending order, or by score if ranks count. The last tie
 /// class, of which only a part fits, comes last in both.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Choice {
+pub(super) struct RowChoice {
     /// Rows, with the flags [`Choice::STARTS`] and [`Choice::PARTLY`].
     pub rows: Vec<u32>,
     keys: Vec<u64>,
@@ -13,13 +13,13 @@ pub(super) struct Choice {
     class: Vec<u32>,
 }
 
-impl Choice {
+impl RowChoice {
     /// Flag: first row of a tie class, if ranks count.
     pub const STARTS: u32 = 1 << 30;
     /// Flag: row of the tie class of which only a part fits.
     pub const PARTLY: u32 = 1 << 31;
     /// Mask of the row number.
-    pub const ROW: u32 = Choice::STARTS - 1;
+    pub const ROW: u32 = RowChoice::STARTS - 1;
 
     /// Chooses `k` pages by the scores of rows; `counts` has the number of pages of each row.
     pub fn make(&mut self, scores: &[f64], counts: &[u32], k: u64, ranked: bool) {
@@ -49,12 +49,12 @@ impl Choice {
             let mut before = None;
             for row in &mut self.rows {
                 let key = Some(keys[*row as usize]);
-                *row |= if key == before { 0 } else { Choice::STARTS };
+                *row |= if key == before { 0 } else { RowChoice::STARTS };
                 before = key;
             }
         }
-        let mark = if taken > k { Choice::PARTLY } else { 0 };
-        let start = if ranked { Choice::STARTS } else { 0 };
+        let mark = if taken > k { RowChoice::PARTLY } else { 0 };
+        let start = if ranked { RowChoice::STARTS } else { 0 };
         let marks = std::iter::once(mark | start).chain(std::iter::repeat(mark));
         self.rows.extend(self.class.iter().zip(marks).map(|(row, marks)| row | marks));
     }
@@ -99,9 +99,9 @@ mod tests {
                 .flat_map(|(&s, &c)| std::iter::repeat_n(score_key(s), c as usize)).collect();
             sorted.sort_unstable();
             let threshold = sorted[k as usize - 1];
-            let mut choice = Choice::default();
+            let mut choice = RowChoice::default();
             choice.make(&scores, &counts, k, ranked);
-            let chosen: Vec<u32> = choice.rows.iter().map(|r| r & Choice::ROW).collect();
+            let chosen: Vec<u32> = choice.rows.iter().map(|r| r & RowChoice::ROW).collect();
             let mut expected: Vec<u32> = (0..scores.len() as u32)
                 .filter(|&r| counts[r as usize] > 0 && score_key(scores[r as usize]) <= threshold).collect();
             expected.sort_by_key(|&r| {
@@ -111,10 +111,10 @@ mod tests {
             prop_assert_eq!(&chosen, &expected);
             let taken: u64 = chosen.iter().map(|&r| u64::from(counts[r as usize])).sum();
             for (i, row) in choice.rows.iter().enumerate() {
-                let key = |r: u32| score_key(scores[(r & Choice::ROW) as usize]);
-                prop_assert_eq!(row & Choice::PARTLY != 0, taken > k && key(*row) == threshold);
+                let key = |r: u32| score_key(scores[(r & RowChoice::ROW) as usize]);
+                prop_assert_eq!(row & RowChoice::PARTLY != 0, taken > k && key(*row) == threshold);
                 let starts = ranked && (i == 0 || key(*row) != key(choice.rows[i - 1]));
-                prop_assert_eq!(row & Choice::STARTS != 0, starts);
+                prop_assert_eq!(row & RowChoice::STARTS != 0, starts);
             }
         }
     }

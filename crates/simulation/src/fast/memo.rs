@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// One cycle of some replay.
 #[derive(Debug)]
-pub(super) struct Step {
+pub(super) struct CycleStep {
     /// The rows chosen.
     pub choice: Box<[u32]>,
     /// The moves with their destinations.
@@ -23,16 +23,16 @@ pub(super) struct Step {
     pub figures: CycleFigures,
 }
 
-impl Step {
+impl CycleStep {
     /// From the choice and its results.
-    pub fn new(choice: &[u32], moves: &[Move], figures: CycleFigures) -> Step {
-        Step { choice: choice.into(), moves: moves.into(), figures }
+    pub fn new(choice: &[u32], moves: &[Move], figures: CycleFigures) -> CycleStep {
+        CycleStep { choice: choice.into(), moves: moves.into(), figures }
     }
 }
 
 /// A node of the tree: the state of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct TreeNode {
     epoch: u32,
     node: u32,
 }
@@ -40,7 +40,7 @@ pub(super) struct Place {
 /// The tree of choices. When it exceeds its limit it is emptied: the current population fills it
 /// again, and what only its ancestors needed is gone.
 #[derive(Debug)]
-pub(super) struct Memo {
+pub(super) struct ChoiceTree {
     limit: usize,
     tree: Mutex<Tree>,
 }
@@ -52,17 +52,17 @@ struct Tree {
     roots: HashMap<(Reads, WantedFigures), u32, BuildHasherDefault<Mixer>>,
     children: HashMap<(u32, u64), u32, BuildHasherDefault<Mixer>>,
     /// The step that leads to each node; `None` for roots.
-    steps: Vec<Option<Arc<Step>>>,
+    steps: Vec<Option<Arc<CycleStep>>>,
 }
 
-impl Memo {
+impl ChoiceTree {
     /// An empty tree with a limit in bytes.
-    pub fn new(limit: usize) -> Memo {
-        Memo { limit, tree: Mutex::default() }
+    pub fn new(limit: usize) -> ChoiceTree {
+        ChoiceTree { limit, tree: Mutex::default() }
     }
 
     /// The node after the warm-up; `None` if the cache is off.
-    pub fn start(&self, reads: Reads, wants: WantedFigures) -> Option<Place> {
+    pub fn start(&self, reads: Reads, wants: WantedFigures) -> Option<TreeNode> {
         let mut tree = self.tree();
         if self.limit == 0 {
             return None;
@@ -72,11 +72,11 @@ impl Memo {
             steps.push(None);
             steps.len() as u32 - 1
         });
-        Some(Place { epoch: *epoch, node })
+        Some(TreeNode { epoch: *epoch, node })
     }
 
     /// The result of a choice, if cached.
-    pub fn follow(&self, place: Place, choice: &[u32]) -> Option<(Place, Arc<Step>)> {
+    pub fn follow(&self, place: TreeNode, choice: &[u32]) -> Option<(TreeNode, Arc<CycleStep>)> {
         let hash = hash(choice);
         let tree = self.tree();
         if place.epoch != tree.epoch {
@@ -84,12 +84,12 @@ impl Memo {
         }
         let node = *tree.children.get(&(place.node, hash))?;
         let step = tree.steps[node as usize].clone()?;
-        (*step.choice == *choice).then_some((Place { node, ..place }, step))
+        (*step.choice == *choice).then_some((TreeNode { node, ..place }, step))
     }
 
     /// Caches a step and returns its node; `None` if the tree was emptied since `place` was
     /// obtained.
-    pub fn remember(&self, place: Place, step: Step) -> Option<Place> {
+    pub fn remember(&self, place: TreeNode, step: CycleStep) -> Option<TreeNode> {
         let key = (place.node, hash(&step.choice));
         let bytes = bytes(&step);
         let mut tree = self.tree();
@@ -105,7 +105,7 @@ impl Memo {
         tree.steps.push(Some(Arc::new(step)));
         // Another thread may have inserted it first; its node then becomes unreachable.
         tree.children.insert(key, node);
-        Some(Place { node, ..place })
+        Some(TreeNode { node, ..place })
     }
 
     /// Size in bytes.
@@ -120,9 +120,9 @@ impl Memo {
 }
 
 /// Size of a step in bytes, with its entries in the tables, which may be half empty.
-fn bytes(step: &Step) -> usize {
-    const TABLES: usize = 2 * (size_of::<((u32, u64), u32)>() + size_of::<Option<Arc<Step>>>());
-    size_of::<Step>() + 16 + 4 * step.choice.len() + size_of_val(&*step.moves) + TABLES
+fn bytes(step: &CycleStep) -> usize {
+    const TABLES: usize = 2 * (size_of::<((u32, u64), u32)>() + size_of::<Option<Arc<CycleStep>>>());
+    size_of::<CycleStep>() + 16 + 4 * step.choice.len() + size_of_val(&*step.moves) + TABLES
 }
 
 fn hash(choice: &[u32]) -> u64 {
@@ -163,13 +163,13 @@ mod tests {
     /// Every choice of up to four of six rows has a node of its own.
     #[test]
     fn choices_that_differ_by_a_row_are_remembered_beside_each_other() {
-        let memo = Memo::new(1 << 20);
+        let memo = ChoiceTree::new(1 << 20);
         let root = memo.start(Reads::default(), WantedFigures::ALL).unwrap();
         let of = |rows, number| (0..rows).map(|i| number / 6u32.pow(i) % 6).collect();
         let choices: Vec<Vec<u32>> =
             (1..=4).flat_map(|rows| (0..6u32.pow(rows)).map(move |number| of(rows, number))).collect();
         for choice in &choices {
-            memo.remember(root, Step::new(choice, &[], CycleFigures::default())).unwrap();
+            memo.remember(root, CycleStep::new(choice, &[], CycleFigures::default())).unwrap();
         }
         let known = choices.iter().filter(|choice| memo.follow(root, choice).is_some()).count();
         assert_eq!(known, choices.len());

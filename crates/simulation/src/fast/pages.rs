@@ -1,18 +1,18 @@
 //! The pages of each state, and the pages that a choice of states visits.
 
-use super::choice::Choice;
+use super::choice::RowChoice;
 use super::states::{Move, NOWHERE, States};
-use super::ties::Order;
+use super::ties::TieOrder;
 use crate::{Since, Truth};
 
 /// The pages of every row. They are contiguous, since all of them reached the row in one cycle. If
 /// only a part of a tie class was taken, the pages that left stay listed in their old row until it
 /// is read again.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pages {
+pub(super) struct RowMembers {
     lists: Vec<u32>,
     spare: Vec<u32>,
-    rows: Vec<Row>,
+    rows: Vec<PagesRow>,
     /// The row of each page.
     pub row_of: Vec<u32>,
     /// The pages visited in this cycle, by move, changed ones first.
@@ -31,7 +31,7 @@ pub(super) struct Pages {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Row {
+struct PagesRow {
     start: u32,
     /// Number of listed pages.
     len: u32,
@@ -41,36 +41,36 @@ struct Row {
     seen: u32,
 }
 
-impl Pages {
+impl RowMembers {
     /// All pages, in the rows of [`States::first_fetch`]. `sites` has the site of each page.
-    pub fn first_fetch(states: &States, sites: &[u32]) -> Pages {
+    pub fn first_fetch(states: &States, sites: &[u32]) -> RowMembers {
         let mut row_of_site = vec![0; sites.iter().max().map_or(0, |&site| site as usize + 1)];
         let rows = 0..states.counts.len() as u32;
         if rows.len() > 1 {
             rows.for_each(|row| row_of_site[states.site(row) as usize] = row);
         }
-        Pages::in_rows(states, sites.iter().map(|&site| row_of_site[site as usize]).collect())
+        RowMembers::in_rows(states, sites.iter().map(|&site| row_of_site[site as usize]).collect())
     }
 
     /// All pages, each in its row.
-    pub fn in_rows(states: &States, row_of: Vec<u32>) -> Pages {
+    pub fn in_rows(states: &States, row_of: Vec<u32>) -> RowMembers {
         let mut start = 0;
         let room = |(row, &live): (u32, &u32)| {
             start += live;
-            Row { start: start - live, len: 0, live, seen: states.last(row) }
+            PagesRow { start: start - live, len: 0, live, seen: states.last(row) }
         };
-        let mut rows: Vec<Row> = (0..).zip(&states.counts).map(room).collect();
+        let mut rows: Vec<PagesRow> = (0..).zip(&states.counts).map(room).collect();
         let mut lists = vec![0; row_of.len()];
         for (page, &row) in (0..).zip(&row_of) {
             let row = &mut rows[row as usize];
             lists[(row.start + row.len) as usize] = page;
             row.len += 1;
         }
-        Pages { lists, rows, row_of, ..Pages::default() }
+        RowMembers { lists, rows, row_of, ..RowMembers::default() }
     }
 
     /// Copies another one into the own buffers.
-    pub fn copy(&mut self, other: &Pages) {
+    pub fn copy(&mut self, other: &RowMembers) {
         self.lists.clone_from(&other.lists);
         self.rows.clone_from(&other.rows);
         self.row_of.clone_from(&other.row_of);
@@ -86,7 +86,7 @@ impl Pages {
     pub fn choose(
         &mut self,
         truth: &Truth,
-        order: &Order<'_>,
+        order: &TieOrder<'_>,
         choice: &[u32],
         k: usize,
         moves: &mut Vec<Move>,
@@ -94,13 +94,13 @@ impl Pages {
         // Every entry is set below.
         self.chosen.resize(k, 0);
         moves.clear();
-        let first_partly = choice.partition_point(|row| row & Choice::PARTLY == 0);
+        let first_partly = choice.partition_point(|row| row & RowChoice::PARTLY == 0);
         let (whole, class) = choice.split_at(first_partly);
         let mut at = 0;
         for row in whole {
-            let row = row & Choice::ROW;
+            let row = row & RowChoice::ROW;
             self.sweep(row);
-            let Row { start, len, seen, .. } = self.rows[row as usize];
+            let PagesRow { start, len, seen, .. } = self.rows[row as usize];
             let pages = &self.lists[start as usize..][..len as usize];
             let chosen = &mut self.chosen[at..at + pages.len()];
             let changed = changed_first(pages, truth.since(seen, order.cycle), chosen);
@@ -114,7 +114,7 @@ impl Pages {
         self.draw(order, class, k - at);
         let mut drawn = self.drawn.as_slice();
         for (row, &drawn_here) in class.iter().zip(&self.drawn_of) {
-            let row = row & Choice::ROW;
+            let row = row & RowChoice::ROW;
             let (pages, rest) = drawn.split_at(drawn_here as usize);
             drawn = rest;
             if pages.is_empty() {
@@ -130,8 +130,8 @@ impl Pages {
 
     /// Draws the first `places` pages of a tie class into `drawn`, row by row, and sets `drawn_of`
     /// to their number per row.
-    fn draw(&mut self, order: &Order<'_>, class: &[u32], places: usize) {
-        let class = class.iter().map(|row| row & Choice::ROW);
+    fn draw(&mut self, order: &TieOrder<'_>, class: &[u32], places: usize) {
+        let class = class.iter().map(|row| row & RowChoice::ROW);
         let size: usize = class.clone().map(|row| self.rows[row as usize].live as usize).sum();
         self.place_in_class.clear();
         self.place_in_class.resize(self.rows.len(), 0);
@@ -157,11 +157,11 @@ impl Pages {
     }
 
     /// Lists the first `places` pages of a tie class by row, after reading the whole class.
-    fn select(&mut self, order: &Order<'_>, class: impl Iterator<Item = u32> + Clone, places: usize) {
+    fn select(&mut self, order: &TieOrder<'_>, class: impl Iterator<Item = u32> + Clone, places: usize) {
         self.images.clear();
         for row in class.clone() {
             self.sweep(row);
-            let Row { start, len, .. } = self.rows[row as usize];
+            let PagesRow { start, len, .. } = self.rows[row as usize];
             let pages = &self.lists[start as usize..][..len as usize];
             self.images.extend(pages.iter().map(|&page| order.image(page)));
         }
@@ -173,7 +173,7 @@ impl Pages {
         let mut images = self.images.iter();
         let mut drawn = 0;
         for row in class {
-            let Row { start, len, .. } = self.rows[row as usize];
+            let PagesRow { start, len, .. } = self.rows[row as usize];
             let before = drawn;
             for (&page, &image) in self.lists[start as usize..][..len as usize].iter().zip(&mut images) {
                 self.drawn[drawn] = page;
@@ -219,7 +219,7 @@ impl Pages {
 
     /// Removes the pages that left a row from its list.
     fn sweep(&mut self, row: u32) {
-        let Row { start, len, live, .. } = self.rows[row as usize];
+        let PagesRow { start, len, live, .. } = self.rows[row as usize];
         if len == live {
             return;
         }
@@ -237,13 +237,13 @@ impl Pages {
     /// Moves the chosen pages to their destinations.
     pub fn settle(&mut self, cycle: u32, moves: &[Move], rows: usize) {
         self.make_room();
-        self.rows.resize(rows.max(self.rows.len()), Row::default());
+        self.rows.resize(rows.max(self.rows.len()), PagesRow::default());
         for m in moves {
             self.rows[m.source as usize].live -= m.visited;
             for (pages, _, to) in m.parts().into_iter().filter(|part| part.0 > 0) {
                 let row = &mut self.rows[to as usize];
                 if row.seen != cycle {
-                    *row = Row { seen: cycle, ..Row::default() };
+                    *row = PagesRow { seen: cycle, ..PagesRow::default() };
                 }
                 row.live += pages;
             }
@@ -287,10 +287,10 @@ impl Pages {
     }
 
     /// The same pages in the same rows, without spare capacity.
-    pub fn packed(mut self) -> Pages {
+    pub fn packed(mut self) -> RowMembers {
         self.pack();
-        let Pages { lists, rows, row_of, .. } = self;
-        Pages { lists, rows, row_of, ..Pages::default() }
+        let RowMembers { lists, rows, row_of, .. } = self;
+        RowMembers { lists, rows, row_of, ..RowMembers::default() }
     }
 }
 

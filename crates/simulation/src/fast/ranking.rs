@@ -1,28 +1,28 @@
 //! The visits of a cycle in rank order.
 
-use super::choice::Choice;
-use super::pages::Pages;
+use super::choice::RowChoice;
+use super::pages::RowMembers;
 use super::states::Move;
-use super::ties::Order;
+use super::ties::TieOrder;
 
 /// Lists whether each visit found a change, best rank first: by tie class, and within a class by
 /// the tie-breaking order.
 pub(super) fn hits(
     choice: &[u32],
     moves: &[Move],
-    pages: &Pages,
-    order: &Order<'_>,
+    pages: &RowMembers,
+    order: &TieOrder<'_>,
     class: &mut Vec<(u64, bool)>,
     hits: &mut Vec<bool>,
 ) {
     hits.clear();
     let mut chosen = pages.chosen.as_slice();
     let mut moves = moves.iter().peekable();
-    for rows in choice.chunk_by(|_, next| next & Choice::STARTS == 0) {
+    for rows in choice.chunk_by(|_, next| next & RowChoice::STARTS == 0) {
         class.clear();
         for row in rows {
             // A row of the last class has no move if none of its pages was drawn.
-            let Some(m) = moves.next_if(|m| m.source == row & Choice::ROW) else { continue };
+            let Some(m) = moves.next_if(|m| m.source == row & RowChoice::ROW) else { continue };
             let (here, rest) = chosen.split_at(m.visited as usize);
             chosen = rest;
             let pages = (0..m.visited).zip(here);

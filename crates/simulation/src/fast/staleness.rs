@@ -1,7 +1,7 @@
 //! Number, age and unseen changes of stale pages, updated at each change and visit.
 
 use super::WantedFigures;
-use super::pages::Pages;
+use super::pages::RowMembers;
 use super::states::Move;
 use crate::replay::harmonic;
 use crate::{CycleFigures, ImportanceFigures, Since, Truth};
@@ -63,7 +63,7 @@ impl Staleness {
         truth: &Truth,
         lists: &ChangeLists,
         importance: &[u32],
-        pages: &Pages,
+        pages: &RowMembers,
         now: u32,
     ) {
         self.wants = wants;
@@ -86,7 +86,7 @@ impl Staleness {
         truth: &Truth,
         lists: &ChangeLists,
         importance: &[u32],
-        pages: &Pages,
+        pages: &RowMembers,
         cycle: u32,
     ) {
         if !self.wants.staleness() {
@@ -111,7 +111,7 @@ impl Staleness {
         truth: &Truth,
         lists: &ChangeLists,
         importance: &[u32],
-        pages: &Pages,
+        pages: &RowMembers,
         moves: &[Move],
         cycle: u32,
     ) {

@@ -1,6 +1,6 @@
 //! The states of all pages after the warm-up, equal for all formulas that read the same fields.
 
-use super::pages::Pages;
+use super::pages::RowMembers;
 use super::states::States;
 use recrawl_types::Reads;
 use std::collections::HashMap;
@@ -8,14 +8,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// All pages after the warm-up.
 #[derive(Debug)]
-pub(super) struct Start {
+pub(super) struct WarmStart {
     pub states: States,
-    pub pages: Pages,
+    pub pages: RowMembers,
 }
 
-impl Start {
+impl WarmStart {
     /// Without the spare capacity of the warm-up.
-    pub fn packed(mut self) -> Start {
+    pub fn packed(mut self) -> WarmStart {
         self.states.forget_arrivals();
         self.pages = self.pages.packed();
         self
@@ -30,11 +30,11 @@ impl Start {
 
 /// Computed starts, by the fields that distinguish states.
 #[derive(Debug, Default)]
-pub(super) struct Starts(Mutex<Known>);
+pub(super) struct Starts(Mutex<KnownPages>);
 
 #[derive(Debug, Default)]
-struct Known {
-    starts: HashMap<Reads, Arc<Start>>,
+struct KnownPages {
+    starts: HashMap<Reads, Arc<WarmStart>>,
     bytes: usize,
 }
 
@@ -44,7 +44,7 @@ impl Starts {
     const MAX_BYTES: usize = 256 << 20;
 
     /// The start for a set of fields; two threads may compute the same one concurrently.
-    pub fn get(&self, reads: Reads, compute: impl FnOnce() -> Start) -> Arc<Start> {
+    pub fn get(&self, reads: Reads, compute: impl FnOnce() -> WarmStart) -> Arc<WarmStart> {
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(start) = lock().starts.get(&reads) {
             return start.clone();
@@ -52,7 +52,7 @@ impl Starts {
         let start = Arc::new(compute());
         let mut known = lock();
         if known.bytes + start.bytes() > Self::MAX_BYTES {
-            *known = Known::default();
+            *known = KnownPages::default();
         }
         if known.starts.insert(reads, start.clone()).is_none() {
             known.bytes += start.bytes();

@@ -1,7 +1,7 @@
 //! The distinct states of pages, one row each, and how visits move pages between them.
 
 use super::arrivals::Arrivals;
-use recrawl_formula::{Evidence, Priors};
+use recrawl_formula::{Priors, RateEvidence};
 use recrawl_types::{Cycle, History, Known, Reads, StateColumns};
 
 /// Pages of one state that were visited in one cycle.
@@ -45,9 +45,9 @@ pub(super) struct States {
     /// Rows without pages.
     free: Vec<u32>,
     /// Evidence of all pages.
-    shown: Evidence,
+    shown: RateEvidence,
     /// Evidence of each site; empty if sites do not distinguish states.
-    shown_by_site: Vec<Evidence>,
+    shown_by_site: Vec<RateEvidence>,
     arrivals: Arrivals,
 }
 
@@ -59,7 +59,7 @@ impl States {
         let mut states = States { reads: reads.closed(), ..States::default() };
         let history = states.reads.project(&History::first_fetch(Cycle(0)));
         if by_site {
-            states.shown_by_site = vec![Evidence::default(); pages_of_site.len()];
+            states.shown_by_site = vec![RateEvidence::default(); pages_of_site.len()];
             for (site, &pages) in pages_of_site.iter().enumerate().filter(|(_, pages)| **pages > 0) {
                 let row = states.add(&history, site as u32);
                 states.counts[row as usize] = pages;
@@ -81,13 +81,13 @@ impl States {
         let by_site = reads.contains(Reads::SITE_RATE);
         let mut states = States { reads: reads.closed(), ..States::default() };
         if by_site {
-            states.shown_by_site = vec![Evidence::default(); site_count];
+            states.shown_by_site = vec![RateEvidence::default(); site_count];
         }
         states.arrivals.clear(sites.len());
         let place = |(history, site): (&History, &u32)| {
-            states.shown.add(Evidence::of(history));
+            states.shown.add(RateEvidence::from_history(history));
             if let Some(shown) = states.shown_by_site.get_mut(*site as usize) {
-                shown.add(Evidence::of(history));
+                shown.add(RateEvidence::from_history(history));
             }
             let row = states.arrive(&states.reads.project(history), if by_site { *site } else { 0 });
             states.counts[row as usize] += 1;
@@ -180,7 +180,7 @@ impl States {
 
     /// Adds the evidence of a move. Integers, so that the order does not matter.
     fn show(&mut self, m: &Move, site: u32, cycles: u64) {
-        let shown = Evidence {
+        let shown = RateEvidence {
             changes: m.changed.into(),
             cycles: cycles * u64::from(m.visited),
             changed_cycles: cycles * u64::from(m.changed),

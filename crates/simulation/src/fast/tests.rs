@@ -1,6 +1,6 @@
 use super::*;
 use crate::dataset::tests::weighed;
-use crate::policy::Policy;
+use crate::policy::ReplayPolicy;
 use crate::testing::{datasets, rules};
 use crate::{Budget, Observed, RulesError, Truth, replay};
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ const LAST: u32 = 30;
 /// The program as a policy of the plain replay.
 struct Plain<'a>(&'a Program);
 
-impl Policy for Plain<'_> {
+impl ReplayPolicy for Plain<'_> {
     fn name(&self) -> &str {
         "plain"
     }
@@ -108,7 +108,7 @@ proptest! {
         let all = Replayer::new(&data, &rules).unwrap();
         let some = Replayer::new(&data, &rules).unwrap().with_memo(little);
         let none = Replayer::new(&data, &rules).unwrap().with_memo(0);
-        let mut scratch = Scratch::default();
+        let mut scratch = ReplayScratch::default();
         for (program, wants) in programs.iter().chain(&programs) {
             let expected = bits(&plain(&data, &rules, program), *wants);
             for replayer in [&all, &some, &none] {
@@ -127,7 +127,7 @@ proptest! {
 /// The program, and the histories that it knew when it chose the visits of a cycle.
 struct UpTo<'a>(Plain<'a>, u32, Vec<History>);
 
-impl Policy for UpTo<'_> {
+impl ReplayPolicy for UpTo<'_> {
     fn name(&self) -> &str {
         "up to"
     }
@@ -175,7 +175,7 @@ proptest! {
         };
         prop_assert_eq!(without_coverage(&plain(&rest, &rules, &program)), without_coverage(&expected));
         let replayer = Replayer::new(&rest, &rules).unwrap();
-        let figures = replayer.run(&program, wants, &mut Scratch::default());
+        let figures = replayer.run(&program, wants, &mut ReplayScratch::default());
         prop_assert_eq!(bits(&figures, wants), bits(&expected, wants));
         let all: Vec<u32> = (0..rest.pages.len() as u32).collect();
         prop_assert_eq!(&rest.part(&all, 0..LAST + 1), &rest);
@@ -241,7 +241,7 @@ fn large_and_small_tie_classes_and_constant_scores_are_those_of_the_plain_replay
         let data = many_pages(returns);
         let rules = Rules { ties, seed: 7, ..Rules::default() };
         let replayer = Replayer::new(&data, &rules).unwrap();
-        let mut scratch = Scratch::default();
+        let mut scratch = ReplayScratch::default();
         for text in ["1", "t", "t * X", "nad", "t - 3 * t", "gad * t + n", "log(X - 1)"] {
             let program = compile(text);
             let figures = replayer.run(&program, WantedFigures::ALL, &mut scratch);
@@ -257,7 +257,7 @@ fn formulas_that_rank_alike_are_one_policy() {
     let data = many_pages(false);
     let rules = Rules::default();
     let replayer = Replayer::new(&data, &rules).unwrap();
-    let mut scratch = Scratch::default();
+    let mut scratch = ReplayScratch::default();
     let mut run = |text: &str| replayer.run(&compile(text), WantedFigures::default(), &mut scratch);
     let first = run("t * X");
     let visits = replayer.work().visits;
@@ -278,7 +278,7 @@ fn threads_leave_no_trace() {
     // So small that it is emptied again and again.
     let replayer = Replayer::new(&data, &rules).unwrap().with_memo(40_000);
     let all = |replayer: &Replayer<'_>| -> Vec<Vec<CycleFigures>> {
-        let mut scratch = Scratch::default();
+        let mut scratch = ReplayScratch::default();
         programs.iter().map(|program| replayer.run(program, WantedFigures::ALL, &mut scratch)).collect()
     };
     let expected = all(&Replayer::new(&data, &rules).unwrap().with_memo(0));

@@ -1,6 +1,6 @@
 //! The order of pages with equal scores, in one cycle.
 
-use recrawl_scheduler::{Ties, shuffle::Purpose, shuffle::Shuffle};
+use recrawl_scheduler::{Ties, shuffle::Shuffle, shuffle::ShufflePurpose};
 use recrawl_types::Cycle;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,7 +21,7 @@ pub(super) struct Orders {
 
 /// The tie-breaking order of one cycle.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Order<'a> {
+pub(super) struct TieOrder<'a> {
     pub cycle: u32,
     shuffle: Option<Shuffle>,
     orders: &'a Orders,
@@ -39,16 +39,16 @@ impl Orders {
         Orders { ties, seed, numbers, places, sorted, room: AtomicUsize::new(Self::MAX_SORTED) }
     }
 
-    pub fn of(&self, cycle: u32) -> Order<'_> {
+    pub fn in_cycle(&self, cycle: u32) -> TieOrder<'_> {
         let shuffle = match self.ties {
             Ties::Index => None,
-            Ties::Hash => Some(Shuffle::new(self.seed, Cycle(cycle), Purpose::Ties)),
+            Ties::Hash => Some(Shuffle::new(self.seed, Cycle(cycle), ShufflePurpose::Ties)),
         };
-        Order { cycle, shuffle, orders: self }
+        TieOrder { cycle, shuffle, orders: self }
     }
 }
 
-impl<'a> Order<'a> {
+impl<'a> TieOrder<'a> {
     /// A number that is lower for pages that come earlier.
     #[inline]
     pub fn image(&self, page: u32) -> u64 {

@@ -23,9 +23,9 @@ pub struct Work {
 
 /// The sums over all threads.
 #[derive(Debug, Default)]
-pub(super) struct Counters([AtomicU64; 7]);
+pub(super) struct WorkCounters([AtomicU64; 7]);
 
-impl Counters {
+impl WorkCounters {
     pub fn add(&self, work: Work) {
         let Work { runs, runs_remembered, cycles, cycles_remembered, page_scores, state_scores, visits } =
             work;

@@ -1,7 +1,7 @@
 //! Turns captures of a web archive, in any order, into histories of their pages.
 
 use super::{DatasetError, calendar};
-use crate::{Dataset, histories::Histories};
+use crate::{Dataset, histories::PageHistories};
 use std::collections::HashMap;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
@@ -46,7 +46,7 @@ impl Capture<'_> {
 }
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Seen {
+struct SeenCaptures {
     page: u32,
     time: u64,
     /// 64 bits of the digest, enough to tell the contents of one page apart.
@@ -59,7 +59,7 @@ pub struct Captures {
     places: HashMap<Box<str>, u32>,
     /// Each page's first capture, and its URL then.
     firsts: Vec<(u64, Box<str>)>,
-    seen: Vec<Seen>,
+    seen: Vec<SeenCaptures>,
 }
 
 impl Captures {
@@ -101,7 +101,7 @@ impl Captures {
                 page
             }
         };
-        self.seen.push(Seen { page, time, content: xxh3_64(capture.digest.as_bytes()) });
+        self.seen.push(SeenCaptures { page, time, content: xxh3_64(capture.digest.as_bytes()) });
         Ok(())
     }
 
@@ -128,12 +128,12 @@ impl Captures {
         self.seen.sort_unstable();
         let mut keys: Vec<(Box<str>, u32)> = self.places.into_iter().collect();
         keys.sort_unstable();
-        let mut histories = Histories::default();
+        let mut histories = PageHistories::default();
         let (mut changes, mut numbers) = (Vec::new(), HashMap::new());
         for (_, page) in keys {
             let from = self.seen.partition_point(|seen| seen.page < page);
             let to = self.seen.partition_point(|seen| seen.page <= page);
-            let cycle_of = |seen: &Seen| (seen.time / seconds - start) as u32;
+            let cycle_of = |seen: &SeenCaptures| (seen.time / seconds - start) as u32;
             changes.clear();
             numbers.clear();
             let (mut version, mut cycles) = (0, (0, 0));

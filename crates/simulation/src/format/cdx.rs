@@ -2,16 +2,16 @@
 //! by the first line.
 
 use super::captures::{Capture, Captures};
-use super::lines::{Lines, shown};
-use super::{DatasetError, Format, Start, calendar};
+use super::lines::{LineReader, shown};
+use super::{DatasetError, DatasetFormat, FormatStart, calendar};
 use crate::Dataset;
 use std::path::Path;
 
-pub const FORMAT: Format = Format {
+pub const FORMAT: DatasetFormat = DatasetFormat {
     name: "cdx",
     help: "index of a web archive: one capture per line with 6 to 11 fields",
     timed: true,
-    recognises: |start| matches!(start, Start::Line(line) if is_cdx(line)),
+    recognises: |start| matches!(start, FormatStart::Line(line) if is_cdx(line)),
     read,
     write: None,
 };
@@ -31,7 +31,7 @@ pub(super) fn is_cdx(line: &str) -> bool {
 }
 
 /// The positions of the fields that matter here.
-pub(super) struct Layout {
+pub(super) struct CdxLayout {
     /// Number of fields per line.
     count: usize,
     /// Positions of key, time, URL, media type, status, digest.
@@ -39,7 +39,7 @@ pub(super) struct Layout {
 }
 
 fn read(path: &Path, seconds: u64) -> Result<Dataset, DatasetError> {
-    let mut lines = Lines::open(path)?;
+    let mut lines = LineReader::open(path)?;
     let mut captures = Captures::default();
     let mut layout = None;
     while let Some(line) = lines.next_line()? {
@@ -51,7 +51,7 @@ fn read(path: &Path, seconds: u64) -> Result<Dataset, DatasetError> {
 
 /// Passes the capture of a line to `take`; a header has none.
 pub(super) fn read_line<T>(
-    layout: &mut Option<Layout>,
+    layout: &mut Option<CdxLayout>,
     line: &str,
     take: impl FnOnce(&Capture<'_>) -> Result<T, String>,
 ) -> Result<Option<T>, String> {
@@ -60,7 +60,7 @@ pub(super) fn read_line<T>(
             Some(layout) => take(&layout.capture(line)?)?,
             // A bad line says nothing about the layout of the others.
             None => {
-                let usual = Layout::usual(line);
+                let usual = CdxLayout::usual(line);
                 let taken = take(&usual.capture(line)?)?;
                 *layout = Some(usual);
                 taken
@@ -68,7 +68,7 @@ pub(super) fn read_line<T>(
         };
         return Ok(Some(taken));
     };
-    let named = Layout::named(letters)?;
+    let named = CdxLayout::named(letters)?;
     // Concatenated files repeat their header.
     if layout.as_ref().is_some_and(|layout| layout.places != named.places) {
         return Err("the fields differ from here on; read the parts separately".to_owned());
@@ -77,8 +77,8 @@ pub(super) fn read_line<T>(
     Ok(None)
 }
 
-impl Layout {
-    fn named(letters: &str) -> Result<Layout, String> {
+impl CdxLayout {
+    fn named(letters: &str) -> Result<CdxLayout, String> {
         let letters: Vec<&str> = letters.trim_end().split(' ').collect();
         let mut places = [0; 6];
         for (place, wanted) in places.iter_mut().zip(USUAL.split(' ')) {
@@ -87,11 +87,11 @@ impl Layout {
                 format!("no field {wanted}; the fields N b a m s k (key, time, address, media type, status, digest) are required")
             })?;
         }
-        Ok(Layout { count: letters.len(), places })
+        Ok(CdxLayout { count: letters.len(), places })
     }
 
-    fn usual(line: &str) -> Layout {
-        Layout { count: line.split(' ').count().max(6), places: [0, 1, 2, 3, 4, 5] }
+    fn usual(line: &str) -> CdxLayout {
+        CdxLayout { count: line.split(' ').count().max(6), places: [0, 1, 2, 3, 4, 5] }
     }
 
     fn capture<'a>(&self, line: &'a str) -> Result<Capture<'a>, String> {

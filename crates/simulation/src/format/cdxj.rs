@@ -1,18 +1,18 @@
 //! CDXJ, an index of web archives with JSON: one line `key time {…}` per capture.
 
 use super::captures::{Capture, Captures};
-use super::lines::{Lines, shown};
-use super::{DatasetError, Format, Start, calendar};
+use super::lines::{LineReader, shown};
+use super::{DatasetError, DatasetFormat, FormatStart, calendar};
 use crate::Dataset;
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::path::Path;
 
-pub const FORMAT: Format = Format {
+pub const FORMAT: DatasetFormat = DatasetFormat {
     name: "cdxj",
     help: "index of a web archive with JSON: key, time and object per line",
     timed: true,
-    recognises: |start| matches!(start, Start::Line(line) if is_cdxj(line)),
+    recognises: |start| matches!(start, FormatStart::Line(line) if is_cdxj(line)),
     read,
     write: None,
 };
@@ -35,13 +35,13 @@ fn parts(line: &str) -> Option<(&str, &str, &str)> {
 
 /// The fields that matter here; others are ignored.
 #[derive(Deserialize)]
-struct Fields<'a> {
+struct CdxjFields<'a> {
     #[serde(borrow, default)]
     url: Cow<'a, str>,
     #[serde(borrow, default)]
     mime: Cow<'a, str>,
     #[serde(default)]
-    status: Status<'a>,
+    status: CdxjStatus<'a>,
     #[serde(borrow, default)]
     digest: Cow<'a, str>,
 }
@@ -49,7 +49,7 @@ struct Fields<'a> {
 /// Some programs write a number, some a string, and revisits have none.
 #[derive(Default, Deserialize)]
 #[serde(untagged)]
-enum Status<'a> {
+enum CdxjStatus<'a> {
     #[default]
     None,
     Code(u16),
@@ -57,7 +57,7 @@ enum Status<'a> {
 }
 
 fn read(path: &Path, seconds: u64) -> Result<Dataset, DatasetError> {
-    let mut lines = Lines::open(path)?;
+    let mut lines = LineReader::open(path)?;
     let mut captures = Captures::default();
     while let Some(line) = lines.next_line()? {
         read_line(line, |capture| captures.push(capture)).map_err(|what| lines.wrong(what))?;
@@ -75,12 +75,12 @@ pub(super) fn read_line<T>(
     }
     let wrong = || format!("{}: expected a key, a time and an object, separated by one space", shown(line));
     let (key, time, fields) = parts(line).ok_or_else(wrong)?;
-    let fields: Fields = serde_json::from_str(fields).map_err(|e| format!("object: {e}"))?;
+    let fields: CdxjFields = serde_json::from_str(fields).map_err(|e| format!("object: {e}"))?;
     let code;
     let status = match &fields.status {
-        Status::None => "-",
-        Status::Text(text) => text,
-        Status::Code(number) => {
+        CdxjStatus::None => "-",
+        CdxjStatus::Text(text) => text,
+        CdxjStatus::Code(number) => {
             code = number.to_string();
             &code
         }

@@ -4,18 +4,18 @@
 //! Character i, counted from 0, is cycle i + 1 in both programs: cycle 0 is the download that the
 //! first character compares with. So a warm-up of 2 reads the same two characters in both programs.
 
-use super::lines::Lines;
-use super::{DatasetError, Format, Start};
-use crate::{Dataset, histories::Histories};
+use super::lines::LineReader;
+use super::{DatasetError, DatasetFormat, FormatStart};
+use crate::{Dataset, histories::PageHistories};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-pub const FORMAT: Format = Format {
+pub const FORMAT: DatasetFormat = DatasetFormat {
     name: "gp4c",
     help: "bit strings of the GP4C authors' program: one line per page, one character per cycle",
     timed: false,
-    recognises: |start| matches!(start, Start::Line(line) if is_bits(line)),
+    recognises: |start| matches!(start, FormatStart::Line(line) if is_bits(line)),
     read,
     write: Some(write),
 };
@@ -25,8 +25,8 @@ fn is_bits(line: &str) -> bool {
 }
 
 fn read(path: &Path, _: u64) -> Result<Dataset, DatasetError> {
-    let mut lines = Lines::open(path)?;
-    let mut histories = Histories::default();
+    let mut lines = LineReader::open(path)?;
+    let mut histories = PageHistories::default();
     let (mut cycles, mut id, mut changes) = (None, 0u32, Vec::new());
     while let Some(line) = lines.next_line()? {
         id += 1;

@@ -7,7 +7,7 @@ use super::{cdx, cdxj};
 #[derive(Default)]
 pub struct IndexLines {
     is_cdxj: Option<bool>,
-    layout: Option<cdx::Layout>,
+    layout: Option<cdx::CdxLayout>,
 }
 
 impl IndexLines {

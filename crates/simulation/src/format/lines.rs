@@ -14,7 +14,7 @@ pub const MAX_LINE: usize = 1 << 20;
 const ZSTD_WINDOW: u32 = 27;
 
 /// Reads a file line by line. Unpacks gzip with all its members, and zstd with all its frames.
-pub struct Lines {
+pub struct LineReader {
     path: PathBuf,
     reader: Box<dyn BufRead>,
     buffer: Vec<u8>,
@@ -22,18 +22,18 @@ pub struct Lines {
     longest: usize,
 }
 
-impl Lines {
+impl LineReader {
     /// # Errors
     /// If the file cannot be opened.
-    pub fn open(path: &Path) -> Result<Lines, DatasetError> {
-        Lines::open_bounded(path, MAX_LINE)
+    pub fn open(path: &Path) -> Result<LineReader, DatasetError> {
+        LineReader::open_bounded(path, MAX_LINE)
     }
 
     /// With lines of up to `longest` bytes.
     ///
     /// # Errors
     /// If the file cannot be opened.
-    pub fn open_bounded(path: &Path, longest: usize) -> Result<Lines, DatasetError> {
+    pub fn open_bounded(path: &Path, longest: usize) -> Result<LineReader, DatasetError> {
         let failed = DatasetError::io(path);
         let open = || -> io::Result<Box<dyn BufRead>> {
             let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
@@ -49,7 +49,7 @@ impl Lines {
             })
         };
         let reader = open().map_err(failed)?;
-        Ok(Lines { path: path.to_owned(), reader, buffer: Vec::new(), number: 0, longest })
+        Ok(LineReader { path: path.to_owned(), reader, buffer: Vec::new(), number: 0, longest })
     }
 
     /// The next line without its end, or `None` after the last.

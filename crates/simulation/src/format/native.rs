@@ -1,8 +1,8 @@
 //! The folder of two tables: `cycles.tsv`, and `pages.tsv.gz` with the changes of each page.
 
-use super::lines::{Lines, shown};
-use super::{DatasetError, Format, Start, calendar};
-use crate::{Dataset, RecordedPage, histories::Histories};
+use super::lines::{LineReader, shown};
+use super::{DatasetError, DatasetFormat, FormatStart, calendar};
+use crate::{Dataset, RecordedPage, histories::PageHistories};
 use flate2::{Compression, write::GzEncoder};
 use std::fmt::Write as _;
 use std::fs::File;
@@ -24,11 +24,11 @@ const PAGE_COLUMNS: [&str; 8] =
 const SIGNALS: &str = "signals";
 
 /// A folder.
-pub const FORMAT: Format = Format {
+pub const FORMAT: DatasetFormat = DatasetFormat {
     name: "native",
     help: "folder with cycles.tsv and pages.tsv.gz: addresses, sites, dates, returning contents",
     timed: false,
-    recognises: |start| matches!(start, Start::Folder),
+    recognises: |start| matches!(start, FormatStart::Folder),
     read,
     write: Some(write),
 };
@@ -36,9 +36,9 @@ pub const FORMAT: Format = Format {
 fn read(folder: &Path, _: u64) -> Result<Dataset, DatasetError> {
     let dates = read_cycles(&folder.join(CYCLES))?;
     let last = dates.len() as u32 - 1;
-    let mut lines = Lines::open(&folder.join(PAGES))?;
+    let mut lines = LineReader::open(&folder.join(PAGES))?;
     let has_signals = header(&mut lines, &PAGE_COLUMNS, SIGNALS)?;
-    let mut histories = Histories::default();
+    let mut histories = PageHistories::default();
     let (mut changes, mut signals, mut id) = (Vec::new(), Vec::new(), 0);
     while let Some(line) = lines.next_line()? {
         let (line, listed) =
@@ -71,7 +71,7 @@ pub fn read_texts(
     folder: &Path,
     mut each: impl FnMut(PageTexts) -> Result<(), String>,
 ) -> Result<(), DatasetError> {
-    let mut lines = Lines::open(&folder.join(PAGES))?;
+    let mut lines = LineReader::open(&folder.join(PAGES))?;
     let has_signals = header(&mut lines, &PAGE_COLUMNS, SIGNALS)?;
     while let Some(line) = lines.next_line()? {
         let line = line.rsplit_once('\t').filter(|_| has_signals).map_or(line, |(line, _)| line);
@@ -85,7 +85,7 @@ pub fn read_texts(
 
 /// The date of each cycle; empty if unknown.
 fn read_cycles(path: &Path) -> Result<Vec<String>, DatasetError> {
-    let mut lines = Lines::open(path)?;
+    let mut lines = LineReader::open(path)?;
     header(&mut lines, &CYCLE_COLUMNS, "")?;
     let mut dates: Vec<String> = Vec::new();
     while let Some(line) = lines.next_line()? {
@@ -121,14 +121,19 @@ fn read_cycle<'a>(line: &'a str, dates: &[String]) -> Result<&'a str, String> {
     }
 }
 
-struct Row<'a> {
+struct NativeRow<'a> {
     name: &'a str,
     group: &'a str,
     first: u32,
     last: u32,
 }
 
-fn read_page<'a>(line: &'a str, id: u64, end: u32, changes: &mut Vec<(u32, u16)>) -> Result<Row<'a>, String> {
+fn read_page<'a>(
+    line: &'a str,
+    id: u64,
+    end: u32,
+    changes: &mut Vec<(u32, u16)>,
+) -> Result<NativeRow<'a>, String> {
     let [page, url, path, group, _, first, last, listed] = columns(line)?;
     if page.parse() != Ok(id) {
         return Err(format!("page_id {}: expected {id}; pages count up from 0", shown(page)));
@@ -164,7 +169,7 @@ fn read_page<'a>(line: &'a str, id: u64, end: u32, changes: &mut Vec<(u32, u16)>
         changes.push((cycle, next as u16));
         (before, version, known) = (cycle, next, known.max(next));
     }
-    Ok(Row { name: if url.is_empty() { path } else { url }, group, first, last })
+    Ok(NativeRow { name: if url.is_empty() { path } else { url }, group, first, last })
 }
 
 /// The cycles of a page's signals.
@@ -239,7 +244,7 @@ fn write_pages(data: &Dataset, path: &Path) -> io::Result<()> {
 }
 
 /// Checks the first line, which names the columns; returns whether `more` follow the last of them.
-fn header(lines: &mut Lines, columns: &[&str], more: &str) -> Result<bool, DatasetError> {
+fn header(lines: &mut LineReader, columns: &[&str], more: &str) -> Result<bool, DatasetError> {
     let expected = columns.join("\t");
     let found = lines.next_line()?.map(|line| {
         let rest = line.strip_prefix(expected.as_str());

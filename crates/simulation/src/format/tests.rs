@@ -5,7 +5,7 @@ use std::fs;
 
 /// Groups in the order of first use by a page, as a reader numbers them, and the sites that it derives.
 fn as_met(mut data: Dataset) -> Dataset {
-    let mut histories = crate::histories::Histories::default();
+    let mut histories = crate::histories::PageHistories::default();
     for page in &mut data.pages {
         let group = &data.groups[page.group as usize];
         *page = histories.page(page.url.clone(), Some(group), page.first, page.last);

@@ -1,25 +1,25 @@
 //! The visits of a crawl, as written by `recrawl export visits`: JSON, one visit per line.
 
-use super::lines::{Lines, shown};
-use super::{DatasetError, Format, Start, calendar};
-use crate::{Dataset, RecordedPage, histories::Histories};
+use super::lines::{LineReader, shown};
+use super::{DatasetError, DatasetFormat, FormatStart, calendar};
+use crate::{Dataset, RecordedPage, histories::PageHistories};
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
-pub const FORMAT: Format = Format {
+pub const FORMAT: DatasetFormat = DatasetFormat {
     name: "visits",
     help: "visits from `recrawl export visits`: JSON, one visit per line",
     timed: false,
-    recognises: |start| matches!(start, Start::Line(line) if line.starts_with('{')),
+    recognises: |start| matches!(start, FormatStart::Line(line) if line.starts_with('{')),
     read,
     write: None,
 };
 
 /// The fields that matter here; others are ignored.
 #[derive(Deserialize)]
-struct Line<'a> {
+struct VisitLine<'a> {
     cycle: u32,
     /// Seconds since 1970.
     time: u64,
@@ -44,7 +44,7 @@ struct Visits {
     /// For each page, whether it did not exist at its last visit.
     gone: Vec<bool>,
     changes: Vec<(u32, u32, u16)>,
-    histories: Histories,
+    histories: PageHistories,
     /// The file's number of our cycle 0.
     start: Option<u32>,
     /// The last day with visits, for each cycle from 0 on.
@@ -52,7 +52,7 @@ struct Visits {
 }
 
 fn read(path: &Path, _: u64) -> Result<Dataset, DatasetError> {
-    let mut lines = Lines::open(path)?;
+    let mut lines = LineReader::open(path)?;
     let mut visits = Visits::default();
     while let Some(line) = lines.next_line()? {
         let visit = serde_json::from_str(line).map_err(|e| format!("{}: {e}", shown(line)));
@@ -62,7 +62,7 @@ fn read(path: &Path, _: u64) -> Result<Dataset, DatasetError> {
 }
 
 impl Visits {
-    fn push(&mut self, visit: &Line) -> Result<(), String> {
+    fn push(&mut self, visit: &VisitLine) -> Result<(), String> {
         let cycle = self.cycle(visit)?;
         match (&*visit.outcome, visit.changed) {
             ("fetched" | "not_modified" | "redirected", _) => {}
@@ -97,7 +97,7 @@ impl Visits {
     }
 
     /// The cycle of a visit, counted from the file's first.
-    fn cycle(&mut self, visit: &Line) -> Result<u32, String> {
+    fn cycle(&mut self, visit: &VisitLine) -> Result<u32, String> {
         let start = *self.start.get_or_insert(visit.cycle);
         let latest = start + self.days.len().saturating_sub(1) as u32;
         if visit.cycle < latest {
@@ -123,7 +123,7 @@ impl Visits {
         Ok(cycle)
     }
 
-    fn seen_again(&mut self, place: u32, cycle: u32, visit: &Line) -> Result<(), String> {
+    fn seen_again(&mut self, place: u32, cycle: u32, visit: &VisitLine) -> Result<(), String> {
         let page = &mut self.pages[place as usize];
         if page.last == cycle {
             return Err(format!("{} was already visited in cycle {}", shown(&visit.url), visit.cycle));

@@ -1,6 +1,6 @@
 //! `announced_u_fresh_site`: a share of the budget for pages with a signal.
 
-use super::{FormulaPolicy, Make, Policy, PolicyKind};
+use super::{Make, ReplayFormula, ReplayPolicy, ReplayPolicyKind};
 use crate::Observed;
 use recrawl_scheduler::{Gate, TieBreak, Ties, TopK};
 use recrawl_types::Reads;
@@ -8,22 +8,22 @@ use recrawl_types::Reads;
 /// As a crawl that ranks by `u_fresh_site`, with the defaults of `cycle.announced_share` and
 /// `hints.min_trust`: of the pages with a signal on trusted sites, the best get a tenth of the
 /// budget, and the score gets the rest.
-pub(super) const KIND: PolicyKind = PolicyKind {
+pub(super) const KIND: ReplayPolicyKind = ReplayPolicyKind {
     name: "announced_u_fresh_site",
     help: "u_fresh_site, and a tenth of the budget for the best pages with a signal of a trusted site",
     make: Make::Honest(|_| {
-        Box::new(Announced { score: FormulaPolicy::expression("u_fresh_site", "u_fresh_site") })
+        Box::new(AnnouncedPolicy { score: ReplayFormula::expression("u_fresh_site", "u_fresh_site") })
     }),
 };
 
 const SHARE: f64 = 0.1;
 const MIN_TRUST: f64 = 0.5;
 
-struct Announced {
-    score: Box<dyn Policy>,
+struct AnnouncedPolicy {
+    score: Box<dyn ReplayPolicy>,
 }
 
-impl Policy for Announced {
+impl ReplayPolicy for AnnouncedPolicy {
     fn name(&self) -> &str {
         KIND.name
     }

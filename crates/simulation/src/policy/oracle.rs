@@ -1,20 +1,20 @@
 //! `oracle`: the pages that differ from their last visit.
 
-use super::{Make, Policy, PolicyKind};
+use super::{Make, ReplayPolicy, ReplayPolicyKind};
 use crate::{Dataset, Observed, Truth};
 
 /// The bound of ChangeRate: no policy finds a change that did not happen.
-pub(super) const KIND: PolicyKind = PolicyKind {
+pub(super) const KIND: ReplayPolicyKind = ReplayPolicyKind {
     name: "oracle",
     help: "bound: pages that differ from their last visit first",
-    make: Make::Bound(|data: &Dataset| Box::new(Oracle { truth: &data.truth })),
+    make: Make::Bound(|data: &Dataset| Box::new(OraclePolicy { truth: &data.truth })),
 };
 
-struct Oracle<'a> {
+struct OraclePolicy<'a> {
     truth: &'a Truth,
 }
 
-impl Policy for Oracle<'_> {
+impl ReplayPolicy for OraclePolicy<'_> {
     fn name(&self) -> &str {
         KIND.name
     }

@@ -1,23 +1,23 @@
 //! Policies of the crawler's scheduler: `rand` and `age`.
 
-use super::{Make, Policy, PolicyKind};
+use super::{Make, ReplayPolicy, ReplayPolicyKind};
 use crate::Observed;
 use recrawl_formula::builtin::Builtin;
 use recrawl_scheduler::policy::PolicyKind as CrawlerPolicyKind;
 
 /// A new random order in each cycle: the baseline Rand (Santos et al. 2015 §5.1).
-pub(super) const RAND: PolicyKind =
-    PolicyKind { name: "rand", help: "random order", make: Make::Honest(|_| crawler("rand")) };
+pub(super) const RAND: ReplayPolicyKind =
+    ReplayPolicyKind { name: "rand", help: "random order", make: Make::Honest(|_| crawler("rand")) };
 
 /// Visits all pages in turn: the baseline Age (Santos et al. 2015 §5.1).
-pub(super) const AGE: PolicyKind = PolicyKind {
+pub(super) const AGE: ReplayPolicyKind = ReplayPolicyKind {
     name: "age",
     help: "longest time since the last visit first: t",
     make: Make::Honest(|_| crawler("age")),
 };
 
 /// The policy of this name in the crawler's list, which needs no formula.
-fn crawler(name: &str) -> Box<dyn Policy> {
+fn crawler(name: &str) -> Box<dyn ReplayPolicy> {
     let kind = CrawlerPolicyKind::named(name).expect("a policy of the crawler");
     Box::new(CrawlerPolicy((kind.build)(&Builtin::named("default").expect("a built-in formula").formula())))
 }
@@ -25,7 +25,7 @@ fn crawler(name: &str) -> Box<dyn Policy> {
 /// Scores as the crawler would with the same observations.
 pub(super) struct CrawlerPolicy(pub Box<dyn recrawl_scheduler::Policy>);
 
-impl Policy for CrawlerPolicy {
+impl ReplayPolicy for CrawlerPolicy {
     fn name(&self) -> &str {
         self.0.name()
     }

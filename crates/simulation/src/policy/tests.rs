@@ -13,7 +13,8 @@ const LAST: u32 = 25;
 fn every_policy_of_the_crawler_but_its_formula_is_in_the_list() {
     let crawler = recrawl_scheduler::policy::ALL.iter().filter(|kind| !kind.is_formula());
     for kind in crawler {
-        let listed = PolicyKind::named(kind.name).unwrap_or_else(|| panic!("{} is not listed", kind.name));
+        let listed =
+            ReplayPolicyKind::named(kind.name).unwrap_or_else(|| panic!("{} is not listed", kind.name));
         assert!(matches!(listed.make, Make::Honest(_)), "{}", kind.name);
     }
 }
@@ -42,7 +43,7 @@ fn every_policy_of_the_folder_is_in_the_list() {
 fn only_the_bounds_are_given_the_truth() {
     let bounds: Vec<&str> = ALL.iter().filter(|kind| kind.is_bound()).map(|kind| kind.name).collect();
     assert_eq!(bounds, ["true_rate", "oracle"]);
-    assert!(PolicyKind::named("oracle").is_some() && PolicyKind::named("t").is_none());
+    assert!(ReplayPolicyKind::named("oracle").is_some() && ReplayPolicyKind::named("t").is_none());
 }
 
 #[test]
@@ -72,7 +73,7 @@ fn all_rounds_but_the_last_visit_one_page_of_a_group() {
         let groups = visits.iter().filter_map(siblings).filter(|group| *group != StateColumns::ALONE);
         rounds.push((observed.cycle().0, groups.collect()));
     };
-    let policy = FormulaPolicy::expression("p_burst", "p_burst");
+    let policy = ReplayFormula::expression("p_burst", "p_burst");
     replay::run(&data, &rules, &mut Watched { policy, watch }).unwrap();
     let mut twice = [0; 3];
     for cycle in rules.warmup + 1..=LAST {
@@ -126,7 +127,7 @@ fn no_objective_scores_any_pages_with_nan() {
         for name in ["balanced", "fresh", "changes", "default"] {
             let builtin = recrawl_formula::builtin::Builtin::named(name).unwrap();
             for formula in [builtin.formula(), builtin.by_importance()] {
-                let mut policy = NeverNan(FormulaPolicy::new(&formula), 0);
+                let mut policy = NeverNan(ReplayFormula::new(&formula), 0);
                 let trace = replay::run(&data, &rules, &mut policy).unwrap();
                 assert!(policy.1 > 0 && trace.cycles.iter().all(|cycle| cycle.visited == 80), "{name}");
                 let figures = crate::metric::ALL.iter().chain(crate::metric::BY_IMPORTANCE);
@@ -139,9 +140,9 @@ fn no_objective_scores_any_pages_with_nan() {
 }
 
 /// Checks the scores of a policy, and counts the checked cycles.
-struct NeverNan(FormulaPolicy, u32);
+struct NeverNan(ReplayFormula, u32);
 
-impl Policy for NeverNan {
+impl ReplayPolicy for NeverNan {
     fn name(&self) -> &str {
         self.0.name()
     }
@@ -191,7 +192,7 @@ proptest! {
     /// Without signals, policies that read them choose as those that do not.
     #[test]
     fn signals_that_are_off_change_nothing(data in datasets(true, LAST), rules in rules(LAST)) {
-        let seen = |name| visits(&data, &rules, &PolicyKind::named(name).unwrap(), Basis::Visits);
+        let seen = |name| visits(&data, &rules, &ReplayPolicyKind::named(name).unwrap(), Basis::Visits);
         let plain = seen("u_fresh_site");
         prop_assert_eq!(&seen("u_fresh_signal"), &plain);
         prop_assert_eq!(&seen("announced_u_fresh_site"), &plain);
@@ -200,7 +201,7 @@ proptest! {
     #[test]
     fn the_oracle_finds_what_there_is_to_find(data in datasets(true, LAST), rules in rules(LAST)) {
         let rules = Rules { per_site: None, ..rules };
-        let oracle = PolicyKind::named("oracle").unwrap();
+        let oracle = ReplayPolicyKind::named("oracle").unwrap();
         for cycle in visits(&data, &rules, &oracle, Basis::Visits).0.cycles {
             prop_assert_eq!(cycle.changed, cycle.pending.min(cycle.visited));
         }

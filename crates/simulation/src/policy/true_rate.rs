@@ -1,11 +1,11 @@
 //! `true_rate`: the true mean rate of each page times its age.
 
-use super::{Make, Policy, PolicyKind};
+use super::{Make, ReplayPolicy, ReplayPolicyKind};
 use crate::{Dataset, Observed};
 use recrawl_types::Cycle;
 
 /// Perfect knowledge of mean rates: the bound of all policies that estimate rates, such as `nad`.
-pub(super) const KIND: PolicyKind = PolicyKind {
+pub(super) const KIND: ReplayPolicyKind = ReplayPolicyKind {
     name: "true_rate",
     help: "bound: true mean rate of each page over the whole history, times age",
     make: Make::Bound(|data: &Dataset| Box::new(TrueRate { rates: rates(data) })),
@@ -24,7 +24,7 @@ fn rates(data: &Dataset) -> Vec<f64> {
     data.pages.iter().zip(changes).map(rate).collect()
 }
 
-impl Policy for TrueRate {
+impl ReplayPolicy for TrueRate {
     fn name(&self) -> &str {
         KIND.name
     }

@@ -37,7 +37,7 @@ impl Ndcg {
     ///
     /// # Panics
     /// If there are more ranks than at construction.
-    pub fn of(&self, hits: &[bool], pending: u64) -> f64 {
+    pub fn score(&self, hits: &[bool], pending: u64) -> f64 {
         let ideal = hits.len().min(usize::try_from(pending).unwrap_or(usize::MAX));
         if ideal == 0 {
             return 0.0;
@@ -57,14 +57,14 @@ mod tests {
     #[test]
     fn the_order_of_the_hits_counts() {
         let log2 = Ndcg::log2(4);
-        assert_eq!(log2.of(&[true, true, false, false], 2), 1.0);
-        assert_eq!(log2.of(&[true; 4], 9), 1.0);
-        assert_eq!(log2.of(&[false; 4], 9), 0.0);
-        assert_eq!(format!("{:.4}", log2.of(&[false; 4], 9)), "0.0000", "and no -0.0000");
-        assert_eq!((log2.of(&[false; 4], 0), log2.of(&[], 3)), (0.0, 0.0));
-        let second = log2.of(&[false, true], 1);
+        assert_eq!(log2.score(&[true, true, false, false], 2), 1.0);
+        assert_eq!(log2.score(&[true; 4], 9), 1.0);
+        assert_eq!(log2.score(&[false; 4], 9), 0.0);
+        assert_eq!(format!("{:.4}", log2.score(&[false; 4], 9)), "0.0000", "and no -0.0000");
+        assert_eq!((log2.score(&[false; 4], 0), log2.score(&[], 3)), (0.0, 0.0));
+        let second = log2.score(&[false, true], 1);
         assert!((second - 1.0 / 3f64.log2()).abs() < 1e-15, "{second}");
-        let gp4c = Ndcg::gp4c(4).of(&[false, true, true], 2);
+        let gp4c = Ndcg::gp4c(4).score(&[false, true, true], 2);
         let literal = (1.0 / 3f64.ln() + 1.0 / 4f64.ln()) / (1.0 + 1.0 / 3f64.ln());
         assert!((gp4c - literal).abs() < 1e-15, "{gp4c}");
     }

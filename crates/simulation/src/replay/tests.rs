@@ -1,6 +1,6 @@
 use super::*;
 use crate::dataset::tests::weighed;
-use crate::policy::{FormulaPolicy, PolicyKind};
+use crate::policy::{ReplayFormula, ReplayPolicyKind};
 use crate::testing::{datasets, rules};
 use crate::{Budget, RecordedPage, Signals, Truth, metric};
 use proptest::prelude::*;
@@ -11,8 +11,8 @@ use std::collections::HashSet;
 
 const LAST: u32 = 30;
 
-fn formula(text: &str) -> FormulaPolicy {
-    FormulaPolicy::new(&Formula::from_expression(text).unwrap())
+fn formula(text: &str) -> ReplayFormula {
+    ReplayFormula::new(&Formula::from_expression(text).unwrap())
 }
 
 /// Few distinct scores, so that many tie; some are NaN.
@@ -20,18 +20,18 @@ const FORMULA: &str = "log(n - 3) * X + pow(t - 3, 0.5)";
 
 /// Records the calls that a policy gets.
 struct Recorder {
-    policy: FormulaPolicy,
+    policy: ReplayFormula,
     visits: Vec<Vec<PolicyVisit>>,
     scored: Vec<(Cycle, u64, StateColumns, Vec<f64>)>,
 }
 
 impl Recorder {
-    fn new(policy: FormulaPolicy) -> Recorder {
+    fn new(policy: ReplayFormula) -> Recorder {
         Recorder { policy, visits: Vec::new(), scored: Vec::new() }
     }
 }
 
-impl Policy for Recorder {
+impl ReplayPolicy for Recorder {
     fn name(&self) -> &str {
         "recorder"
     }
@@ -134,12 +134,12 @@ fn the_announced_share_is_the_planners() {
     let rules = Rules { budget: Budget::Share(0.1), ..Rules::default() };
     /// Makes the planner's choice beside the policy's.
     struct Both<'a> {
-        announced: Box<dyn Policy + 'a>,
-        score: FormulaPolicy,
+        announced: Box<dyn ReplayPolicy + 'a>,
+        score: ReplayFormula,
         planned: HashSet<u64>,
         announced_pages: u64,
     }
-    impl Policy for Both<'_> {
+    impl ReplayPolicy for Both<'_> {
         fn name(&self) -> &str {
             self.announced.name()
         }
@@ -174,7 +174,7 @@ fn the_announced_share_is_the_planners() {
             }
         }
     }
-    let announced = PolicyKind::named("announced_u_fresh_site").unwrap().build(&data, Basis::Visits);
+    let announced = ReplayPolicyKind::named("announced_u_fresh_site").unwrap().build(&data, Basis::Visits);
     let mut both =
         Both { announced, score: formula("u_fresh_site"), planned: HashSet::new(), announced_pages: 0 };
     run(&data, &rules, &mut both).unwrap();

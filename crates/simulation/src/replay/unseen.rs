@@ -5,17 +5,17 @@ use crate::Truth;
 /// The unseen changes of every page.
 #[derive(Clone, Debug)]
 pub struct Unseen {
-    pages: Vec<Changes>,
+    pages: Vec<UnseenChanges>,
 }
 
 /// The unseen changes of one page.
 #[derive(Clone, Copy, Debug, Default)]
-struct Changes {
+struct UnseenChanges {
     first: u32,
     number: u32,
 }
 
-impl Changes {
+impl UnseenChanges {
     fn add(&mut self, cycle: u32) {
         if self.number == 0 {
             self.first = cycle;
@@ -26,7 +26,7 @@ impl Changes {
 
 impl Unseen {
     pub fn new(pages: usize) -> Unseen {
-        Unseen { pages: vec![Changes::default(); pages] }
+        Unseen { pages: vec![UnseenChanges::default(); pages] }
     }
 
     /// The changes since the last visits of all pages, up to this cycle.
@@ -59,7 +59,7 @@ impl Unseen {
 
     /// Resets a visited page.
     pub fn visit(&mut self, page: usize) {
-        self.pages[page] = Changes::default();
+        self.pages[page] = UnseenChanges::default();
     }
 }
 

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 /// Maximum bytes of queued lines; the writing thread may hold as many more.
 pub const MAX_WAITING: usize = 1 << 20;
 
-pub struct Queue {
-    state: Mutex<State>,
+pub struct LogQueue {
+    state: Mutex<QueueState>,
     changed: Condvar,
 }
 
-struct State {
+struct QueueState {
     /// The queued lines, and the end of each, since a line may contain line ends.
     waiting: Vec<u8>,
     ends: Vec<usize>,
@@ -32,9 +32,9 @@ struct State {
     written: u64,
 }
 
-impl Queue {
-    pub const fn new() -> Queue {
-        let state = State {
+impl LogQueue {
+    pub const fn new() -> LogQueue {
+        let state = QueueState {
             waiting: Vec::new(),
             ends: Vec::new(),
             is_full: false,
@@ -43,10 +43,10 @@ impl Queue {
             is_writing: false,
             written: 0,
         };
-        Queue { state: Mutex::new(state), changed: Condvar::new() }
+        LogQueue { state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().expect("no panic under the lock")
     }
 
@@ -130,12 +130,12 @@ mod tests {
     }
 
     /// A writer that takes a piece only when allowed.
-    struct Gate {
+    struct GatedWriter {
         let_in: Receiver<()>,
         seen: Sender<Vec<u8>>,
     }
 
-    impl Write for Gate {
+    impl Write for GatedWriter {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.let_in.recv().map_err(|_| io::ErrorKind::BrokenPipe)?;
             self.seen.send(bytes.to_vec()).map_err(|_| io::ErrorKind::BrokenPipe)?;
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn lines_come_out_whole_and_in_order() {
-        let queue = Queue::new();
+        let queue = LogQueue::new();
         let mut out = Vec::new();
         for line in ["a\n", "b\nof two\n", "c\n"] {
             queue.put(line.as_bytes());
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn beyond_the_limit_lines_are_lost_and_their_number_stands_in_their_place() {
-        let queue = Queue::new();
+        let queue = LogQueue::new();
         let long = [b"x".repeat(MAX_WAITING / 4 - 1), b"\n".to_vec()].concat();
         for _ in 0..6 {
             queue.put(&long);
@@ -183,11 +183,11 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_a_writer_that_stands_still() {
-        let queue = Queue::new();
+        let queue = LogQueue::new();
         let (let_in, gate) = channel();
         let (sees, seen) = channel();
         std::thread::scope(|scope| {
-            let mut gate = Gate { let_in: gate, seen: sees };
+            let mut gate = GatedWriter { let_in: gate, seen: sees };
             let queue = &queue;
             queue.put(b"first\n");
             let writer = scope.spawn(move || {
@@ -231,7 +231,7 @@ mod tests {
                 Ok(())
             }
         }
-        let (queue, mut out) = (Queue::new(), Gone(Vec::new(), true));
+        let (queue, mut out) = (LogQueue::new(), Gone(Vec::new(), true));
         queue.put(b"a\n");
         queue.put(b"b\n");
         queue.write(&mut out, &gap);

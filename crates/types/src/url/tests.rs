@@ -148,7 +148,7 @@ fn an_origin_has_a_home_page() {
     for url in ["http://a.example:8080/x", "https://www.a.example/", "http://[::1]/y?z", "http://127.0.0.1/"]
     {
         let url = UrlRules::keep_all().canonicalize(url).unwrap();
-        let home = CanonicalUrl::home_of(&Origin::of(&url));
+        let home = CanonicalUrl::home_of(&Origin::from_url(&url));
         assert_eq!(home, url.at_origin("/"), "{url}");
     }
 }

@@ -27,7 +27,7 @@ pub mod option {
     use serde::{Deserialize, Deserializer, Serializer};
 
     #[derive(Deserialize)]
-    struct Text(#[serde(with = "super")] CanonicalUrl);
+    struct UrlText(#[serde(with = "super")] CanonicalUrl);
 
     /// Writes the URL as text, or null.
     ///
@@ -45,6 +45,6 @@ pub mod option {
     /// # Errors
     /// Where the text is no URL.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<CanonicalUrl>, D::Error> {
-        Ok(Option::<Text>::deserialize(from)?.map(|Text(url)| url))
+        Ok(Option::<UrlText>::deserialize(from)?.map(|UrlText(url)| url))
     }
 }

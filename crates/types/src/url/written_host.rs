@@ -63,7 +63,7 @@ pub enum HostProblem {
 }
 
 impl HostProblem {
-    fn of(self, text: &str) -> HostError {
+    fn in_text(self, text: &str) -> HostError {
         HostError { text: text.to_owned(), problem: self }
     }
 }
@@ -94,7 +94,7 @@ impl WrittenHost {
                 }
             }
         };
-        parsed().map_err(|problem: HostProblem| problem.of(text))
+        parsed().map_err(|problem: HostProblem| problem.in_text(text))
     }
 
     /// Reads a host of URLs, with or without a port.
@@ -104,7 +104,7 @@ impl WrittenHost {
     pub fn of_urls(text: &str) -> Result<WrittenHost, HostError> {
         let host = WrittenHost::parse(text)?;
         match host.port {
-            Some(port) if is_refused_port(port) => Err(HostProblem::BlockedPort(port).of(text)),
+            Some(port) if is_refused_port(port) => Err(HostProblem::BlockedPort(port).in_text(text)),
             _ => Ok(host),
         }
     }
@@ -115,7 +115,7 @@ impl WrittenHost {
     /// As [`WrittenHost::parse`], and for any port.
     pub fn without_port(text: &str) -> Result<String, HostError> {
         let host = WrittenHost::parse(text)?;
-        if host.port.is_some() { Err(HostProblem::Port.of(text)) } else { Ok(host.name) }
+        if host.port.is_some() { Err(HostProblem::Port.in_text(text)) } else { Ok(host.name) }
     }
 
     /// The name as in canonical URLs, without the port.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A store that is away.
 #[derive(Debug, Default)]
-struct Switched {
+struct SwitchedStore {
     objects: MemoryStore,
     /// For so many requests.
     away: AtomicUsize,
@@ -18,7 +18,7 @@ struct Switched {
     asked: AtomicUsize,
 }
 
-impl Switched {
+impl SwitchedStore {
     fn answers<T>(&self, answer: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
         self.asked.fetch_add(1, Ordering::Relaxed);
         let _heard = self.silent.read().unwrap();
@@ -28,7 +28,7 @@ impl Switched {
     }
 }
 
-impl Store for Switched {
+impl Store for SwitchedStore {
     fn create(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
         self.answers(|| self.objects.create(key, bytes))
     }
@@ -67,11 +67,11 @@ impl Upkeep for Nothing {
     }
 }
 
-fn shipper(store: &Arc<Switched>) -> Shipper {
+fn shipper(store: &Arc<SwitchedStore>) -> Shipper {
     noting(store, Arc::default())
 }
 
-fn noting(store: &Arc<Switched>, notes: Arc<AtomicUsize>) -> Shipper {
+fn noting(store: &Arc<SwitchedStore>, notes: Arc<AtomicUsize>) -> Shipper {
     let vault = begin_in(store.clone(), "a");
     store.away.store(usize::MAX, Ordering::Relaxed);
     Shipper::start(vault, Duration::from_millis(1), Arc::new(|| 7), Box::new(Nothing(notes))).unwrap()
@@ -79,10 +79,10 @@ fn noting(store: &Arc<Switched>, notes: Arc<AtomicUsize>) -> Shipper {
 
 #[test]
 fn a_process_whose_vault_is_away_waits_until_it_is_back() {
-    let store = Arc::new(Switched::default());
+    let store = Arc::new(SwitchedStore::default());
     let shipper = shipper(&store);
     let files = folder(&[("log", &[1; 1000])]);
-    shipper.offer(capture(&files, Extent::Changes));
+    shipper.offer(capture(&files, CaptureExtent::Changes));
     assert_eq!((shipper.figures().unshipped, shipper.figures().waiting_since), (1000, Some(7)));
     shipper.wait_below(1000, &mut || panic!("as much may be unshipped"));
     let mut looks = 0;
@@ -99,7 +99,7 @@ fn a_process_whose_vault_is_away_waits_until_it_is_back() {
     assert_eq!((figures.last, figures.shipped, figures.error), (7, 1000, None));
     assert_eq!((figures.waiting_since, figures.failures > 0), (None, true));
     // A file alone, such as a decision, is shipped without a capture of the others.
-    let decided = capture(&folder(&[("decisions", b"no")]), Extent::Some).files.remove(0);
+    let decided = capture(&folder(&[("decisions", b"no")]), CaptureExtent::Some).files.remove(0);
     shipper.offer_file(decided);
     assert_eq!(shipper.finish(later()).error, None);
     assert!(store.objects.image().keys().any(|key| key.ends_with("/log/0000000001")));
@@ -107,9 +107,9 @@ fn a_process_whose_vault_is_away_waits_until_it_is_back() {
 
 #[test]
 fn a_process_ends_also_while_its_vault_is_away_and_says_what_is_missing() {
-    let store = Arc::new(Switched::default());
+    let store = Arc::new(SwitchedStore::default());
     let shipper = shipper(&store);
-    shipper.offer(capture(&folder(&[("log", &[1; 10])]), Extent::Commit));
+    shipper.offer(capture(&folder(&[("log", &[1; 10])]), CaptureExtent::Commit));
     let mut looks = 0;
     shipper.wait_below(0, &mut || {
         looks += 1;
@@ -122,11 +122,11 @@ fn a_process_ends_also_while_its_vault_is_away_and_says_what_is_missing() {
 
 #[test]
 fn a_process_that_lost_its_vault_is_told_and_does_not_wait() {
-    let store = Arc::new(Switched::default());
+    let store = Arc::new(SwitchedStore::default());
     let shipper = shipper(&store);
     store.away.store(0, Ordering::Relaxed);
     drop(begin_in(store.clone(), "b"));
-    shipper.offer(capture(&folder(&[("log", &[1; 10])]), Extent::Commit));
+    shipper.offer(capture(&folder(&[("log", &[1; 10])]), CaptureExtent::Commit));
     shipper.wait_below(0, &mut || true);
     let lost = shipper.figures().lost.expect("it is lost");
     assert!(lost.contains("epoch/0000000002") && lost.contains("another process"), "{lost}");
@@ -134,8 +134,8 @@ fn a_process_that_lost_its_vault_is_told_and_does_not_wait() {
 
 #[test]
 fn a_process_knows_at_once_what_an_earlier_one_shipped() {
-    let store = Arc::new(Switched::default());
-    let files = capture(&folder(&[("w", &[1; 10])]), Extent::Commit);
+    let store = Arc::new(SwitchedStore::default());
+    let files = capture(&folder(&[("w", &[1; 10])]), CaptureExtent::Commit);
     let mut earlier = begin_in(store.clone(), "a");
     earlier.ship(&files, 5).unwrap();
     let before = Inherited { identities: earlier.identities(), ..Inherited::default() };
@@ -154,12 +154,12 @@ fn a_process_knows_at_once_what_an_earlier_one_shipped() {
 /// A store that is silent keeps nobody from ending; when it answers at last, what the thread learns is nobody's.
 #[test]
 fn the_end_is_over_in_its_time_whatever_the_store_does_and_tells_what_is_missing() {
-    let (store, notes) = (Arc::new(Switched::default()), Arc::<AtomicUsize>::default());
+    let (store, notes) = (Arc::new(SwitchedStore::default()), Arc::<AtomicUsize>::default());
     let shipper = noting(&store, notes.clone());
     store.away.store(0, Ordering::Relaxed);
     let silence = store.silent.write().unwrap();
     let asked = store.asked.load(Ordering::Relaxed);
-    shipper.offer(capture(&folder(&[("w", &[1; 10])]), Extent::Commit));
+    shipper.offer(capture(&folder(&[("w", &[1; 10])]), CaptureExtent::Commit));
     while store.asked.load(Ordering::Relaxed) == asked {
         thread::yield_now();
     }
@@ -179,9 +179,9 @@ fn the_end_is_over_in_its_time_whatever_the_store_does_and_tells_what_is_missing
 
 #[test]
 fn the_end_tries_as_long_as_it_may() {
-    let store = Arc::new(Switched::default());
+    let store = Arc::new(SwitchedStore::default());
     let shipper = shipper(&store);
-    shipper.offer(capture(&folder(&[("log", &[1; 10])]), Extent::Commit));
+    shipper.offer(capture(&folder(&[("log", &[1; 10])]), CaptureExtent::Commit));
     shipper.wait_below(0, &mut || shipper.figures().error.is_none());
     store.away.store(5, Ordering::Relaxed);
     let figures = shipper.finish(later());
@@ -190,9 +190,9 @@ fn the_end_tries_as_long_as_it_may() {
 
 #[test]
 fn a_command_waits_while_the_store_answers_and_no_longer() {
-    let store = Arc::new(Switched::default());
+    let store = Arc::new(SwitchedStore::default());
     let shipper = shipper(&store);
-    shipper.offer(capture(&folder(&[("log", &[1; 10])]), Extent::Commit));
+    shipper.offer(capture(&folder(&[("log", &[1; 10])]), CaptureExtent::Commit));
     shipper.wait_while_it_answers(Duration::ZERO);
     assert_eq!(shipper.figures().unshipped, 10);
     store.away.store(0, Ordering::Relaxed);

@@ -18,11 +18,11 @@ pub struct Faults {
 #[derive(Debug)]
 pub struct FaultyStore {
     objects: Arc<MemoryStore>,
-    state: Mutex<State>,
+    state: Mutex<FaultyState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct FaultyState {
     seed: u64,
     faults: Faults,
     /// Creates that are still on their way.
@@ -34,7 +34,7 @@ struct State {
 impl FaultyStore {
     /// Over these objects, with these faults.
     pub fn new(objects: Arc<MemoryStore>, seed: u64, faults: Faults) -> FaultyStore {
-        let state = State { seed: seed.wrapping_mul(2) | 1, faults, late: Vec::new(), lives: None };
+        let state = FaultyState { seed: seed.wrapping_mul(2) | 1, faults, late: Vec::new(), lives: None };
         FaultyStore { objects, state: Mutex::new(state) }
     }
 
@@ -44,12 +44,12 @@ impl FaultyStore {
     }
 
     /// The fault of a request: none if it is done and answered.
-    fn fault(&self) -> Option<Fault> {
+    fn fault(&self) -> Option<StoreFault> {
         let mut state = self.state.lock().expect("no panic under the lock");
         if let Some(lives) = &mut state.lives {
             *lives = lives.saturating_sub(1);
             if *lives == 0 {
-                return Some(Fault::Dead);
+                return Some(StoreFault::Dead);
             }
         }
         let drawn = draw(&mut state.seed) % 1000;
@@ -61,15 +61,15 @@ impl FaultyStore {
         }
         let Faults { before, after, late } = state.faults;
         match drawn as u32 {
-            n if n < before => Some(Fault::Before),
-            n if n < before + after => Some(Fault::After),
-            n if n < before + after + late => Some(Fault::Late),
+            n if n < before => Some(StoreFault::Before),
+            n if n < before + after => Some(StoreFault::After),
+            n if n < before + after + late => Some(StoreFault::Late),
             _ => None,
         }
     }
 }
 
-enum Fault {
+enum StoreFault {
     Before,
     After,
     Late,
@@ -93,9 +93,9 @@ impl Store for FaultyStore {
     fn create(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
         match self.fault() {
             None => self.objects.create(key, bytes),
-            Some(Fault::Before | Fault::Dead) => Err(failed(key)),
-            Some(Fault::After) => self.objects.create(key, bytes).and(Err(failed(key))),
-            Some(Fault::Late) => {
+            Some(StoreFault::Before | StoreFault::Dead) => Err(failed(key)),
+            Some(StoreFault::After) => self.objects.create(key, bytes).and(Err(failed(key))),
+            Some(StoreFault::Late) => {
                 let mut state = self.state.lock().expect("no panic under the lock");
                 state.late.push((key.to_owned(), bytes.to_vec()));
                 Err(failed(key))
@@ -110,7 +110,7 @@ impl Store for FaultyStore {
     fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
         match self.fault() {
             None => self.objects.replace(key, bytes),
-            Some(Fault::After) => self.objects.replace(key, bytes).and(Err(failed(key))),
+            Some(StoreFault::After) => self.objects.replace(key, bytes).and(Err(failed(key))),
             Some(_) => Err(failed(key)),
         }
     }
@@ -122,7 +122,7 @@ impl Store for FaultyStore {
     fn remove(&self, key: &str) -> Result<(), StoreError> {
         match self.fault() {
             None => self.objects.remove(key),
-            Some(Fault::After) => self.objects.remove(key).and(Err(failed(key))),
+            Some(StoreFault::After) => self.objects.remove(key).and(Err(failed(key))),
             Some(_) => Err(failed(key)),
         }
     }

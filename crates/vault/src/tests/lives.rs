@@ -1,18 +1,18 @@
 //! Thousands of lives of processes over a store that fails, by seeds. A failing seed replays: it is printed.
 
-use super::{Folder, bytes_of, capture, fresh, restored};
+use super::{FolderImage, bytes_of, capture, fresh, restored};
 use crate::store::faulty::{Faults, FaultyStore, draw};
 use crate::store::{MemoryStore, Store};
-use crate::vault::{Extent, Inherited, Vault, found};
+use crate::vault::{CaptureExtent, Inherited, Vault, found};
 use crate::{Uploads, VaultError, contents};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A crawl of one seed: its folder, and what the vault may say of it.
-struct World {
+struct VaultWorld {
     seed: u64,
     objects: Arc<MemoryStore>,
-    folder: Folder,
+    folder: FolderImage,
     /// Folders that a restore may find: the last that was shipped, and those whose shipping nobody has heard of since.
     possible: Vec<BTreeMap<String, Vec<u8>>>,
     identities: BTreeMap<String, String>,
@@ -21,7 +21,7 @@ struct World {
     has_shipped: bool,
 }
 
-impl World {
+impl VaultWorld {
     fn draw(&mut self, below: u64) -> u64 {
         draw(&mut self.seed) % below
     }
@@ -71,7 +71,8 @@ impl World {
         vault.portion = 1 + self.draw(200_000);
         for _ in 0..self.draw(12) {
             (0..self.draw(4)).for_each(|_| self.change());
-            let extent = [Extent::Changes, Extent::Changes, Extent::Commit][self.draw(3) as usize];
+            let extent = [CaptureExtent::Changes, CaptureExtent::Changes, CaptureExtent::Commit]
+                [self.draw(3) as usize];
             // From here on a restore may find it.
             self.possible.push(bytes_of(&self.folder));
             let tries = 1 + self.draw(6);
@@ -103,7 +104,7 @@ impl World {
     }
 
     /// The vault holds one of the folders that it may, whole.
-    fn check(&self) -> Option<Folder> {
+    fn check(&self) -> Option<FolderImage> {
         let found = contents(&*self.objects).unwrap_or_else(|e| panic!("{e}"));
         let Some(found) = found else {
             assert!(!self.has_shipped, "what was shipped is gone");
@@ -117,9 +118,9 @@ impl World {
 }
 
 fn lives_of(seed: u64, faults: Faults) -> u64 {
-    let (objects, folder, identities) = (Arc::new(MemoryStore::new()), Folder::new(), BTreeMap::new());
+    let (objects, folder, identities) = (Arc::new(MemoryStore::new()), FolderImage::new(), BTreeMap::new());
     let uploads = Uploads::default();
-    let mut world = World {
+    let mut world = VaultWorld {
         seed,
         objects,
         folder,
@@ -171,10 +172,11 @@ fn a_store_that_answers_nothing_is_away_and_not_lost() {
     let store: Arc<dyn Store> = Arc::new(FaultyStore::new(objects.clone(), 1, Faults::default()));
     let mut vault = Vault::begin(store, &fresh(), "a", 1, &Inherited::default()).unwrap();
     let files = super::folder(&[("last", b"1")]);
-    vault.ship(&capture(&files, Extent::Commit), 1).unwrap();
+    vault.ship(&capture(&files, CaptureExtent::Commit), 1).unwrap();
     let dead = Arc::new(FaultyStore::new(objects, 1, Faults { before: 1000, ..Faults::default() }));
     assert!(matches!(found(&*dead), Err(VaultError::Away(_))));
     vault.store = dead;
-    let error = vault.ship(&capture(&super::folder(&[("last", b"22")]), Extent::Commit), 2).unwrap_err();
+    let error =
+        vault.ship(&capture(&super::folder(&[("last", b"22")]), CaptureExtent::Commit), 2).unwrap_err();
     assert!(error.is_passing(), "{error}");
 }

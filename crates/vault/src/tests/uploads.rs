@@ -2,7 +2,7 @@
 
 use super::{begin, bytes_of, capture, folder, in_vault};
 use crate::store::{Listed, MemoryStore, Store, StoreError};
-use crate::vault::{Extent, Founded, Inherited, Vault};
+use crate::vault::{CaptureExtent, Founded, Inherited, Vault};
 use crate::{Uploads, contents};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -55,13 +55,13 @@ fn flaky(store: &Arc<Flaky>, epoch: u64, before: &Inherited) -> Vault {
 fn the_first_ship_of_many_files_ends_over_a_line_that_always_breaks_and_sends_each_byte_once() {
     for is_killed in [false, true] {
         let store = Arc::new(Flaky::default());
-        let mut files: super::Folder = BTreeMap::new();
+        let mut files: super::FolderImage = BTreeMap::new();
         for n in 0..50_u8 {
             files.insert(format!("w{n}"), ("1".into(), vec![n; 70_000]));
         }
         let mut vault = flaky(&store, 0, &Inherited::default());
         let mut tries = 0;
-        while let Err(error) = vault.ship(&capture(&files, Extent::Commit), 1) {
+        while let Err(error) = vault.ship(&capture(&files, CaptureExtent::Commit), 1) {
             assert!(error.is_passing());
             tries += 1;
             // One of five is for the file that grows.
@@ -92,14 +92,14 @@ fn bytes_that_changed_or_are_gone_from_the_store_are_sent_again() {
     let files = folder(&[("w1", &[1; 10]), ("w2", &[2; 10]), ("w3", &[3; 10])]);
     store.creates.store(CREATES - 2, Ordering::Relaxed);
     let mut vault = flaky(&store, 0, &Inherited::default());
-    vault.ship(&capture(&files, Extent::Commit), 1).unwrap_err();
+    vault.ship(&capture(&files, CaptureExtent::Commit), 1).unwrap_err();
     let mut uploads = vault.uploads().clone();
     uploads.keep_identities(|_| false);
     store.objects.remove("0000000001/data/0000000000").unwrap();
     let mut vault = flaky(&store, 1, &Inherited { uploads, ..Inherited::default() });
     store.creates.store(0, Ordering::Relaxed);
     let files = folder(&[("w1", &[1; 10]), ("w2", &[9; 10]), ("w3", &[3; 10])]);
-    vault.ship(&capture(&files, Extent::Commit), 1).unwrap();
+    vault.ship(&capture(&files, CaptureExtent::Commit), 1).unwrap();
     assert_eq!(store.sent.load(Ordering::Relaxed), 50);
     let found = contents(&*store).unwrap().unwrap();
     assert_eq!(super::restored(&*store, &found).unwrap(), bytes_of(&files));
@@ -109,13 +109,13 @@ fn bytes_that_changed_or_are_gone_from_the_store_are_sent_again() {
 fn a_capture_is_shipped_in_portions_and_a_sweep_between_them_leaves_what_was_sent() {
     let store = Arc::new(MemoryStore::new());
     let mut vault = begin(&store, "a", &BTreeMap::new());
-    vault.ship(&capture(&folder(&[("w0", b"0")]), Extent::Commit), 1).unwrap();
+    vault.ship(&capture(&folder(&[("w0", b"0")]), CaptureExtent::Commit), 1).unwrap();
     vault.portion = 15;
     let files = folder(&[("w1", &[1; 10]), ("w2", &[2; 10]), ("w3", &[3; 10])]);
-    let first = vault.ship(&capture(&files, Extent::Commit), 1).unwrap();
+    let first = vault.ship(&capture(&files, CaptureExtent::Commit), 1).unwrap();
     assert_eq!((first.bytes, first.is_whole), (20, false));
     vault.sweep(u64::MAX).unwrap();
-    let rest = vault.ship(&capture(&files, Extent::Commit), 1).unwrap();
+    let rest = vault.ship(&capture(&files, CaptureExtent::Commit), 1).unwrap();
     assert_eq!((rest.bytes, rest.is_whole, rest.is_manifest), (10, true, true));
     assert_eq!(in_vault(&store), bytes_of(&files));
 }
@@ -127,12 +127,12 @@ fn a_purge_removes_what_was_sent_and_not_named() {
     let mut vault = begin(&store, "a", &BTreeMap::new());
     vault.portion = 5;
     let files = folder(&[("w1", b"SECRET 1"), ("w2", b"SECRET 2")]);
-    assert!(!vault.ship(&capture(&files, Extent::Commit), 1).unwrap().is_whole);
+    assert!(!vault.ship(&capture(&files, CaptureExtent::Commit), 1).unwrap().is_whole);
     let clean = folder(&[("w3", b"clean")]);
     vault.portion = 100;
-    vault.ship(&capture(&clean, Extent::Commit), 1).unwrap();
+    vault.ship(&capture(&clean, CaptureExtent::Commit), 1).unwrap();
     vault.purge().unwrap();
     assert!(store.image().values().all(|bytes| !bytes.windows(6).any(|part| part == b"SECRET")));
-    vault.ship(&capture(&files, Extent::Commit), 1).unwrap();
+    vault.ship(&capture(&files, CaptureExtent::Commit), 1).unwrap();
     assert_eq!(in_vault(&store), bytes_of(&files));
 }

@@ -59,7 +59,7 @@ fn log() -> impl Strategy<Value = Vec<LogRecord>> {
 fn model(log: &[LogRecord]) -> Model {
     let mut model = Model::new();
     let mut add = |link: &Link, seed| {
-        let links = Links::of(&link.into(), seed, CYCLE);
+        let links = Links::from_link(&link.into(), seed, CYCLE);
         model.entry(link.url.key().to_vec()).or_default().add_links(links);
     };
     for record in log {
@@ -194,7 +194,7 @@ proptest! {
         let mut writer = SpillWriter::create(&storage, Round(1), 0).unwrap();
         let mut expected = model(&log);
         for (url, (link, seen, since)) in &waiting {
-            let links = Links { seen: *seen, ..Links::of(&link.into(), false, Cycle(*since)) };
+            let links = Links { seen: *seen, ..Links::from_link(&link.into(), false, Cycle(*since)) };
             let mut record = Vec::new();
             put_links(&mut record, &[], url.key(), &links);
             writer.push(&record).unwrap();

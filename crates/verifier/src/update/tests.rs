@@ -84,7 +84,7 @@ fn counters(record: &PageRecord) -> (u32, u32, u32) {
 }
 
 fn assert_live_and_undoubted(known: &Known) {
-    assert_eq!((known.status, known.failures, known.last_attempt), (Status::Live, 0, NOW));
+    assert_eq!((known.status, known.failures, known.last_attempt), (PageStatus::Live, 0, NOW));
     assert_eq!((known.not_found, known.not_found_cycle, known.not_found_at), (0, Cycle(0), 0));
 }
 
@@ -154,15 +154,15 @@ fn what_is_no_visit_counts_as_a_failed_attempt_and_nothing_else() {
     for outcome in Outcome::all(500) {
         let mut expected = visited_page();
         match outcome.effect() {
-            Effect::Visit | Effect::Absence => continue,
-            Effect::Nothing => {}
-            Effect::Failure | Effect::Refusal => {
+            OutcomeEffect::Visit | OutcomeEffect::Absence => continue,
+            OutcomeEffect::Nothing => {}
+            OutcomeEffect::Failure | OutcomeEffect::Refusal => {
                 expected.known.failures = 3;
                 expected.known.last_attempt = NOW;
             }
         }
-        if outcome.effect() == Effect::Refusal {
-            expected.known.status = Status::Refused;
+        if outcome.effect() == OutcomeEffect::Refusal {
+            expected.known.status = PageStatus::Refused;
         }
         assert_eq!(after(visited_page(), visit(outcome, None)).0, expected, "{outcome:?}");
     }
@@ -188,10 +188,10 @@ fn a_refused_page_is_live_again_once_its_server_was_asked_or_a_seed_names_it() {
         [Outcome::NotFound(404), Outcome::Failed(Failure::Timeout), Outcome::RobotsUnreachable(None)]
     {
         let asked = after(refused.clone(), visit(outcome, None)).0;
-        assert_eq!((asked.known.status, asked.known.failures), (Status::Live, 4), "{outcome:?}");
+        assert_eq!((asked.known.status, asked.known.failures), (PageStatus::Live, 4), "{outcome:?}");
     }
     let visited = after(refused.clone(), visit(Outcome::NotModified, None)).0;
-    assert_eq!((visited.known.status, visited.known.failures), (Status::Live, 0));
+    assert_eq!((visited.known.status, visited.known.failures), (PageStatus::Live, 0));
     let mut named = refused.known;
     let links = Links {
         seen: 1,
@@ -205,12 +205,12 @@ fn a_refused_page_is_live_again_once_its_server_was_asked_or_a_seed_names_it() {
         expectation: None,
     };
     apply_links(&mut named, false, &links, &mut MergeReport::default());
-    assert_eq!((named.status, named.failures), (Status::Live, 0));
+    assert_eq!((named.status, named.failures), (PageStatus::Live, 0));
     assert_eq!((named.depth, named.hops), (refused.known.depth, refused.known.hops));
     let mut gone = refused;
-    gone.known.status = Status::Gone;
+    gone.known.status = PageStatus::Gone;
     let gone = after(gone, visit(Outcome::RobotsDenied, None)).0;
-    assert_eq!(gone.known.status, Status::Gone, "a tombstone stays one");
+    assert_eq!(gone.known.status, PageStatus::Gone, "a tombstone stays one");
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn three_spaced_confirmations_make_a_page_gone() {
         page = next;
         newly_gone += newly;
         assert_eq!(page.known.not_found, confirmations, "day {day}");
-        assert_eq!(page.known.status == Status::Gone, gone, "day {day}");
+        assert_eq!(page.known.status == PageStatus::Gone, gone, "day {day}");
         assert_eq!((page.known.failures, page.known.last_attempt), (i, Cycle(cycle)));
     }
     assert_eq!(newly_gone, 1);
@@ -254,7 +254,7 @@ fn three_spaced_confirmations_make_a_page_gone() {
 #[test]
 fn links_lower_depth_and_hops_and_only_a_seed_revives() {
     let gone = Known {
-        status: Status::Gone,
+        status: PageStatus::Gone,
         depth: 4,
         hops: 2,
         in_links: u32::MAX - 1,
@@ -281,7 +281,7 @@ fn links_lower_depth_and_hops_and_only_a_seed_revives() {
     assert_eq!(known, Known { hops: 0, in_links: u32::MAX, ..gone });
 
     apply_links(&mut known, false, &Links { depth: 0, seed: true, ..link }, &mut report);
-    let live = Known { status: Status::Live, depth: 0, hops: 0, failures: 0, in_links: u32::MAX, ..gone };
+    let live = Known { status: PageStatus::Live, depth: 0, hops: 0, failures: 0, in_links: u32::MAX, ..gone };
     assert_eq!(known, live, "confirmations stay until a visit");
     assert_eq!(report.revived, 1);
     let revived = PageRecord { known, ..visited_page() };
@@ -293,7 +293,10 @@ fn links_lower_depth_and_hops_and_only_a_seed_revives() {
     for (day, confirmations) in [(0, 3), (8, 4), (16, 4)] {
         let visit = Visit { at: day * DAY, ..visit(Outcome::NotFound(404), None) };
         apply_visit(&mut record, visit, Cycle(20), &|_, _, _| true, &mut report);
-        assert_eq!((record.known.not_found, record.known.status == Status::Gone), (confirmations, day > 0));
+        assert_eq!(
+            (record.known.not_found, record.known.status == PageStatus::Gone),
+            (confirmations, day > 0)
+        );
     }
     assert_eq!(report.newly_gone, 1);
 

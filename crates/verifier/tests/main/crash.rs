@@ -3,7 +3,7 @@
 //! wait. Every second cycle ends before its schedule does, with ranges of skipped pages in the log.
 
 use crate::pages::{Pages, changed, content, pages_of};
-use recrawl_repository::storage::{Fault, FaultyStorage, MemoryStorage, Storage, Survivors};
+use recrawl_repository::storage::{FaultyStorage, MemoryStorage, Storage, StorageFault, Survivors};
 use recrawl_repository::{Repository, ScheduleFile, ScheduleWriter, StoredVisit, VisitLog};
 use recrawl_types::{
     CanonicalUrl, Change, Cycle, Link, LogRecord, Outcome, Round, ScheduleEntry, ScheduleSource, Share, Skip,
@@ -191,7 +191,7 @@ struct Disturbed<'h> {
 }
 
 impl<'h> Disturbed<'h> {
-    fn new(history: &'h [(Files, State)], before: u32, fault: Fault) -> Disturbed<'h> {
+    fn new(history: &'h [(Files, State)], before: u32, fault: StorageFault) -> Disturbed<'h> {
         let [(files, old), (_, new)] = [&history[before as usize], &history[before as usize + 1]];
         let storage = Arc::new(FaultyStorage::with_files(files.clone()));
         storage.set_fault(fault);
@@ -247,7 +247,7 @@ fn after_a_power_cut_at_any_point_of_a_cycle_it_is_one_generation_or_the_next() 
         emptied += usize::from(files.keys().any(|name| name.ends_with(".keys") && !next.contains_key(name)));
         waited += usize::from(old.waiting > 0);
         for point in 1.. {
-            let cycle = Disturbed::new(&history, before, Fault::Stop(point));
+            let cycle = Disturbed::new(&history, before, StorageFault::Stop(point));
             if cycle.points < point {
                 break;
             }
@@ -279,11 +279,13 @@ fn after_a_power_cut_at_any_point_of_a_cycle_it_is_one_generation_or_the_next() 
 fn an_error_at_any_point_or_read_harms_nothing() {
     let history = history(5);
     let mut tried = 0;
-    for fault in [Fault::Fail as fn(u64) -> Fault, Fault::FailRead, Fault::ShortRead] {
+    for fault in
+        [StorageFault::Fail as fn(u64) -> StorageFault, StorageFault::FailRead, StorageFault::ShortRead]
+    {
         for at in 1.. {
             let fault = fault(at);
             let cycle = Disturbed::new(&history, 4, fault);
-            cycle.storage.set_fault(Fault::None);
+            cycle.storage.set_fault(StorageFault::None);
             if let Some(error) = &cycle.error {
                 assert!(error.contains("faulty:"), "{fault:?} names no file: {error}");
             }
@@ -294,7 +296,7 @@ fn an_error_at_any_point_or_read_harms_nothing() {
             let left = cycle.storage.after_power_cut(Survivors::Synced);
             cycle.check(Arc::new(left), &format!("{fault:?}, the cycle ended, and a power cut"));
             tried += 1;
-            if cycle.committed && (cycle.points < at || !matches!(fault, Fault::Fail(_))) {
+            if cycle.committed && (cycle.points < at || !matches!(fault, StorageFault::Fail(_))) {
                 break;
             }
         }
@@ -308,8 +310,8 @@ fn a_full_disk_loses_nothing_and_the_cycle_goes_on_when_there_is_room() {
     let history = history(5);
     let used: usize = history[4].0.values().map(Vec::len).sum();
     for (tried, room) in (0..).step_by(131).enumerate() {
-        let cycle = Disturbed::new(&history, 4, Fault::Full(used as u64 + room));
-        cycle.storage.set_fault(Fault::None);
+        let cycle = Disturbed::new(&history, 4, StorageFault::Full(used as u64 + room));
+        cycle.storage.set_fault(StorageFault::None);
         cycle.check(cycle.storage.clone(), &format!("room for {room} bytes"));
         if cycle.committed {
             assert!(tried > 20, "the disk was full {tried} times only");

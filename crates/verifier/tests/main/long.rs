@@ -12,7 +12,7 @@
 
 use crate::pages::{Pages, changed, content, pages_of};
 use crate::reference::{Merged, Reference};
-use recrawl_repository::storage::{Fault, FaultyStorage, Storage, Survivors};
+use recrawl_repository::storage::{FaultyStorage, Storage, StorageFault, Survivors};
 use recrawl_repository::{Generation, OriginRun, Repository, StoredVisit, VisitLog};
 use recrawl_types::schedule::MemorySchedule;
 use recrawl_types::{
@@ -272,19 +272,19 @@ impl Life {
         urls.into_iter().map(entry).collect()
     }
 
-    fn fault(&mut self) -> Fault {
+    fn fault(&mut self) -> StorageFault {
         let most = self.dice.any(&[10, 60, 200]);
         let point = 1 + u64::from(self.dice.roll(most));
         match self.dice.roll(16) {
-            0..4 => Fault::Stop(point),
-            4 => Fault::Fail(point),
-            5 => Fault::FailRead(point),
-            6 => Fault::ShortRead(point),
+            0..4 => StorageFault::Stop(point),
+            4 => StorageFault::Fail(point),
+            5 => StorageFault::FailRead(point),
+            6 => StorageFault::ShortRead(point),
             7 => {
                 let used: usize = self.storage.image().values().map(Vec::len).sum();
-                Fault::Full(used as u64 + 40 * point)
+                StorageFault::Full(used as u64 + 40 * point)
             }
-            _ => Fault::None,
+            _ => StorageFault::None,
         }
     }
 
@@ -317,11 +317,11 @@ impl Life {
         loop {
             self.storage.set_fault(fault);
             let done = turn(&mut repository, &plan, &mut synced);
-            if let (Fault::None, Err(error)) = (fault, &done) {
+            if let (StorageFault::None, Err(error)) = (fault, &done) {
                 panic!("nothing was wrong with the disk: {error}");
             }
             let (is_stopped, has_failed) = (self.storage.list().is_err(), done.is_err());
-            self.storage.set_fault(Fault::None);
+            self.storage.set_fault(StorageFault::None);
             if !is_stopped && let Ok(merged) = done {
                 assert_eq!(
                     (merged.report, &merged.watched, &merged.met),
@@ -363,8 +363,8 @@ impl Life {
             assert_eq!(pages_of(&repository.current()), before.pages);
             // The power fails while the cycle is resumed.
             fault = match self.dice.one_in(3) {
-                true => Fault::Stop(1 + u64::from(self.dice.roll(60))),
-                false => Fault::None,
+                true => StorageFault::Stop(1 + u64::from(self.dice.roll(60))),
+                false => StorageFault::None,
             };
         }
         self.check(&repository, &expected);

@@ -306,7 +306,7 @@ fn gone_pages_make_room_for_new_ones_up_to_a_bound() {
         UrlRules::keep_all().canonicalize(&format!("http://full.example/{n:04}")).expect("an address")
     };
     let is_gone = |reference: &Reference, n: u32| {
-        reference.pages.get(&page(n)).is_some_and(|r| r.known.status == recrawl_types::Status::Gone)
+        reference.pages.get(&page(n)).is_some_and(|r| r.known.status == recrawl_types::PageStatus::Gone)
     };
     let mut entered = Vec::new();
     // From then on every known page answers 404, and each cycle links four new ones.

@@ -2,10 +2,10 @@
 //! limits.
 
 use crate::pages::Pages;
-use recrawl_repository::{Learned, StoredVisit};
+use recrawl_repository::{StoredVisit, VisitLesson};
 use recrawl_types::{
-    CanonicalUrl, Change, Cycle, Effect, Expectation, Failure, History, LogRecord, Outcome, PageRecord, Skip,
-    Status, Visit, Visited,
+    CanonicalUrl, Change, Cycle, Expectation, Failure, History, LogRecord, Outcome, OutcomeEffect,
+    PageRecord, PageStatus, Skip, Visit, Visited,
 };
 use recrawl_verifier::{MergeReport, MergeRules};
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,7 +53,7 @@ impl Reference {
     /// links wait needs them.
     pub fn merge(&mut self, rules: &MergeRules<'_>, blocks: &[Vec<u8>], log: &[LogRecord]) -> Merged {
         let mut merged = Merged::default();
-        let gone = self.pages.iter().filter(|(_, record)| record.known.status == Status::Gone);
+        let gone = self.pages.iter().filter(|(_, record)| record.known.status == PageStatus::Gone);
         let gone: BTreeSet<CanonicalUrl> = gone.map(|(url, _)| url.clone()).collect();
         let mut said: BTreeMap<CanonicalUrl, Said<'_>> = BTreeMap::new();
         for (url, links) in std::mem::take(&mut self.waiting) {
@@ -64,7 +64,7 @@ impl Reference {
             let (links, seeded) = match record {
                 LogRecord::Seeds(links) => (links, true),
                 LogRecord::Visit(visit) => {
-                    if visit.outcome.effect() != Effect::Nothing {
+                    if visit.outcome.effect() != OutcomeEffect::Nothing {
                         main.insert(visit.url.origin_key());
                     }
                     said.entry(visit.url.clone()).or_default().visits.push(visit);
@@ -136,9 +136,9 @@ impl Reference {
         for record in self.pages.values() {
             merged.report.pages += 1;
             merged.report.visited += u64::from(record.visited.is_some());
-            let is_live = record.known.status == Status::Live;
+            let is_live = record.known.status == PageStatus::Live;
             merged.report.never_tried += u64::from(is_live && record.known.last_attempt == Cycle(0));
-            merged.report.gone_total += u64::from(record.known.status == Status::Gone);
+            merged.report.gone_total += u64::from(record.known.status == PageStatus::Gone);
         }
         merged
     }
@@ -169,9 +169,9 @@ impl Reference {
                     let old = known.expectation.map(|old| (old.code(), old.tunnel, old.group));
                     known.expectation = Some(expectation(raised(old, new)));
                 }
-                if links.seeded && known.status != Status::Live {
-                    report.revived += u64::from(known.status == Status::Gone);
-                    (known.status, known.failures) = (Status::Live, 0);
+                if links.seeded && known.status != PageStatus::Live {
+                    report.revived += u64::from(known.status == PageStatus::Gone);
+                    (known.status, known.failures) = (PageStatus::Live, 0);
                 }
             }
             record
@@ -223,7 +223,7 @@ impl Reference {
                     merged.met.push(url.clone());
                 }
             }
-            let (at, share, learned) = (visit.at / 1000, visit.share, Learned::of(visit));
+            let (at, share, learned) = (visit.at / 1000, visit.share, VisitLesson::from_visit(visit));
             let confirmed = match outcome {
                 Outcome::NotFound(_) => record.known.not_found + u8::from(absences > 2),
                 _ if outcome.change().is_some() => absences,
@@ -274,8 +274,8 @@ fn claim(record: &mut PageRecord, date: u32) {
 }
 
 fn forget_doubts(record: &mut PageRecord, report: &mut MergeReport) {
-    report.revived += u64::from(record.known.status == Status::Gone);
-    record.known.status = Status::Live;
+    report.revived += u64::from(record.known.status == PageStatus::Gone);
+    record.known.status = PageStatus::Live;
     record.known.failures = 0;
     record.known.not_found = 0;
     record.known.not_found_cycle = Cycle(0);
@@ -299,8 +299,8 @@ fn enter(record: &mut PageRecord, visit: &Visit, cycle: Cycle, report: &mut Merg
         record.known.failures = record.known.failures.saturating_add(1);
         // The other skips are refusals by a rule, as by robots.txt.
         let is_refused = matches!(outcome, Outcome::RobotsDenied | Outcome::Skipped(_));
-        if record.known.status != Status::Gone {
-            record.known.status = if is_refused { Status::Refused } else { Status::Live };
+        if record.known.status != PageStatus::Gone {
+            record.known.status = if is_refused { PageStatus::Refused } else { PageStatus::Live };
         }
         if let Outcome::NotFound(_) = outcome {
             confirm_absence(record, visit.at, cycle, report);
@@ -347,12 +347,12 @@ fn confirm_absence(record: &mut PageRecord, at: u64, cycle: Cycle, report: &mut 
     let seconds = (at / 1000) as u32;
     let is_long_after = seconds >= known.not_found_at.saturating_add(7 * 86_400)
         && cycle.0 >= known.not_found_cycle.0.saturating_add(3);
-    if known.status == Status::Live && (known.not_found == 0 || is_long_after) {
+    if known.status == PageStatus::Live && (known.not_found == 0 || is_long_after) {
         known.not_found = if known.not_found < 4 { known.not_found + 1 } else { 4 };
         known.not_found_at = seconds;
         known.not_found_cycle = cycle;
         if known.not_found >= 3 {
-            known.status = Status::Gone;
+            known.status = PageStatus::Gone;
             report.newly_gone += 1;
         }
     }

@@ -2,7 +2,7 @@
 
 use super::error::CrawlError;
 use super::http::{self, HttpError};
-use crate::truth::{self, Page};
+use crate::truth::{self, TruthPage};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -38,7 +38,7 @@ struct Ready {
 
 /// Current pages of which the crawler holds the current version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Freshness {
+pub struct MeasuredFreshness {
     /// Pages that exist.
     pub total: u64,
     /// Pages whose last complete response is the current version.
@@ -47,11 +47,11 @@ pub struct Freshness {
 
 /// The answer of `/held`.
 #[derive(Deserialize)]
-struct Held {
-    all: Freshness,
+struct HeldReply {
+    all: MeasuredFreshness,
 }
 
-impl Freshness {
+impl MeasuredFreshness {
     /// `fresh` over `total`; none without pages.
     pub fn share(self) -> Option<f64> {
         (self.total > 0).then(|| self.fresh as f64 / self.total as f64)
@@ -69,18 +69,18 @@ pub struct Violations {
 
 /// The answer of `/violations`. Without a delay there are no gaps to be kept.
 #[derive(Deserialize)]
-struct Manners {
+struct MannersReply {
     forbidden: u64,
     before_robots: u64,
-    hosts: Vec<HostManners>,
+    hosts: Vec<HostViolations>,
 }
 
 #[derive(Deserialize)]
-struct HostManners {
+struct HostViolations {
     max_requests: u32,
 }
 
-impl Manners {
+impl MannersReply {
     /// `first_visit`: the crawler cannot know robots.txt from an earlier run, when another process
     /// of the mock web was asked for it.
     fn violations(&self, first_visit: bool) -> Violations {
@@ -155,13 +155,13 @@ impl MockWeb {
     }
 
     /// Freshness of the crawler's copy.
-    pub fn freshness(&self) -> Result<Freshness, CrawlError> {
-        self.get::<Held>("/held").map(|held| held.all)
+    pub fn freshness(&self) -> Result<MeasuredFreshness, CrawlError> {
+        self.get::<HeldReply>("/held").map(|held| held.all)
     }
 
     /// All violations since the start.
     pub fn violations(&self) -> Result<Violations, CrawlError> {
-        let manners: Manners = self.get("/violations?delay_ms=0")?;
+        let manners: MannersReply = self.get("/violations?delay_ms=0")?;
         Ok(manners.violations(self.unvisited))
     }
 
@@ -183,7 +183,7 @@ impl Drop for MockWeb {
 }
 
 /// The pages of a truth.
-pub fn pages(truth: &str) -> Result<Vec<Page>, CrawlError> {
+pub fn pages(truth: &str) -> Result<Vec<TruthPage>, CrawlError> {
     truth::json_lines(truth).map_err(|why| CrawlError::MockWeb(format!("/truth: {why}")))
 }
 
@@ -215,15 +215,15 @@ mod tests {
 
     #[test]
     fn freshness_is_a_share() {
-        assert_eq!(Freshness { total: 8, fresh: 6 }.share(), Some(0.75));
-        assert_eq!(Freshness::default().share(), None);
+        assert_eq!(MeasuredFreshness { total: 8, fresh: 6 }.share(), Some(0.75));
+        assert_eq!(MeasuredFreshness::default().share(), None);
     }
 
     #[test]
     fn violations_are_read_from_the_account_of_manners() {
         let json = r#"{"delay_ms":0,"forbidden":2,"before_robots":3,"host_gaps_under":0,
             "hosts":[{"host":"a:1","max_requests":1},{"host":"b:1","max_requests":2}]}"#;
-        let manners: Manners = parse(json).expect("an account");
+        let manners: MannersReply = parse(json).expect("an account");
         assert_eq!(manners.violations(true), Violations { robots: 5, politeness: 1 });
         // A client that knows robots.txt from an earlier run need not fetch it again.
         let later = manners.violations(false);

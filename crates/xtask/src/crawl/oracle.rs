@@ -1,6 +1,6 @@
 //! The ChangeRate of a crawler that knows the truth, with the same number of visits.
 
-use crate::truth::Page;
+use crate::truth::TruthPage;
 
 /// At every turn, visits only pages that differ from its last visit.
 ///
@@ -8,12 +8,12 @@ use crate::truth::Page;
 /// include its first visits either.
 pub struct Oracle<'a> {
     /// Page, and the version seen last; none while the page was not there yet.
-    pages: Vec<(&'a Page, Option<u32>)>,
+    pages: Vec<(&'a TruthPage, Option<u32>)>,
 }
 
 impl<'a> Oracle<'a> {
     /// An oracle that has just seen every page at `clock`, the end of the warm-up.
-    pub fn new(pages: &'a [Page], clock: u32) -> Oracle<'a> {
+    pub fn new(pages: &'a [TruthPage], clock: u32) -> Oracle<'a> {
         Oracle { pages: pages.iter().map(|p| (p, p.version_at(clock))).collect() }
     }
 
@@ -40,8 +40,8 @@ impl<'a> Oracle<'a> {
 mod tests {
     use super::*;
 
-    fn page(first: u32, changes: &[(u32, u32)]) -> Page {
-        Page { url: String::new(), first, last: Some(9), changes: changes.into() }
+    fn page(first: u32, changes: &[(u32, u32)]) -> TruthPage {
+        TruthPage { url: String::new(), first, last: Some(9), changes: changes.into() }
     }
 
     #[test]
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn a_page_that_is_no_longer_there_cannot_be_visited() {
-        let pages = [Page { last: Some(3), ..page(0, &[(3, 1)]) }];
+        let pages = [TruthPage { last: Some(3), ..page(0, &[(3, 1)]) }];
         assert_eq!(Oracle::new(&pages, 2).turn(4, 5), 0);
         assert_eq!(Oracle::new(&pages, 2).turn(3, 5), 1);
     }

@@ -13,7 +13,7 @@ pub const WARMUP_CYCLES: usize = 2;
 /// Phase of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Phase {
+pub enum CyclePhase {
     /// First visits only, while the clock stands still.
     Discovery,
     /// Every page is visited.
@@ -22,28 +22,32 @@ pub enum Phase {
     Scored,
 }
 
-impl Phase {
+impl CyclePhase {
     /// Name in the table.
     pub fn name(self) -> &'static str {
         match self {
-            Phase::Discovery => "discovery",
-            Phase::Warmup => "warm-up",
-            Phase::Scored => "scored",
+            CyclePhase::Discovery => "discovery",
+            CyclePhase::Warmup => "warm-up",
+            CyclePhase::Scored => "scored",
         }
     }
 }
 
 /// Phase and clock of the turn after `done`.
-pub fn next(done: &[CycleEnd]) -> (Phase, u32) {
-    let Some(last) = done.last() else { return (Phase::Discovery, 0) };
+pub fn next(done: &[CycleEnd]) -> (CyclePhase, u32) {
+    let Some(last) = done.last() else { return (CyclePhase::Discovery, 0) };
     let count = |phase| done.iter().filter(|t| t.phase == phase).count();
     match last.phase {
-        Phase::Discovery if last.report.never_tried > 0 && count(Phase::Discovery) < DISCOVERY_CYCLES => {
-            (Phase::Discovery, last.clock)
+        CyclePhase::Discovery
+            if last.report.never_tried > 0 && count(CyclePhase::Discovery) < DISCOVERY_CYCLES =>
+        {
+            (CyclePhase::Discovery, last.clock)
         }
-        Phase::Discovery => (Phase::Warmup, last.clock + 1),
-        Phase::Warmup if count(Phase::Warmup) < WARMUP_CYCLES => (Phase::Warmup, last.clock + 1),
-        Phase::Warmup | Phase::Scored => (Phase::Scored, last.clock + 1),
+        CyclePhase::Discovery => (CyclePhase::Warmup, last.clock + 1),
+        CyclePhase::Warmup if count(CyclePhase::Warmup) < WARMUP_CYCLES => {
+            (CyclePhase::Warmup, last.clock + 1)
+        }
+        CyclePhase::Warmup | CyclePhase::Scored => (CyclePhase::Scored, last.clock + 1),
     }
 }
 
@@ -53,7 +57,7 @@ mod tests {
     use crate::crawl::state::tests::turn;
 
     /// The turns of a crawl whose first `n` discovery cycles leave pages unvisited.
-    fn turns(n: u64, count: usize) -> Vec<(Phase, u32)> {
+    fn turns(n: u64, count: usize) -> Vec<(CyclePhase, u32)> {
         let mut done = Vec::new();
         for i in 0..count {
             let (phase, clock) = next(&done);
@@ -66,7 +70,7 @@ mod tests {
 
     #[test]
     fn discovery_warm_up_score() {
-        use Phase::{Discovery, Scored, Warmup};
+        use CyclePhase::{Discovery, Scored, Warmup};
         assert_eq!(
             turns(1, 6),
             [(Discovery, 0), (Discovery, 0), (Warmup, 1), (Warmup, 2), (Scored, 3), (Scored, 4)]
@@ -76,7 +80,7 @@ mod tests {
     #[test]
     fn discovery_has_an_end() {
         let turns = turns(99, 8);
-        assert_eq!(turns.iter().filter(|t| t.0 == Phase::Discovery).count(), DISCOVERY_CYCLES);
-        assert_eq!(turns[DISCOVERY_CYCLES], (Phase::Warmup, 1));
+        assert_eq!(turns.iter().filter(|t| t.0 == CyclePhase::Discovery).count(), DISCOVERY_CYCLES);
+        assert_eq!(turns[DISCOVERY_CYCLES], (CyclePhase::Warmup, 1));
     }
 }

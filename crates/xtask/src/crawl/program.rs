@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// How to run the crawler.
-pub struct Program {
+pub struct CrawlerProgram {
     /// The executable.
     pub executable: PathBuf,
     /// Its data directory.
@@ -16,7 +16,7 @@ pub struct Program {
     pub log: PathBuf,
 }
 
-impl Program {
+impl CrawlerProgram {
     /// Runs one cycle, or the rest of an interrupted one.
     pub fn crawl(&self, configuration: &Path, seeds: &[String]) -> Result<Report, CrawlError> {
         let mut command = self.command("crawl")?;

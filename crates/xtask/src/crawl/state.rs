@@ -1,8 +1,8 @@
 //! State between two runs of `make crawl`: recording, port, and earlier turns.
 
 use super::error::CrawlError;
-use super::mockweb::{Freshness, Violations};
-use super::plan::Phase;
+use super::mockweb::{MeasuredFreshness, Violations};
+use super::plan::CyclePhase;
 use super::report::Report;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// The content of `state.json`.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub struct State {
+pub struct XtaskState {
     /// The replayed data set; none for the bundled one.
     pub recording: Option<String>,
     /// The mock web's port. It is part of every URL, so it stays.
@@ -24,20 +24,20 @@ pub struct State {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CycleEnd {
     /// Phase.
-    pub phase: Phase,
+    pub phase: CyclePhase,
     /// The mock web's clock.
     pub clock: u32,
     /// Report of the crawler.
     pub report: Report,
     /// Freshness of the crawler's copy after the cycle, by the truth.
-    pub freshness: Freshness,
+    pub freshness: MeasuredFreshness,
     /// Violations in this cycle.
     pub violations: Violations,
 }
 
-impl State {
+impl XtaskState {
     /// The state in `file`, or none when there is no such file.
-    pub fn read(file: &Path) -> Result<Option<State>, CrawlError> {
+    pub fn read(file: &Path) -> Result<Option<XtaskState>, CrawlError> {
         let text = match fs::read_to_string(file) {
             Ok(text) => text,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -62,7 +62,7 @@ pub mod tests {
     use super::*;
 
     /// A turn that found nothing.
-    pub fn turn(phase: Phase, clock: u32) -> CycleEnd {
+    pub fn turn(phase: CyclePhase, clock: u32) -> CycleEnd {
         let report = Report {
             cycle: clock + 1,
             scheduled: 0,
@@ -77,7 +77,13 @@ pub mod tests {
             change_rate: None,
             seconds: 0.5,
         };
-        CycleEnd { phase, clock, report, freshness: Freshness::default(), violations: Violations::default() }
+        CycleEnd {
+            phase,
+            clock,
+            report,
+            freshness: MeasuredFreshness::default(),
+            violations: Violations::default(),
+        }
     }
 
     #[test]
@@ -85,12 +91,12 @@ pub mod tests {
         let folder = std::env::temp_dir().join(format!("recrawl-xtask-state-{}", std::process::id()));
         fs::create_dir_all(&folder).expect("a folder");
         let file = folder.join("state.json");
-        assert_eq!(State::read(&file).expect("no file is no error"), None);
-        let state = State { recording: None, port: 8418, turns: vec![turn(Phase::Scored, 3)] };
+        assert_eq!(XtaskState::read(&file).expect("no file is no error"), None);
+        let state = XtaskState { recording: None, port: 8418, turns: vec![turn(CyclePhase::Scored, 3)] };
         state.write(&file).expect("written");
-        assert_eq!(State::read(&file).expect("read"), Some(state));
+        assert_eq!(XtaskState::read(&file).expect("read"), Some(state));
         fs::write(&file, "{").expect("written");
-        let error = State::read(&file).expect_err("no JSON").to_string();
+        let error = XtaskState::read(&file).expect_err("no JSON").to_string();
         assert!(error.contains("state.json") && error.contains("CLEAN=1"), "{error}");
         fs::remove_dir_all(&folder).expect("removed");
     }

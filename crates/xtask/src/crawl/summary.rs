@@ -1,14 +1,14 @@
 //! The texts before and after the table.
 
 use super::mockweb::Violations;
-use super::plan::Phase;
+use super::plan::CyclePhase;
 use super::report::Report;
-use super::state::{CycleEnd, State};
+use super::state::{CycleEnd, XtaskState};
 use super::table::rate;
 use std::path::Path;
 
 /// What is about to be crawled, and where an earlier run continues.
-pub fn opening(state: &State, pages: usize, last_clock: u32, dir: &Path) -> String {
+pub fn opening(state: &XtaskState, pages: usize, last_clock: u32, dir: &Path) -> String {
     let recording = state.recording.as_deref().unwrap_or("the bundled recording");
     let (port, dir) = (state.port, dir.display());
     let mut text = format!(
@@ -54,7 +54,7 @@ pub fn closing(turns: &[CycleEnd], before: usize, oracle_rates: &[Option<f64>]) 
 }
 
 fn column(title: &str, turns: &[CycleEnd], oracle_rates: &[Option<f64>]) -> [String; 7] {
-    let scored = || turns.iter().filter(|t| t.phase == Phase::Scored);
+    let scored = || turns.iter().filter(|t| t.phase == CyclePhase::Scored);
     let violations = turns.iter().fold(Violations::default(), |sum, t| sum.plus(t.violations));
     [
         title.to_owned(),
@@ -76,16 +76,17 @@ fn mean(rates: impl Iterator<Item = Option<f64>>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::crawl::mockweb::Freshness;
+    use crate::crawl::mockweb::MeasuredFreshness;
     use crate::crawl::state::tests::turn;
 
     #[test]
     fn the_closing_table_has_a_column_for_this_run_and_one_for_all() {
-        let mut turns = vec![turn(Phase::Warmup, 2), turn(Phase::Scored, 3), turn(Phase::Scored, 4)];
+        let mut turns =
+            vec![turn(CyclePhase::Warmup, 2), turn(CyclePhase::Scored, 3), turn(CyclePhase::Scored, 4)];
         turns[0].violations.robots = 1;
         for (turn, (found, fresh)) in turns[1..].iter_mut().zip([(0.25, 8), (0.75, 6)]) {
             turn.report.change_rate = Some(found);
-            turn.freshness = Freshness { total: 10, fresh };
+            turn.freshness = MeasuredFreshness { total: 10, fresh };
         }
         let oracle = [None, Some(0.5), Some(1.0)];
         let lines = |before| -> Vec<Vec<String>> {
@@ -111,12 +112,12 @@ mod tests {
 
     #[test]
     fn a_crawl_says_from_where_it_goes_on() {
-        let mut state = State { recording: Some("r".into()), port: 8418, turns: Vec::new() };
+        let mut state = XtaskState { recording: Some("r".into()), port: 8418, turns: Vec::new() };
         let text = opening(&state, 7, 99, Path::new("data"));
         assert_eq!(text, "r: 7 pages, cycles 0 to 99, replayed on port 8418; data in data");
-        state.turns.push(turn(Phase::Scored, 12));
-        assert_eq!(rowless(&state.turns, &turn(Phase::Scored, 13).report), None);
-        let note = rowless(&state.turns, &turn(Phase::Scored, 14).report).expect("cycle 14 is missing");
+        state.turns.push(turn(CyclePhase::Scored, 12));
+        assert_eq!(rowless(&state.turns, &turn(CyclePhase::Scored, 13).report), None);
+        let note = rowless(&state.turns, &turn(CyclePhase::Scored, 14).report).expect("cycle 14 is missing");
         assert!(note.contains("cycle 14 "), "{note}");
         assert!(
             opening(&state, 7, 99, Path::new("data")).ends_with("\nContinuing after cycle 13, clock 12.")

@@ -59,12 +59,12 @@ fn align(cells: impl IntoIterator<Item = String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::crawl::plan::Phase;
+    use crate::crawl::plan::CyclePhase;
     use crate::crawl::state::tests::turn;
 
     #[test]
     fn rows_stand_below_their_titles() {
-        let mut turn = turn(Phase::Scored, 17);
+        let mut turn = turn(CyclePhase::Scored, 17);
         turn.report.change_rate = Some(0.25);
         let (header, row) = (header(), row(&turn, Some(0.5)));
         assert_eq!(header.chars().count(), row.chars().count());
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_rate_is_shown_in_scored_cycles_alone() {
-        let mut turn = turn(Phase::Warmup, 1);
+        let mut turn = turn(CyclePhase::Warmup, 1);
         turn.report.change_rate = Some(0.25);
         assert!(!row(&turn, None).contains("0.250"));
         assert_eq!(rate(None), "–");

@@ -14,7 +14,7 @@ pub const MAX_CYCLE: Duration = Duration::from_secs(600);
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Result of a cycle.
-pub struct Cycle {
+pub struct HazardCycle {
     /// The crawler's report.
     pub report: Report,
     /// Peak memory, in KiB.
@@ -30,7 +30,7 @@ pub fn run(
     configuration: &Path,
     seeds: &Path,
     log: &Path,
-) -> Result<Cycle, CrawlError> {
+) -> Result<HazardCycle, CrawlError> {
     let words = File::options().create(true).append(true).open(log).map_err(|e| CrawlError::file(log, e))?;
     let mut command = Command::new(executable);
     command.args(["crawl", "--cycles", "1", "--json", "--data-dir"]).arg(data_dir);
@@ -59,7 +59,7 @@ pub fn run(
     }
     let text = String::from_utf8(output.stdout).map_err(|e| CrawlError::Report(e.to_string()))?;
     let report = Report::from_output(&text).map_err(CrawlError::Report)?;
-    Ok(Cycle { report, peak_kib, wall })
+    Ok(HazardCycle { report, peak_kib, wall })
 }
 
 /// Peak memory of a process so far, in KiB; 0 if it is gone.

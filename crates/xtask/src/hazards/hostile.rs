@@ -12,8 +12,8 @@ use super::forget;
 use crate::crawl::error::CrawlError;
 use crate::crawl::mockweb::{self, MockWeb};
 use crate::crawl::{sibling, write};
-use account::Account;
-use kinds::{CROWD, FIRST_SINGLE, Host, LARGE, SINGLE};
+use account::HostileAccount;
+use kinds::{CROWD, FIRST_SINGLE, HostileHost, LARGE, SINGLE};
 use std::fs;
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -55,7 +55,7 @@ pub fn run(data_dir: &Path, pages_per_host: u32, seed: u64) -> Result<bool, Craw
          deadline {} s, delay {DELAY_MS} ms",
         deadline.as_secs_f64()
     );
-    let mut account = Account::new(&hosts, &web.text("/truth?from=0&to=0")?)?;
+    let mut account = HostileAccount::new(&hosts, &web.text("/truth?from=0&to=0")?)?;
     println!("{}", account.header());
     for turn in 1..=CYCLES {
         web.set_clock(turn)?;
@@ -78,7 +78,7 @@ fn deadline(pages_per_host: u32) -> Duration {
 }
 
 /// The arguments of the mock web.
-fn words(hosts: &[Host], pages_per_host: u32, seed: u64) -> Vec<String> {
+fn words(hosts: &[HostileHost], pages_per_host: u32, seed: u64) -> Vec<String> {
     let pages = LARGE * pages_per_host + SINGLE;
     let words = format!(
         "procedural --pages {pages} --hosts {} --single-page-hosts {SINGLE} --skew 0 --seed {seed} --page-bytes 4000 \
@@ -90,9 +90,9 @@ fn words(hosts: &[Host], pages_per_host: u32, seed: u64) -> Vec<String> {
 
 /// The crawler's configuration. Revisits take a quarter of the known pages, so that new pages
 /// compete with them. The latency is that of this machine and must not raise delays.
-fn settings(hosts: &[Host], deadline: Duration) -> String {
+fn settings(hosts: &[HostileHost], deadline: Duration) -> String {
     let first = u32::from(mockweb::FIRST_HOST);
-    let address = |host: &Host| Ipv4Addr::from(first + host.number.min(LARGE + SINGLE - CROWD));
+    let address = |host: &HostileHost| Ipv4Addr::from(first + host.number.min(LARGE + SINGLE - CROWD));
     let names =
         hosts.iter().map(|host| format!("\"h{}.mock.test\" = \"{}\"\n", host.number + 1, address(host)));
     format!(

@@ -4,14 +4,14 @@ use std::io::{self, ErrorKind};
 use std::net::{Ipv6Addr, SocketAddr, TcpListener};
 
 /// Listeners on loopback addresses that the crawl must not reach: IPv4 and, if available, IPv6.
-pub struct Refused {
+pub struct RefusedListeners {
     listeners: Vec<TcpListener>,
     port: u16,
 }
 
-impl Refused {
+impl RefusedListeners {
     /// Listens on all addresses with one port.
-    pub fn open() -> io::Result<Refused> {
+    pub fn open() -> io::Result<RefusedListeners> {
         let first = TcpListener::bind("127.0.0.66:0")?;
         let port = first.local_addr()?.port();
         let mut listeners = vec![first];
@@ -23,7 +23,7 @@ impl Refused {
         for listener in &listeners {
             listener.set_nonblocking(true)?;
         }
-        Ok(Refused { listeners, port })
+        Ok(RefusedListeners { listeners, port })
     }
 
     /// The port.
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn whoever_comes_is_counted() {
-        let refused = Refused::open().expect("the loopback has these addresses");
+        let refused = RefusedListeners::open().expect("the loopback has these addresses");
         assert_eq!(refused.connections().expect("a count"), 0);
         let addresses = refused.addresses().expect("they are bound");
         let visits: Vec<TcpStream> =

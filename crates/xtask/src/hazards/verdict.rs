@@ -1,6 +1,6 @@
 //! The rows of the cycles, and the table of figures with their limits.
 
-use super::cycle::{Cycle, MAX_CYCLE};
+use super::cycle::{HazardCycle, MAX_CYCLE};
 use super::faults;
 use crate::crawl::error::CrawlError;
 use crate::crawl::mockweb::MockWeb;
@@ -20,7 +20,7 @@ const FLAT_PERCENT: u64 = 150;
 pub const EXCUSES_NOTHING: [&str; 1] = ["idle"];
 
 /// A judged cycle.
-pub struct Judged {
+pub struct JudgedCycle {
     /// Peak memory, in KiB.
     pub peak_kib: u64,
     /// Run time.
@@ -29,7 +29,7 @@ pub struct Judged {
 
 /// The judged part of `/violations`.
 #[derive(Deserialize)]
-pub struct Manners {
+pub struct MannersVerdict {
     /// Requests that robots.txt forbids.
     pub forbidden: u64,
     /// Requests before robots.txt was read.
@@ -39,17 +39,17 @@ pub struct Manners {
     /// Gaps under the delay on an address.
     pub address_gaps_under: u64,
     max_requests_per_host: u64,
-    hosts: Vec<HostManners>,
+    hosts: Vec<JudgedManners>,
 }
 
 #[derive(Deserialize)]
-struct HostManners {
+struct JudgedManners {
     requests: u64,
 }
 
 /// A line of `/log`.
 #[derive(Deserialize)]
-struct Access {
+struct LogLine {
     host: String,
     path: String,
     fault: Option<String>,
@@ -57,14 +57,14 @@ struct Access {
 
 /// A line of `/truth`.
 #[derive(Deserialize)]
-struct Page {
+struct TruthLine {
     url: String,
     page_id: u32,
 }
 
 /// A line of `/held/pages`.
 #[derive(Deserialize)]
-struct Held {
+struct HeldLine {
     page_id: u32,
     held: Option<u32>,
 }
@@ -72,7 +72,7 @@ struct Held {
 /// The verdict.
 pub struct Verdict {
     delay_ms: u64,
-    manners: Manners,
+    manners: MannersVerdict,
     pages: u64,
     held: u64,
     /// Pages not held because every response was a fault.
@@ -80,7 +80,7 @@ pub struct Verdict {
     /// Kinds of faults that never applied.
     idle: Vec<&'static str>,
     connections: u64,
-    judged: Vec<Judged>,
+    judged: Vec<JudgedCycle>,
     /// Pages not held for another reason, with the number of requests.
     missed: BTreeMap<String, usize>,
 }
@@ -90,15 +90,15 @@ impl Verdict {
     pub fn read(
         web: &MockWeb,
         delay_ms: u64,
-        judged: Vec<Judged>,
+        judged: Vec<JudgedCycle>,
         connections: u64,
     ) -> Result<Verdict, CrawlError> {
         fn lines<T: for<'a> Deserialize<'a>>(web: &MockWeb, path: &str) -> Result<Vec<T>, CrawlError> {
             json_lines(&web.text(path)?).map_err(|why| CrawlError::MockWeb(format!("{path}: {why}")))
         }
-        let pages: Vec<Page> = lines(web, "/truth?from=0&to=0")?;
-        let held: Vec<Held> = lines(web, "/held/pages")?;
-        let log: Vec<Access> = lines(web, "/log")?;
+        let pages: Vec<TruthLine> = lines(web, "/truth?from=0&to=0")?;
+        let held: Vec<HeldLine> = lines(web, "/held/pages")?;
+        let log: Vec<LogLine> = lines(web, "/log")?;
         let struck: BTreeSet<&str> = log.iter().filter_map(|a| a.fault.as_deref()).collect();
         let held: BTreeSet<u32> = held.iter().filter(|h| h.held.is_some()).map(|h| h.page_id).collect();
         let (always_struck, missed) = not_held(&pages, &held, &log);
@@ -120,39 +120,43 @@ impl Verdict {
         self.lines().iter().all(|line| line.is_met)
     }
 
-    fn lines(&self) -> Vec<Line> {
+    fn lines(&self) -> Vec<VerdictLine> {
         let peaks = || self.judged.iter().map(|c| c.peak_kib);
         let (lowest, highest) = (peaks().min().unwrap_or(0), peaks().max().unwrap_or(u64::MAX));
         let longest = self.judged.iter().map(|c| c.wall).max().unwrap_or(Duration::MAX);
         let m = &self.manners;
         let delay = self.delay_ms;
         vec![
-            Line::new("requests, including robots.txt", m.hosts.iter().map(|h| h.requests).sum(), None),
-            Line::new("pages that robots.txt allows and links reach", self.pages, None),
-            Line::new("pages held", self.held, None),
-            Line::new("not held: every response was a fault", self.always_struck, None),
-            Line::new("not held for another reason", self.missed.len() as u64, Some(0)),
-            Line::new("requests that robots.txt forbids", m.forbidden, Some(0)),
-            Line::new("requests before robots.txt was read", m.before_robots, Some(0)),
-            Line::new(&format!("gaps under {delay} ms on a host"), m.host_gaps_under, Some(0)),
-            Line::new(&format!("gaps under {delay} ms on an address"), m.address_gaps_under, Some(0)),
-            Line::new("concurrent requests on a host", m.max_requests_per_host, Some(1)),
-            Line::new("connections to rejected addresses", self.connections, Some(0)),
-            Line::new("kinds of faults that never applied", self.idle.len() as u64, Some(0)),
-            Line::new("peak memory of a judged cycle, MiB", highest / 1024, Some(MAX_MEMORY_MIB)),
-            Line::new(
+            VerdictLine::new(
+                "requests, including robots.txt",
+                m.hosts.iter().map(|h| h.requests).sum(),
+                None,
+            ),
+            VerdictLine::new("pages that robots.txt allows and links reach", self.pages, None),
+            VerdictLine::new("pages held", self.held, None),
+            VerdictLine::new("not held: every response was a fault", self.always_struck, None),
+            VerdictLine::new("not held for another reason", self.missed.len() as u64, Some(0)),
+            VerdictLine::new("requests that robots.txt forbids", m.forbidden, Some(0)),
+            VerdictLine::new("requests before robots.txt was read", m.before_robots, Some(0)),
+            VerdictLine::new(&format!("gaps under {delay} ms on a host"), m.host_gaps_under, Some(0)),
+            VerdictLine::new(&format!("gaps under {delay} ms on an address"), m.address_gaps_under, Some(0)),
+            VerdictLine::new("concurrent requests on a host", m.max_requests_per_host, Some(1)),
+            VerdictLine::new("connections to rejected addresses", self.connections, Some(0)),
+            VerdictLine::new("kinds of faults that never applied", self.idle.len() as u64, Some(0)),
+            VerdictLine::new("peak memory of a judged cycle, MiB", highest / 1024, Some(MAX_MEMORY_MIB)),
+            VerdictLine::new(
                 "highest peak in percent of the lowest",
                 highest.saturating_mul(100) / lowest.max(1),
                 Some(FLAT_PERCENT),
             ),
-            Line::new("longest judged cycle, seconds", longest.as_secs(), Some(MAX_CYCLE.as_secs())),
+            VerdictLine::new("longest judged cycle, seconds", longest.as_secs(), Some(MAX_CYCLE.as_secs())),
         ]
     }
 }
 
 /// Of the pages that are not held: the number of those whose every response was a fault, and the
 /// others with their number of requests.
-fn not_held(pages: &[Page], held: &BTreeSet<u32>, log: &[Access]) -> (u64, BTreeMap<String, usize>) {
+fn not_held(pages: &[TruthLine], held: &BTreeSet<u32>, log: &[LogLine]) -> (u64, BTreeMap<String, usize>) {
     let lacking = pages.iter().filter(|page| !held.contains(&page.page_id));
     let mut answers: BTreeMap<&str, Vec<bool>> =
         lacking.map(|page| (page.url.as_str(), Vec::new())).collect();
@@ -167,16 +171,21 @@ fn not_held(pages: &[Page], held: &BTreeSet<u32>, log: &[Access]) -> (u64, BTree
     (struck.len() as u64, missed.into_iter().map(|(url, faults)| (url.to_owned(), faults.len())).collect())
 }
 
-struct Line {
+struct VerdictLine {
     title: String,
     found: u64,
     at_most: Option<u64>,
     is_met: bool,
 }
 
-impl Line {
-    fn new(title: &str, found: u64, at_most: Option<u64>) -> Line {
-        Line { title: title.to_owned(), found, at_most, is_met: at_most.is_none_or(|most| found <= most) }
+impl VerdictLine {
+    fn new(title: &str, found: u64, at_most: Option<u64>) -> VerdictLine {
+        VerdictLine {
+            title: title.to_owned(),
+            found,
+            at_most,
+            is_met: at_most.is_none_or(|most| found <= most),
+        }
     }
 }
 
@@ -201,14 +210,14 @@ impl fmt::Display for Verdict {
 /// Pages that the crawler holds in any version, by the web's count.
 pub fn held(web: &MockWeb) -> Result<u64, CrawlError> {
     #[derive(Deserialize)]
-    struct All {
+    struct HeldTotals {
         held: u64,
     }
     #[derive(Deserialize)]
-    struct Answer {
-        all: All,
+    struct HeldAnswer {
+        all: HeldTotals,
     }
-    web.get::<Answer>("/held").map(|answer| answer.all.held)
+    web.get::<HeldAnswer>("/held").map(|answer| answer.all.held)
 }
 
 /// The header line.
@@ -220,7 +229,7 @@ pub fn header() -> String {
 }
 
 /// The row of a cycle. `held` is the number of held pages after it, by the web's count.
-pub fn row(phase: &str, cycle: &Cycle, held: u64) -> String {
+pub fn row(phase: &str, cycle: &HazardCycle, held: u64) -> String {
     let r = &cycle.report;
     format!(
         "{phase:<10}{:>5}{:>10}{:>9}{:>8}{held:>8}{:>9}{:>9.1}",
@@ -240,7 +249,7 @@ mod tests {
     fn clean() -> Verdict {
         let manners = r#"{"forbidden":0,"before_robots":0,"host_gaps_under":0,"address_gaps_under":0,
             "max_requests_per_host":1,"hosts":[{"requests":3},{"requests":4}]}"#;
-        let cycle = |mib: u64| Judged { peak_kib: mib << 10, wall: Duration::from_secs(60) };
+        let cycle = |mib: u64| JudgedCycle { peak_kib: mib << 10, wall: Duration::from_secs(60) };
         Verdict {
             delay_ms: 200,
             manners: serde_json::from_str(manners).expect("an account"),
@@ -281,8 +290,8 @@ mod tests {
 
     #[test]
     fn a_page_is_excused_when_each_answer_was_a_fault_and_there_was_one() {
-        let page = |page_id: u32| Page { url: format!("http://h:1/{page_id}"), page_id };
-        let access = |page: u32, fault: Option<&str>| Access {
+        let page = |page_id: u32| TruthLine { url: format!("http://h:1/{page_id}"), page_id };
+        let access = |page: u32, fault: Option<&str>| LogLine {
             host: "h:1".into(),
             path: format!("/{page}"),
             fault: fault.map(str::to_owned),
@@ -294,7 +303,7 @@ mod tests {
             access(2, Some("drip")),
             access(2, None),
         ];
-        let pages: Vec<Page> = (0..4).map(page).collect();
+        let pages: Vec<TruthLine> = (0..4).map(page).collect();
         let (struck, missed) = not_held(&pages, &BTreeSet::from([0]), &log);
         assert_eq!(struck, 1, "page 1");
         assert_eq!(missed, BTreeMap::from([("http://h:1/2".to_owned(), 2), ("http://h:1/3".to_owned(), 0)]));

@@ -1,8 +1,8 @@
 //! Figures that are counted, not drawn: lines, functions, items, comments and words.
 
 use super::House;
-use super::source::Source;
-use crate::workspace::File;
+use super::source::RustSource;
+use crate::workspace::WorkspaceFile;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Functions should have at most this many lines between their braces.
@@ -99,8 +99,9 @@ impl House<'_> {
 
     /// Words between spaces in the Markdown of docs/ and of the root.
     pub fn words(&self) -> usize {
-        let is_page =
-            |f: &&File| f.path.ends_with(".md") && (f.path.starts_with("docs/") || !f.path.contains('/'));
+        let is_page = |f: &&WorkspaceFile| {
+            f.path.ends_with(".md") && (f.path.starts_with("docs/") || !f.path.contains('/'))
+        };
         self.workspace.files().filter(is_page).map(|f| f.text.split_whitespace().count()).sum()
     }
 
@@ -115,7 +116,7 @@ fn is_doc(line: &str) -> bool {
 }
 
 /// The doc comments of a file: the line, and the text without its marks.
-fn docs<'a>(file: &Source<'a>) -> Vec<(usize, Vec<&'a str>)> {
+fn docs<'a>(file: &RustSource<'a>) -> Vec<(usize, Vec<&'a str>)> {
     let lines: Vec<&str> = file.text.lines().map(str::trim).collect();
     let mut next = 1;
     let runs = lines.chunk_by(|a, b| is_doc(a) == is_doc(b)).map(|run| {
@@ -141,7 +142,7 @@ mod tests {
              pub(crate) struct S {{ pub field: fn() }}\nimpl S {{\n    pub const fn f() {{}}\n}}\n\
              #[cfg(test)]\nmod tests {{\n    pub fn of() {{}}\n}}\n"
         );
-        let workspace = Workspace::of(&[
+        let workspace = Workspace::from_files(&[
             (
                 "crates/recrawl/Cargo.toml",
                 "[dependencies]\nserde = '1'\nrecrawl-a = '1'\n[dev-dependencies]\nrecrawl-b = '1'",

@@ -1,13 +1,13 @@
 //! The plan of a crate: which file uses which, and the rooms of a folder with their arrows.
 
 use super::graph::Graph;
-use super::source::{Path, Source};
+use super::source::{Path, RustSource};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The product's files of a crate, with the arrows between them.
-pub struct Plan<'a> {
+pub struct CrateGraph<'a> {
     /// The files, without those that only tests have.
-    pub files: Vec<Source<'a>>,
+    pub files: Vec<RustSource<'a>>,
     /// The node of a file is its place in `files`. A file that holds nothing but modules and
     /// imports has no arrows: names are followed through it.
     pub uses: Graph,
@@ -24,13 +24,13 @@ pub struct Rooms {
     pub rooms: Vec<Option<usize>>,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> CrateGraph<'a> {
     /// Draws the plan of the crate with these files.
-    pub fn draw(mut files: Vec<Source<'a>>) -> Plan<'a> {
+    pub fn draw(mut files: Vec<RustSource<'a>>) -> CrateGraph<'a> {
         let tests: BTreeSet<Path> = files.iter().flat_map(|f| f.test_modules.clone()).collect();
         let is_test = |module: &Path| (1..=module.len()).any(|n| tests.contains(&module[..n]));
         files.retain(|f| !is_test(&f.module) && f.module.last().is_none_or(|last| last != "tests"));
-        let names = Names::read(&files);
+        let names = ModuleNames::read(&files);
         let mut arrows = BTreeMap::new();
         for (from, file) in files.iter().enumerate().filter(|(_, file)| file.defines) {
             let targets =
@@ -40,7 +40,7 @@ impl<'a> Plan<'a> {
             }
         }
         let uses = Graph { nodes: files.len(), arrows };
-        Plan { files, uses }
+        CrateGraph { files, uses }
     }
 
     /// Circles of files, without the arrows between a module and those inside it: a type and what
@@ -55,7 +55,7 @@ impl<'a> Plan<'a> {
     /// The rooms of the folder of a module.
     pub fn rooms(&self, folder: &[String]) -> Rooms {
         let own = folder.last().map_or("lib", String::as_str);
-        let name = |file: &Source| match file.module.strip_prefix(folder)?.first() {
+        let name = |file: &RustSource| match file.module.strip_prefix(folder)?.first() {
             Some(entry) => Some(entry.clone()),
             None => file.defines.then(|| own.to_owned()),
         };
@@ -76,19 +76,19 @@ impl<'a> Plan<'a> {
 }
 
 /// The modules of a crate and the names that they import.
-struct Names<'a> {
+struct ModuleNames<'a> {
     modules: BTreeMap<&'a [String], usize>,
     imports: BTreeMap<(&'a [String], &'a str), &'a Path>,
 }
 
-impl<'a> Names<'a> {
-    fn read(files: &'a [Source]) -> Names<'a> {
+impl<'a> ModuleNames<'a> {
+    fn read(files: &'a [RustSource]) -> ModuleNames<'a> {
         // Backwards, so that `crate` is lib.rs and not main.rs in a crate with both.
         let files = || files.iter().enumerate().rev();
         let modules = files().flat_map(|(at, f)| f.modules.iter().map(move |m| (&m[..], at)));
         let imports =
             files().flat_map(|(_, f)| &f.imports).map(|(m, name, path)| ((&m[..], &name[..]), path));
-        Names { modules: modules.collect(), imports: imports.collect() }
+        ModuleNames { modules: modules.collect(), imports: imports.collect() }
     }
 
     /// The path from the crate's root; none if it leads out of the crate, or is the name of an item
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn names_are_followed_to_their_files() {
-        let workspace = Workspace::of(&[
+        let workspace = Workspace::from_files(&[
             (
                 "crates/x/src/lib.rs",
                 "mod a;\nmod b;\n#[cfg(test)]\nmod c;\npub use b::{Inner as I, Thing};\nuse serde;",
@@ -155,7 +155,7 @@ mod tests {
             ("crates/x/src/c.rs", "use crate::a::f;"),
             ("crates/x/src/b/tests.rs", "use crate::a::f;"),
         ]);
-        let plan = Plan::draw(workspace.rust().filter_map(Source::read).collect());
+        let plan = CrateGraph::draw(workspace.rust().filter_map(RustSource::read).collect());
         let name = |node: usize| plan.files[node].path.trim_start_matches("crates/x/src/");
         let uses: Vec<_> = plan.uses.arrows.iter().map(|(&(a, b), n)| (name(a), name(b), *n)).collect();
         assert_eq!(
@@ -182,12 +182,12 @@ mod tests {
 
     #[test]
     fn the_root_of_a_library_with_a_program_is_the_library() {
-        let workspace = Workspace::of(&[
+        let workspace = Workspace::from_files(&[
             ("crates/x/src/a.rs", "use crate::L;\nstruct A;"),
             ("crates/x/src/lib.rs", "mod a;\npub struct L;"),
             ("crates/x/src/main.rs", "fn main() {}"),
         ]);
-        let plan = Plan::draw(workspace.rust().filter_map(Source::read).collect());
+        let plan = CrateGraph::draw(workspace.rust().filter_map(RustSource::read).collect());
         assert_eq!(plan.uses.arrows, BTreeMap::from([((0, 1), 1)]));
     }
 }

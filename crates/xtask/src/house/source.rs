@@ -1,7 +1,7 @@
 //! One Rust file as the measures see it: paths, imports, functions and items outside its tests.
 
 use crate::rust_tokens::{group, is_mark, is_word};
-use crate::workspace::File;
+use crate::workspace::WorkspaceFile;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -11,7 +11,7 @@ pub type Path = Vec<String>;
 
 /// A Rust file below `src/` of a crate.
 #[derive(Default)]
-pub struct Source<'a> {
+pub struct RustSource<'a> {
     /// Path from the root of the repository.
     pub path: &'a str,
     /// Content.
@@ -38,13 +38,13 @@ pub struct Source<'a> {
     pub defines: bool,
 }
 
-impl<'a> Source<'a> {
+impl<'a> RustSource<'a> {
     /// Reads `file` if it is part of a library or program.
-    pub fn read(file: &'a File) -> Option<Source<'a>> {
+    pub fn read(file: &'a WorkspaceFile) -> Option<RustSource<'a>> {
         let inside = file.in_crates()?.split_once("/src/")?.1.strip_suffix(".rs")?;
         let module: Path =
             inside.split('/').filter(|n| !["lib", "main"].contains(n)).map(Into::into).collect();
-        let mut source = Source { path: &file.path, text: &file.text, module, ..Source::default() };
+        let mut source = RustSource { path: &file.path, text: &file.text, module, ..RustSource::default() };
         let module = source.module.clone();
         source.modules.insert(module.clone());
         source.walk(file.tokens(), &module);

@@ -1,7 +1,7 @@
 //! The measures as Markdown.
 
 use super::House;
-use super::plan::{Plan, Rooms};
+use super::plan::{CrateGraph, Rooms};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ const LARGE: usize = 20;
 const ROUND: [&str; 6] = ["archive", "crawl", "fetcher", "repository", "scheduler", "verifier"];
 
 /// The crates and their large folders, each with its plan, path and rooms.
-fn folders<'a>(house: &'a House) -> Vec<(&'a Plan<'a>, String, Rooms)> {
+fn folders<'a>(house: &'a House) -> Vec<(&'a CrateGraph<'a>, String, Rooms)> {
     let mut found = Vec::new();
     for (name, plan) in &house.plans {
         let parents = plan.files.iter().flat_map(|f| (1..f.module.len()).map(|n| &f.module[..n]));
@@ -57,7 +57,7 @@ pub fn figures(house: &House) -> String {
     let all: Vec<&str> = house.plans.keys().copied().collect();
     let plans = || linked.iter().map(|name| &house.plans[name]);
     let sum = |names: &[&str], of: &dyn Fn(&str) -> usize| names.iter().map(|name| of(name)).sum::<usize>();
-    let circles: Vec<usize> = plans().flat_map(Plan::circles).map(|circle| circle.len()).collect();
+    let circles: Vec<usize> = plans().flat_map(CrateGraph::circles).map(|circle| circle.len()).collect();
     let back = plans().map(|plan| plan.rooms(&[]).graph.back_arrows().len()).sum::<usize>();
     let long: Vec<usize> = ROUND.iter().flat_map(|n| house.long_functions(n)).map(|(_, n)| n).collect();
     let all_long = sum(&all, &|name| house.long_functions(name).len());
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn tables_and_list_name_the_same_arrows() {
-        let workspace = Workspace::of(&[
+        let workspace = Workspace::from_files(&[
             ("crates/recrawl/Cargo.toml", ""),
             ("crates/recrawl/src/main.rs", "mod a;\nmod b;\nfn main() { a::of() }\n"),
             ("crates/recrawl/src/a.rs", "use crate::b::B;\npub fn of() {}\n"),

@@ -10,30 +10,30 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_ANSWER: u64 = 64 << 20;
 
 /// A connection that is opened on demand.
-pub struct Client {
+pub struct LoadClient {
     server: SocketAddr,
     stream: Option<BufReader<TcpStream>>,
 }
 
 /// Status and body.
-pub struct Answer {
+pub struct HttpAnswer {
     /// HTTP status.
     pub status: u16,
     /// Body as text, lossy.
     pub body: String,
 }
 
-impl Client {
+impl LoadClient {
     /// A client for a server that may not run yet.
-    pub fn new(server: SocketAddr) -> Client {
-        Client { server, stream: None }
+    pub fn new(server: SocketAddr) -> LoadClient {
+        LoadClient { server, stream: None }
     }
 
     /// Sends a request; with `body`, a POST of JSON.
     ///
     /// # Errors
     /// If the connection fails, or the response is not HTTP/1.1 with a length.
-    pub fn ask(&mut self, path: &str, body: Option<&str>) -> io::Result<Answer> {
+    pub fn ask(&mut self, path: &str, body: Option<&str>) -> io::Result<HttpAnswer> {
         let answer = self.exchange(path, body);
         if answer.is_err() {
             self.stream = None;
@@ -41,7 +41,7 @@ impl Client {
         answer
     }
 
-    fn exchange(&mut self, path: &str, body: Option<&str>) -> io::Result<Answer> {
+    fn exchange(&mut self, path: &str, body: Option<&str>) -> io::Result<HttpAnswer> {
         let request = match body {
             None => format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", self.server),
             Some(json) => format!(
@@ -87,7 +87,7 @@ fn connect(server: SocketAddr) -> io::Result<BufReader<TcpStream>> {
     Ok(BufReader::new(stream))
 }
 
-fn read(stream: &mut impl BufRead) -> io::Result<Answer> {
+fn read(stream: &mut impl BufRead) -> io::Result<HttpAnswer> {
     let malformed = |what: &str| io::Error::new(ErrorKind::InvalidData, what.to_owned());
     let (mut status, mut length) = (None, None);
     loop {
@@ -111,7 +111,7 @@ fn read(stream: &mut impl BufRead) -> io::Result<Answer> {
     let mut body = vec![0; length as usize];
     stream.read_exact(&mut body)?;
     let status = status.ok_or(malformed("no status"))?;
-    Ok(Answer { status, body: String::from_utf8_lossy(&body).into_owned() })
+    Ok(HttpAnswer { status, body: String::from_utf8_lossy(&body).into_owned() })
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `recrawl serve` as a child process, and its figures seen from outside.
 
-use super::client::Client;
+use super::client::LoadClient;
 use crate::crawl::error::CrawlError;
 use crate::process::kib;
 use std::fs::{self, File};
@@ -16,14 +16,14 @@ const START: Duration = Duration::from_secs(60);
 const TICKS: f64 = 100.0;
 
 /// The daemon. Dropping it kills the process.
-pub struct Daemon {
+pub struct LoadedDaemon {
     child: Child,
-    client: Client,
+    client: LoadClient,
 }
 
 /// Figures of the daemon at one moment.
 #[derive(Clone, Copy, Debug)]
-pub struct Sample {
+pub struct DaemonSample {
     /// Time of the sample.
     pub at: Instant,
     /// The last generation committed.
@@ -36,7 +36,7 @@ pub struct Sample {
     pub processor: f64,
 }
 
-impl Daemon {
+impl LoadedDaemon {
     /// Starts the daemon and waits until it is ready.
     ///
     /// # Errors
@@ -47,13 +47,13 @@ impl Daemon {
         data_dir: &Path,
         log: &Path,
         server: SocketAddr,
-    ) -> Result<Daemon, CrawlError> {
+    ) -> Result<LoadedDaemon, CrawlError> {
         let said = File::create(log).map_err(|e| CrawlError::file(log, e))?;
         let mut command = Command::new(executable);
         command.arg("serve").arg("--config").arg(configuration).arg("--data-dir").arg(data_dir);
         let spawned = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said).spawn();
         let child = spawned.map_err(|e| CrawlError::file(executable, e))?;
-        let mut daemon = Daemon { child, client: Client::new(server) };
+        let mut daemon = LoadedDaemon { child, client: LoadClient::new(server) };
         let begun = Instant::now();
         while !daemon.client.ask("/ready", None).is_ok_and(|answer| answer.status == 200) {
             if let Ok(Some(status)) = daemon.child.try_wait() {
@@ -83,7 +83,7 @@ impl Daemon {
     ///
     /// # Errors
     /// If the daemon no longer runs or responds.
-    pub fn sample(&mut self) -> Result<Sample, CrawlError> {
+    pub fn sample(&mut self) -> Result<DaemonSample, CrawlError> {
         let metrics = self.get("/metrics")?;
         let at = Instant::now();
         let of = |name: &str| metric(&metrics, name).ok_or(CrawlError::Report(format!("no metric {name}")));
@@ -99,7 +99,7 @@ impl Daemon {
             return Err(CrawlError::Report("/proc of this system is not Linux'".into()));
         };
         let processor = (user + system) / TICKS;
-        Ok(Sample { at, generation, visits, resident: kib << 10, processor })
+        Ok(DaemonSample { at, generation, visits, resident: kib << 10, processor })
     }
 
     /// Sends SIGTERM and returns the time until the end.
@@ -118,7 +118,7 @@ impl Daemon {
     }
 }
 
-impl Drop for Daemon {
+impl Drop for LoadedDaemon {
     fn drop(&mut self) {
         // It may have ended already.
         let _ = self.child.kill();

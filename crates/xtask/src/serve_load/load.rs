@@ -3,7 +3,7 @@
 //! Requests are due at fixed times (an open loop), and latency counts from the due time. A server
 //! that hangs for a second is charged for all requests due in that second.
 
-use super::client::{self, Client};
+use super::client::{self, LoadClient};
 use super::mix::Subjects;
 use std::collections::BTreeMap;
 use std::io;
@@ -19,7 +19,7 @@ pub const LISTENING: usize = 4;
 
 /// Results of one kind of request.
 #[derive(Debug, Default)]
-pub struct Outcomes {
+pub struct RequestResults {
     /// For each 200, microseconds from the due time to the last byte.
     pub latencies: Vec<u32>,
     /// Responses with other statuses.
@@ -30,16 +30,16 @@ pub struct Outcomes {
 
 /// Results by kind, and the bytes of events.
 #[derive(Debug, Default)]
-pub struct Load {
+pub struct LoadResults {
     /// By kind.
-    pub kinds: BTreeMap<&'static str, Outcomes>,
+    pub kinds: BTreeMap<&'static str, RequestResults>,
     /// Bytes of server-sent events.
     pub event_bytes: u64,
 }
 
-impl Load {
+impl LoadResults {
     /// The sum.
-    pub fn add(&mut self, other: Load) {
+    pub fn add(&mut self, other: LoadResults) {
         self.event_bytes += other.event_bytes;
         for (kind, outcomes) in other.kinds {
             self.kinds.entry(kind).or_default().add(outcomes);
@@ -47,9 +47,9 @@ impl Load {
     }
 }
 
-impl Outcomes {
+impl RequestResults {
     /// The sum.
-    pub fn add(&mut self, other: Outcomes) {
+    pub fn add(&mut self, other: RequestResults) {
         self.latencies.extend(other.latencies);
         self.broken += other.broken;
         for (status, count) in other.refused {
@@ -68,7 +68,7 @@ impl Outcomes {
 ///
 /// # Errors
 /// If an event stream breaks.
-pub fn run(server: SocketAddr, subjects: &Subjects, rate: u32, long: Duration) -> io::Result<Load> {
+pub fn run(server: SocketAddr, subjects: &Subjects, rate: u32, long: Duration) -> io::Result<LoadResults> {
     let (begun, is_over) = (Instant::now(), AtomicBool::new(false));
     thread::scope(|scope| {
         let goes_on = || !is_over.load(Relaxed);
@@ -77,7 +77,7 @@ pub fn run(server: SocketAddr, subjects: &Subjects, rate: u32, long: Duration) -
         let askers: Vec<_> = (0..ASKING)
             .map(|first| scope.spawn(move || ask(server, subjects, rate, begun, begun + long, first)))
             .collect();
-        let mut load = Load::default();
+        let mut load = LoadResults::default();
         for asker in askers {
             for (kind, outcomes) in asker.join().expect("it does not panic") {
                 load.kinds.entry(kind).or_default().add(outcomes);
@@ -98,9 +98,9 @@ fn ask(
     begun: Instant,
     end: Instant,
     first: u64,
-) -> BTreeMap<&'static str, Outcomes> {
-    let mut client = Client::new(server);
-    let mut kinds: BTreeMap<&'static str, Outcomes> = BTreeMap::new();
+) -> BTreeMap<&'static str, RequestResults> {
+    let mut client = LoadClient::new(server);
+    let mut kinds: BTreeMap<&'static str, RequestResults> = BTreeMap::new();
     for n in (first..).step_by(ASKING as usize) {
         let due = begun + Duration::from_nanos(n * 1_000_000_000 / u64::from(rate));
         if due >= end {
@@ -128,9 +128,9 @@ mod tests {
     #[test]
     fn quantiles_are_the_least_values_that_reach_their_part() {
         let latencies: Vec<u32> = (1..=1000).map(|ms| ms * 1000).collect();
-        assert_eq!(Outcomes::per_mille(&latencies, 500), 500.0);
-        assert_eq!(Outcomes::per_mille(&latencies, 999), 999.0);
-        assert_eq!(Outcomes::per_mille(&latencies[..1], 999), 1.0);
-        assert!(Outcomes::per_mille(&[], 500).is_nan());
+        assert_eq!(RequestResults::per_mille(&latencies, 500), 500.0);
+        assert_eq!(RequestResults::per_mille(&latencies, 999), 999.0);
+        assert_eq!(RequestResults::per_mille(&latencies[..1], 999), 1.0);
+        assert!(RequestResults::per_mille(&[], 500).is_nan());
     }
 }

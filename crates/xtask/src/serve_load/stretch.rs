@@ -1,6 +1,6 @@
 //! A stretch of time with or without load: progress and cost of the crawl.
 
-use super::daemon::{Daemon, Sample};
+use super::daemon::{DaemonSample, LoadedDaemon};
 use crate::crawl::error::CrawlError;
 use crate::crawl::mockweb::MockWeb;
 use std::fmt;
@@ -29,7 +29,7 @@ pub struct Stretch {
 /// If the daemon or the web no longer responds.
 pub fn watched<T: Send>(
     web: &MockWeb,
-    daemon: &mut Daemon,
+    daemon: &mut LoadedDaemon,
     is_loaded: bool,
     long: Duration,
     beside: impl FnOnce() -> T + Send,
@@ -61,7 +61,7 @@ pub fn header() -> String {
 }
 
 impl Stretch {
-    fn between(is_loaded: bool, first: Sample, last: Sample, most: u64) -> Stretch {
+    fn between(is_loaded: bool, first: DaemonSample, last: DaemonSample, most: u64) -> Stretch {
         Stretch {
             is_loaded,
             seconds: last.at.duration_since(first.at).as_secs_f64(),

@@ -19,7 +19,7 @@ use super::Complaint;
 use crate::workspace::Workspace;
 
 /// A house rule.
-pub struct Rule {
+pub struct HouseRule {
     /// Name of the rule's file, which also ends each complaint.
     pub name: &'static str,
     /// Finds the complaints.
@@ -27,21 +27,21 @@ pub struct Rule {
 }
 
 /// All rules, in the order of output.
-pub const RULES: &[Rule] = &[
-    Rule { name: "module_doc", check: module_doc::check },
-    Rule { name: "name", check: name::check },
-    Rule { name: "file_length", check: file_length::check },
-    Rule { name: "leftover", check: leftover::check },
-    Rule { name: "assertion", check: assertion::check },
-    Rule { name: "crate_map", check: crate_map::check },
-    Rule { name: "import", check: import::check },
-    Rule { name: "dependency", check: dependency::check },
-    Rule { name: "limit", check: limit::check },
-    Rule { name: "manner", check: manner::check },
-    Rule { name: "book", check: book::check },
-    Rule { name: "heading", check: heading::check },
-    Rule { name: "machine_path", check: machine_path::check },
-    Rule { name: "ratchet", check: ratchet::check },
+pub const RULES: &[HouseRule] = &[
+    HouseRule { name: "module_doc", check: module_doc::check },
+    HouseRule { name: "name", check: name::check },
+    HouseRule { name: "file_length", check: file_length::check },
+    HouseRule { name: "leftover", check: leftover::check },
+    HouseRule { name: "assertion", check: assertion::check },
+    HouseRule { name: "crate_map", check: crate_map::check },
+    HouseRule { name: "import", check: import::check },
+    HouseRule { name: "dependency", check: dependency::check },
+    HouseRule { name: "limit", check: limit::check },
+    HouseRule { name: "manner", check: manner::check },
+    HouseRule { name: "book", check: book::check },
+    HouseRule { name: "heading", check: heading::check },
+    HouseRule { name: "machine_path", check: machine_path::check },
+    HouseRule { name: "ratchet", check: ratchet::check },
 ];
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 use super::*;
 use crate::ours::{NO_WAITING, Ours};
-use crate::stream::Stream;
+use crate::stream::LinkStream;
 use recrawl_verifier::BatchLimits;
 use std::collections::HashSet;
 
 /// The answers of a set in memory, cycle by cycle.
-fn answers(stream: &Stream<'_>, turns: u64) -> Vec<u64> {
+fn answers(stream: &LinkStream<'_>, turns: u64) -> Vec<u64> {
     let mut known = HashSet::new();
     let loaded: Result<(), Failure> = stream.web.each_page(|key, _| {
         known.insert(key.to_vec());
@@ -26,7 +26,7 @@ fn answers(stream: &Stream<'_>, turns: u64) -> Vec<u64> {
 
 #[test]
 fn all_contenders_find_the_same_new_urls() {
-    let size = Size {
+    let size = BenchmarkSize {
         pages: 30_000,
         checks: Some(9_000),
         cycles: 3,
@@ -63,7 +63,7 @@ fn all_contenders_find_the_same_new_urls() {
 #[test]
 fn a_link_that_waits_is_not_lost() {
     let web = Web::new(20_000, 4);
-    let stream = Stream { web: &web, checks: 3_000, visited_share: 0.3 };
+    let stream = LinkStream { web: &web, checks: 3_000, visited_share: 0.3 };
     let expected: u64 = answers(&stream, 12).iter().sum();
     let dir = tempfile::tempdir().unwrap();
     let mut ours = Ours::prepare(&web, dir.path(), BatchLimits::default()).unwrap();

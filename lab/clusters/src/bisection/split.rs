@@ -1,7 +1,7 @@
 //! One bisection: the best of several greedy attempts.
 
 use crate::bisection::BisectionOptions;
-use crate::rows::{Row, Rows, dot};
+use crate::rows::{FeatureRow, Rows, dot};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::thread;
@@ -12,7 +12,7 @@ pub(super) const LEAST_GAIN: f64 = 1e-10;
 const ROWS_FOR_THREADS: usize = 2000;
 
 /// The rows of a cluster, in the order of a pass.
-struct Cluster<'a> {
+struct SplitCluster<'a> {
     rows: Rows,
     sum: &'a [f64],
     /// The product of each row with the sum.
@@ -22,7 +22,7 @@ struct Cluster<'a> {
 }
 
 /// An attempt: which rows are in the second half.
-struct Attempt {
+struct SplitAttempt {
     start: usize,
     tau: f64,
     is_second: Vec<bool>,
@@ -42,18 +42,18 @@ pub(super) fn split(
     }
     let (order, starts) = draw(members.len(), node, options);
     let in_order: Vec<u32> = order.iter().map(|place| members[*place as usize]).collect();
-    let cluster = Cluster::new(rows.select(&in_order), sum);
+    let cluster = SplitCluster::new(rows.select(&in_order), sum);
     let threads = if members.len() < ROWS_FOR_THREADS { 1 } else { options.threads.min(starts.len()) };
     let attempts = |thread: usize| {
         let own = (thread..starts.len()).step_by(threads);
-        own.map(|start| cluster.attempt(start, starts[start], options.passes)).reduce(Attempt::better)
+        own.map(|start| cluster.attempt(start, starts[start], options.passes)).reduce(SplitAttempt::better)
     };
     let attempts = &attempts;
     let best = thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|thread| scope.spawn(move || attempts(thread))).collect();
         let own = attempts(0);
         let others = others.into_iter().map(|other| other.join().expect("an attempt does not panic"));
-        [own].into_iter().chain(others).flatten().reduce(Attempt::better)
+        [own].into_iter().chain(others).flatten().reduce(SplitAttempt::better)
     })?;
     let tau = dot(sum, sum).sqrt();
     if best.tau <= tau + LEAST_GAIN * best.tau {
@@ -84,23 +84,23 @@ pub(super) fn draw(rows: usize, node: usize, options: &BisectionOptions) -> (Vec
     (order, (0..options.starts).map(|_| pair()).collect())
 }
 
-impl Cluster<'_> {
-    fn new(rows: Rows, sum: &[f64]) -> Cluster<'_> {
+impl SplitCluster<'_> {
+    fn new(rows: Rows, sum: &[f64]) -> SplitCluster<'_> {
         let products = (0..rows.len()).map(|row| rows.row(row).dot(sum)).collect();
         let squares = (0..rows.len()).map(|row| rows.row(row).squared_length()).collect();
-        Cluster { rows, sum, products, squares }
+        SplitCluster { rows, sum, products, squares }
     }
 
     /// Each row begins in the half of the start that it is closer to. Then single rows move as long as τ rises.
-    fn attempt(&self, start: usize, pair: [usize; 2], passes: u32) -> Attempt {
+    fn attempt(&self, start: usize, pair: [usize; 2], passes: u32) -> SplitAttempt {
         let [one, other] = pair.map(|row| {
             let mut vector = vec![0.0; self.rows.dims()];
             self.rows.row(row).add_to(&mut vector, 1.0);
             vector
         });
-        let closer_to_other = |row: Row<'_>| row.dot(&other) > row.dot(&one);
+        let closer_to_other = |row: FeatureRow<'_>| row.dot(&other) > row.dot(&one);
         let is_second = (0..self.rows.len()).map(|row| closer_to_other(self.rows.row(row))).collect();
-        let mut attempt = Attempt { start, tau: 0.0, is_second };
+        let mut attempt = SplitAttempt { start, tau: 0.0, is_second };
         let mut first = vec![0.0; self.rows.dims()];
         let firsts = attempt.is_second.iter().enumerate().filter(|(_, second)| !**second);
         firsts.for_each(|(row, _)| self.rows.row(row).add_to(&mut first, 1.0));
@@ -115,7 +115,7 @@ impl Cluster<'_> {
 
     /// Moves single rows to the other half, in order, where that raises τ. Whether any moved. `first` is the sum of the
     /// first half; that of the second half is the rest of the sum.
-    fn pass(&self, attempt: &mut Attempt, first: &mut [f64]) -> bool {
+    fn pass(&self, attempt: &mut SplitAttempt, first: &mut [f64]) -> bool {
         let mut squared = self.squared_lengths(first);
         let mut tau = squared.map(f64::sqrt).iter().sum::<f64>();
         let seconds = attempt.is_second.iter().filter(|second| **second).count();
@@ -151,9 +151,9 @@ impl Cluster<'_> {
     }
 }
 
-impl Attempt {
+impl SplitAttempt {
     /// The attempt with the greater τ, in a tie the one that is first.
-    fn better(self, other: Attempt) -> Attempt {
+    fn better(self, other: SplitAttempt) -> SplitAttempt {
         let other_is_better =
             if self.tau == other.tau { other.start < self.start } else { other.tau > self.tau };
         if other_is_better { other } else { self }

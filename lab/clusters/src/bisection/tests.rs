@@ -121,7 +121,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let rows = rows_around(groups, count, dims, noise, seed);
-        let options = BisectionOptions { starts: 3, passes: 4, seed, ..BisectionOptions::of(clusters) };
+        let options = BisectionOptions { starts: 3, passes: 4, seed, ..BisectionOptions::new(clusters) };
         let found = bisect(&rows, &options).unwrap();
         prop_assert_eq!(&found.members, &Twin { rows: &rows, options }.members());
         // Equation 8, by its first form.
@@ -146,7 +146,7 @@ fn rows_of_words(count: usize, seed: u64) -> Rows {
 #[test]
 fn one_run_has_all_smaller_numbers_of_clusters_on_any_number_of_threads() {
     for rows in [rows_around(7, 2500, 6, 0.7, 3), rows_of_words(2500, 4)] {
-        let options = BisectionOptions { starts: 4, ..BisectionOptions::of(12) };
+        let options = BisectionOptions { starts: 4, ..BisectionOptions::new(12) };
         let run = Bisections::run(&rows, &options).unwrap();
         let threaded = Bisections::run(&rows, &BisectionOptions { threads: 3, ..options }).unwrap();
         assert_eq!(run, threaded);
@@ -165,7 +165,7 @@ fn one_run_has_all_smaller_numbers_of_clusters_on_any_number_of_threads() {
 #[test]
 fn directions_far_apart_are_found() {
     let rows = rows_around(9, 450, 24, 0.2, 5);
-    let found = bisect(&rows, &BisectionOptions::of(9)).unwrap();
+    let found = bisect(&rows, &BisectionOptions::new(9)).unwrap();
     let numbers = &found.members[..9];
     assert!((0..9).all(|number| numbers.contains(&number)), "{numbers:?}");
     assert!(found.members.chunks(9).all(|members| members == numbers), "{:?}", found.members);
@@ -175,16 +175,16 @@ fn directions_far_apart_are_found() {
 fn the_half_with_more_rows_keeps_the_number() {
     let values = [1.0, 0.0, 0.0, 1.0, 0.1, 1.0, 0.0, 1.0];
     let rows = Rows::from_dense(2, &values).unwrap();
-    assert_eq!(bisect(&rows, &BisectionOptions::of(2)).unwrap().members, [1, 0, 0, 0]);
+    assert_eq!(bisect(&rows, &BisectionOptions::new(2)).unwrap().members, [1, 0, 0, 0]);
     let rows = Rows::from_dense(2, &values[..4]).unwrap();
-    assert_eq!(bisect(&rows, &BisectionOptions::of(2)).unwrap().members, [0, 1], "in a tie the first row");
+    assert_eq!(bisect(&rows, &BisectionOptions::new(2)).unwrap().members, [0, 1], "in a tie the first row");
 }
 
 #[test]
 fn rows_alike_stay_together() {
     let found = |values: &[f64]| {
         let rows = Rows::from_dense(3, values).unwrap();
-        let found = bisect(&rows, &BisectionOptions::of(8)).unwrap();
+        let found = bisect(&rows, &BisectionOptions::new(8)).unwrap();
         (found.centroids.len(), found.members, (found.tau * 1e3).round() / 1e3)
     };
     assert_eq!(found(&[1.0, 2.0, 3.0]), (1, vec![0], 1.0), "one row");
@@ -203,7 +203,7 @@ fn rows_alike_stay_together() {
 #[test]
 fn options_out_of_range_are_refused() {
     let refused = |change: fn(&mut BisectionOptions)| {
-        let mut options = BisectionOptions::of(3);
+        let mut options = BisectionOptions::new(3);
         change(&mut options);
         bisect(&Rows::new(2), &options).unwrap_err()
     };

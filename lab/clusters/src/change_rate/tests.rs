@@ -60,8 +60,8 @@ fn extreme_histories_have_rates() {
 }
 
 /// The first values of a fixed list.
-fn sample(count: u64) -> Sample {
-    let mut sample = Sample::default();
+fn sample(count: u64) -> RateSample {
+    let mut sample = RateSample::default();
     (0..count).for_each(|i| sample.add((i * 37 % 101) as f64 / 101.0));
     sample
 }
@@ -90,7 +90,7 @@ fn a_sample_suffices_once_its_interval_is_narrow() {
 
 #[test]
 fn equal_values_suffice_from_the_least_sample_on() {
-    let mut sample = Sample::default();
+    let mut sample = RateSample::default();
     for count in 1..=6 {
         sample.add(0.3);
         assert_eq!(SampleRule::default().is_sufficient(&sample), count >= 5);

@@ -1,6 +1,6 @@
 //! Places of pages among the best ones for popular keywords (section 3.3, equation 7).
 
-use super::{MAX_KEYWORDS, Page, PageContent};
+use super::{FeatureContent, FeaturePage, MAX_KEYWORDS};
 use recrawl_formula::math::ln;
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ struct Keyword {
 }
 
 impl Keywords {
-    pub(super) fn fit(words: &[u32], pages: &[Page<'_>]) -> Keywords {
+    pub(super) fn fit(words: &[u32], pages: &[FeaturePage<'_>]) -> Keywords {
         let keyword = |word: &u32| {
             let with_it = pages.iter().filter(|page| count(&page.content, *word) > 0).count();
             let idf = if with_it > 0 { ln(pages.len() as f64 / with_it as f64) } else { 0.0 };
@@ -41,7 +41,7 @@ impl Keywords {
 
     /// (11 − place)/10 for each keyword, 0 from place 11 on and without the keyword. Pages with equal scores share a
     /// place.
-    pub(super) fn values(&self, content: &PageContent<'_>) -> impl Iterator<Item = f64> {
+    pub(super) fn values(&self, content: &FeatureContent<'_>) -> impl Iterator<Item = f64> {
         self.0.iter().map(|keyword| {
             let score = keyword.score(content);
             let better = keyword.best.iter().filter(|best| **best > score).count();
@@ -61,11 +61,11 @@ impl Keywords {
 
 impl Keyword {
     /// TF·IDF. TF is a share of the words: a long text is not about everything.
-    fn score(&self, content: &PageContent<'_>) -> f64 {
+    fn score(&self, content: &FeatureContent<'_>) -> f64 {
         f64::from(count(content, self.word)) / content.words_total.max(1) as f64 * self.idf
     }
 }
 
-fn count(content: &PageContent<'_>, word: u32) -> u32 {
+fn count(content: &FeatureContent<'_>, word: u32) -> u32 {
     content.words.binary_search_by_key(&word, |(word, _)| *word).map_or(0, |place| content.words[place].1)
 }

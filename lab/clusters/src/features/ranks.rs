@@ -11,7 +11,7 @@ use std::hash::Hash;
 
 /// Clusters of pages by words. The largest ones are dimensions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Ranks<W> {
+pub(super) struct WordRanks<W> {
     /// For each dimension and cluster its place among the clusters nearest to the cluster of the dimension, which has 0.
     /// With fewer clusters than dimensions, the last dimensions are 0.
     pub places: Vec<Vec<u16>>,
@@ -19,14 +19,14 @@ pub(super) struct Ranks<W> {
     centroids: Centroids,
 }
 
-impl<W: Ord + Hash + Clone> Ranks<W> {
+impl<W: Ord + Hash + Clone> WordRanks<W> {
     /// Clusters pages by their words, which rise.
     pub(super) fn fit(
         vocabulary: Vocabulary<W>,
         pages: impl Iterator<Item = impl Iterator<Item = (W, u32)>>,
         ranks: usize,
         options: &FeatureOptions,
-    ) -> Result<Ranks<W>, FeatureError> {
+    ) -> Result<WordRanks<W>, FeatureError> {
         let mut rows = Rows::new(vocabulary.len());
         for page in pages {
             rows.push(&vocabulary.vector(page)).expect("places in a vocabulary rise, and weights are finite");
@@ -39,7 +39,7 @@ impl<W: Ord + Hash + Clone> Ranks<W> {
         let mut places: Vec<_> =
             largest.iter().take(ranks).map(|cluster| places(&clustering.centroids, *cluster)).collect();
         places.resize(ranks, vec![0; sizes.len()]);
-        Ok(Ranks { places, vocabulary, centroids: clustering.centroids })
+        Ok(WordRanks { places, vocabulary, centroids: clustering.centroids })
     }
 
     /// The cluster of a page by its words, which rise; 0 if none of them counts.

@@ -12,7 +12,7 @@ pub(super) struct UrlParts<'a> {
 }
 
 impl<'a> UrlParts<'a> {
-    pub(super) fn of(url: &'a str) -> UrlParts<'a> {
+    pub(super) fn split(url: &'a str) -> UrlParts<'a> {
         let Some((_, rest)) = url.split_once("://") else { return UrlParts { host: "", path: url } };
         let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
         let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
@@ -47,15 +47,15 @@ mod tests {
     #[test]
     fn urls_have_words_depth_and_domain() {
         let domains = ["com", "org"].map(String::from);
-        let values = |url: &str| UrlParts::of(url).values(&domains).collect::<Vec<f64>>();
+        let values = |url: &str| UrlParts::split(url).values(&domains).collect::<Vec<f64>>();
         assert_eq!(values("https://www.Example.ORG/a/b?c=d/e"), [3.0, 0.0, 1.0]);
         assert_eq!(values("http://user:word@example.com:8080"), [0.0, 1.0, 0.0]);
         assert_eq!(values("http://[2001:db8::com]:80/com"), [1.0, 0.0, 0.0]);
         assert_eq!(values("guide/install.com"), [1.0, 0.0, 0.0], "a path has no domain");
         assert_eq!(values("http://com/"), [1.0, 0.0, 0.0], "nor has a host without dots");
-        let words = UrlParts::of("https://docs.example.org/Docs/api-v2/größe?q=api").words();
+        let words = UrlParts::split("https://docs.example.org/Docs/api-v2/größe?q=api").words();
         let words: Vec<_> = words.iter().map(|(word, count)| format!("{word} {count}")).collect();
         assert_eq!(words, ["api 2", "docs 2", "example 1", "größe 1", "org 1", "q 1", "v2 1"]);
-        assert!(UrlParts::of("").words().is_empty());
+        assert!(UrlParts::split("").words().is_empty());
     }
 }

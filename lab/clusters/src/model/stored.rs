@@ -1,6 +1,6 @@
 //! The stored form of a model, and its checks.
 
-use super::{MODEL_VERSION, Model, ModelError};
+use super::{ClusterModel, ClusterModelError, MODEL_VERSION};
 use crate::bisection::MAX_CLUSTERS;
 use crate::centroids::Centroids;
 use crate::features::FeatureSpace;
@@ -20,22 +20,22 @@ pub(super) struct Stored {
     centroids: Centroids,
 }
 
-impl TryFrom<Stored> for Model {
-    type Error = ModelError;
+impl TryFrom<Stored> for ClusterModel {
+    type Error = ClusterModelError;
 
-    fn try_from(stored: Stored) -> Result<Model, ModelError> {
+    fn try_from(stored: Stored) -> Result<ClusterModel, ClusterModelError> {
         let Stored { version, features, counts, tau_per_page, space, scaling, centroids } = stored;
-        let model = Model { version, features, counts, tau_per_page, space, scaling, centroids };
+        let model = ClusterModel { version, features, counts, tau_per_page, space, scaling, centroids };
         model.check()?;
         Ok(model)
     }
 }
 
-impl Model {
+impl ClusterModel {
     /// Whether all parts belong together.
-    pub(super) fn check(&self) -> Result<(), ModelError> {
+    pub(super) fn check(&self) -> Result<(), ClusterModelError> {
         if self.version != MODEL_VERSION {
-            return Err(ModelError::Version(self.version));
+            return Err(ClusterModelError::Version(self.version));
         }
         let expected: Vec<String> = self.space.features().into_iter().map(|feature| feature.name).collect();
         same_features(&self.features, &expected)?;
@@ -52,18 +52,22 @@ impl Model {
         ];
         match sound.into_iter().find(|(is_sound, _)| !is_sound) {
             None => Ok(()),
-            Some((_, what)) => Err(ModelError::Damaged(what)),
+            Some((_, what)) => Err(ClusterModelError::Damaged(what)),
         }
     }
 }
 
-fn same_features(found: &[String], expected: &[String]) -> Result<(), ModelError> {
+fn same_features(found: &[String], expected: &[String]) -> Result<(), ClusterModelError> {
     let differs = |place: &usize| found.get(*place) != expected.get(*place);
     match (0..found.len().max(expected.len())).find(differs) {
         None => Ok(()),
         Some(place) => {
             let name = |names: &[String]| names.get(place).cloned().unwrap_or_default();
-            Err(ModelError::Features { place: place + 1, found: name(found), expected: name(expected) })
+            Err(ClusterModelError::Features {
+                place: place + 1,
+                found: name(found),
+                expected: name(expected),
+            })
         }
     }
 }

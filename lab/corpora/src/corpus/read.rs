@@ -1,6 +1,6 @@
 //! Reads the four parts of a corpus: `sites.tsv`, `pages.tsv`, `links.tsv` and `text.jsonl`, unpacked.
 
-use super::{Corpus, Link, LinkKind, Page, Site};
+use super::{Corpus, CorpusLink, CorpusPage, CorpusSite, LinkKind};
 use recrawl_types::Size;
 use serde::Deserialize;
 use std::io::{self, BufRead};
@@ -95,7 +95,7 @@ pub fn read_sites(source: impl BufRead, corpus: &mut Corpus) -> Result<(), Corpu
         if number(id, "site_id")? as usize != corpus.sites.len() {
             return Err(format!("site_id {id} instead of {} (number sites from 0)", corpus.sites.len()));
         }
-        corpus.sites.push(Site {
+        corpus.sites.push(CorpusSite {
             name: name.into(),
             topics: topics.split_whitespace().map(str::to_owned).collect(),
             language: language.into(),
@@ -121,7 +121,7 @@ pub fn read_pages(source: impl BufRead, corpus: &mut Corpus) -> Result<(), Corpu
         let site = number(site, "site_id")?;
         let known = corpus.sites.get_mut(site as usize).ok_or_else(|| format!("unknown site {site}"))?;
         known.home = known.home.min(place as u32);
-        corpus.pages.push(Page {
+        corpus.pages.push(CorpusPage {
             url: url.into(),
             site,
             title: title.into(),
@@ -155,7 +155,7 @@ pub fn read_links(source: impl BufRead, corpus: &mut Corpus) -> Result<(), Corpu
         let kind = LinkKind::ALL.into_iter().find(|known| known.name() == kind);
         let kind = kind.ok_or("the kind of a link is body, nav or list")?;
         let links = corpus.links.get_mut(from as usize).ok_or_else(|| format!("unknown page {from}"))?;
-        links.push(Link { to, kind, anchor: anchor.into() });
+        links.push(CorpusLink { to, kind, anchor: anchor.into() });
         count += 1;
         Ok(())
     })
@@ -163,7 +163,7 @@ pub fn read_links(source: impl BufRead, corpus: &mut Corpus) -> Result<(), Corpu
 
 /// A line of `text.jsonl`.
 #[derive(Deserialize)]
-struct Text {
+struct TextLine {
     page_id: u32,
     text: String,
 }
@@ -174,7 +174,7 @@ struct Text {
 /// A line that is no text of a page.
 pub fn read_texts(source: impl BufRead, corpus: &mut Corpus) -> Result<(), CorpusError> {
     lines(source, |_, line| {
-        let Text { page_id, text } = serde_json::from_str(line).map_err(|error| error.to_string())?;
+        let TextLine { page_id, text } = serde_json::from_str(line).map_err(|error| error.to_string())?;
         let page = corpus.pages.get_mut(page_id as usize).ok_or_else(|| format!("unknown page {page_id}"))?;
         page.text = text;
         Ok(())

@@ -24,7 +24,7 @@ fn the_parts_of_a_corpus_are_read() {
     let corpus = corpus();
     assert_eq!((corpus.homes(), corpus.pages.len()), (vec![0, 4], 5));
     assert_eq!(corpus.pages[1].text, "Grading\nand exams");
-    assert_eq!(corpus.links[0][0], Link { to: 1, kind: LinkKind::Body, anchor: "the syllabus".into() });
+    assert_eq!(corpus.links[0][0], CorpusLink { to: 1, kind: LinkKind::Body, anchor: "the syllabus".into() });
     assert_eq!((corpus.language(1), corpus.language(4)), (Some("en"), None));
     assert_eq!((corpus.has_topic("systems"), corpus.has_topic("")), (true, false));
     assert_eq!(corpus.genres()["syllabus"], 3);

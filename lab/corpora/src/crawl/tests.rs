@@ -1,11 +1,11 @@
 use super::*;
-use crate::corpus::{Corpus, Link, LinkKind, Page, Site};
+use crate::corpus::{Corpus, CorpusLink, CorpusPage, CorpusSite, LinkKind};
 use crate::learned;
 use crate::link::{LINK_FEATURES, LinkModel, VERDICT_FEATURES};
 use recrawl_focus::classifier::Assessment;
-use recrawl_focus::evidence::Evidence;
+use recrawl_focus::evidence::LinkEvidence;
 use recrawl_focus::logistic::Weights;
-use recrawl_focus::policy::{ALL, Policy, named};
+use recrawl_focus::policy::{ALL, FocusPolicy, named};
 
 /// The links of twelve pages of one site.
 ///
@@ -26,20 +26,20 @@ fn has_genre(parent: usize, to: u32) -> bool {
 }
 
 fn corpus() -> Corpus {
-    let link = |&to: &u32| Link { to, kind: LinkKind::Body, anchor: String::new() };
+    let link = |&to: &u32| CorpusLink { to, kind: LinkKind::Body, anchor: String::new() };
     Corpus {
-        pages: vec![Page::default(); 12],
+        pages: vec![CorpusPage::default(); 12],
         links: LINKS.iter().map(|links| links.iter().map(link).collect()).collect(),
-        sites: vec![Site { name: "one".into(), ..Site::default() }],
+        sites: vec![CorpusSite { name: "one".into(), ..CorpusSite::default() }],
     }
 }
 
 fn web(corpus: &Corpus) -> Web<'_> {
     let evidence = |parent: usize| {
-        let of = |&to: &u32| Evidence {
+        let of = |&to: &u32| LinkEvidence {
             genre: f64::from(u8::from(has_genre(parent, to))),
             group: parent as u64,
-            ..Evidence::default()
+            ..LinkEvidence::default()
         };
         LINKS[parent].iter().map(of).collect()
     };
@@ -52,23 +52,23 @@ fn web(corpus: &Corpus) -> Web<'_> {
     Web { corpus, assessments: (0..12).map(assess).collect(), evidence: (0..12).map(evidence).collect() }
 }
 
-fn fifo() -> Rules {
-    Rules { ties: Ties::Fifo, ..Rules::default() }
+fn fifo() -> CorpusRules {
+    CorpusRules { ties: Ties::Fifo, ..CorpusRules::default() }
 }
 
-fn order(policy: &Policy, rules: &Rules, seed: u64) -> Vec<u32> {
+fn order(policy: &FocusPolicy, rules: &CorpusRules, seed: u64) -> Vec<u32> {
     let corpus = corpus();
     let web = web(&corpus);
-    if policy.rule == Rule::Learned {
+    if policy.rule == FocusRule::Learned {
         let model =
             LinkModel { verdict: Weights([0.0; VERDICT_FEATURES]), link: Weights([0.0; LINK_FEATURES]) };
-        let settings = learned::Settings { round: 2, explore: 0.5, ..Default::default() };
+        let settings = learned::LearnedSettings { round: 2, explore: 0.5, ..Default::default() };
         return learned::crawl(&web, &[0], &[model], rules, &settings, &[0], seed);
     }
     crawl(&web, policy.rule, rules, &[0], seed)
 }
 
-fn ordered(name: &str, rules: &Rules) -> Vec<u32> {
+fn ordered(name: &str, rules: &CorpusRules) -> Vec<u32> {
     order(named(name).unwrap(), rules, 0)
 }
 
@@ -89,24 +89,24 @@ fn each_policy_visits_in_the_order_worked_out_by_hand() {
 
 #[test]
 fn variants_of_the_rules_change_the_order_as_worked_out_by_hand() {
-    let stays = Rules { lower_overwrites: false, ..fifo() };
+    let stays = CorpusRules { lower_overwrites: false, ..fifo() };
     assert_eq!(ordered("pfs-1", &stays), [0, 1, 2, 3, 6, 7, 10, 11, 4, 5, 8, 9]);
-    let first = Rules { parents: Parents::First, ..fifo() };
+    let first = CorpusRules { parents: Parents::First, ..fifo() };
     assert_eq!(ordered("fs-1", &first), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
-    let lower = Rules { change_threshold: 0.0, ..fifo() };
+    let lower = CorpusRules { change_threshold: 0.0, ..fifo() };
     assert_eq!(ordered("fs-2", &lower), ordered("fs-1", &fifo()));
-    let near = Rules { max_depth: 1, ..fifo() };
+    let near = CorpusRules { max_depth: 1, ..fifo() };
     assert_eq!(ordered("breadth", &near), [0, 1, 2, 3]);
-    let narrow = Rules { max_links: 1, ..fifo() };
+    let narrow = CorpusRules { max_links: 1, ..fifo() };
     assert_eq!(ordered("breadth", &narrow), [0, 1, 4, 8, 11]);
 }
 
 #[test]
 fn the_same_seed_gives_the_same_order_and_every_page_comes_once() {
     for policy in ALL {
-        let orders: Vec<Vec<u32>> = (0..8).map(|seed| order(policy, &Rules::default(), seed)).collect();
+        let orders: Vec<Vec<u32>> = (0..8).map(|seed| order(policy, &CorpusRules::default(), seed)).collect();
         for (seed, visits) in orders.iter().enumerate() {
-            assert_eq!(order(policy, &Rules::default(), seed as u64), *visits, "{}", policy.name);
+            assert_eq!(order(policy, &CorpusRules::default(), seed as u64), *visits, "{}", policy.name);
             let mut sorted = visits.clone();
             sorted.sort_unstable();
             assert_eq!((sorted, visits[0]), ((0..12).collect(), 0), "{}", policy.name);

@@ -1,7 +1,7 @@
 use super::*;
-use crate::corpus::{Corpus, Link, LinkKind, Page, Site};
+use crate::corpus::{Corpus, CorpusLink, CorpusPage, CorpusSite, LinkKind};
 use crate::linear::fold;
-use crate::replay::{Case, Options, Outcome, models, replay};
+use crate::replay::{Case, CorpusReplayOptions, ReplayOutcome, models, replay};
 use crate::web::readings;
 use recrawl_focus::classifier::terms::Terms;
 use recrawl_focus::policy::named;
@@ -15,14 +15,20 @@ fn corpus() -> Corpus {
     for site in 0..30_u32 {
         let home = corpus.pages.len() as u32;
         let subject = if site % 3 == 0 { "sql" } else { "law" };
-        corpus.sites.push(Site {
+        corpus.sites.push(CorpusSite {
             name: format!("site {site}"),
             topics: vec![subject.into()],
             language: "en".into(),
             home,
         });
         let mut page = |genre: &str, text: String| {
-            corpus.pages.push(Page { site, genre: genre.into(), text, chars: 500, ..Page::default() });
+            corpus.pages.push(CorpusPage {
+                site,
+                genre: genre.into(),
+                text,
+                chars: 500,
+                ..CorpusPage::default()
+            });
         };
         page("home", format!("all about {subject}"));
         page("listing", format!("labs of {subject}"));
@@ -32,7 +38,7 @@ fn corpus() -> Corpus {
             page("note", format!("note {number} {subject}"));
         }
         let link =
-            |to: u32, anchor: &str| Link { to: home + to, kind: LinkKind::Body, anchor: anchor.into() };
+            |to: u32, anchor: &str| CorpusLink { to: home + to, kind: LinkKind::Body, anchor: anchor.into() };
         corpus.links.push(vec![link(1, "more"), link(2, "more")]);
         corpus.links.push((0..5).map(|n| link(3 + 2 * n, "part")).collect());
         corpus.links.push((0..5).map(|n| link(4 + 2 * n, "part")).collect());
@@ -50,10 +56,10 @@ fn case(corpus: &Corpus) -> Case<'_> {
     Case { name: "lab x sql".into(), web, labels: corpus.labels("lab", "sql") }
 }
 
-fn options() -> Options {
-    Options {
-        rules: Rules::default(),
-        learned: Settings { round: 5, ..Settings::default() },
+fn options() -> CorpusReplayOptions {
+    CorpusReplayOptions {
+        rules: CorpusRules::default(),
+        learned: LearnedSettings { round: 5, ..LearnedSettings::default() },
         seeds: 3,
         folds: 3,
     }
@@ -98,12 +104,12 @@ fn exploration_and_updates_keep_the_crawl_complete_and_repeatable() {
     let corpus = corpus();
     let Case { web, labels, .. } = case(&corpus);
     let one = vec![0; corpus.sites.len()];
-    let all = [Labelled { web: &web, labels: &labels }];
-    let settings = Settings { explore: 0.3, rate: 0.05, round: 7, ..Settings::default() };
-    let model = fit(&all, |_| true, &Rules::default(), &settings, 1);
-    let order = |seed| crawl(&web, &one, &[model], &Rules::default(), &settings, &corpus.homes(), seed);
+    let all = [LabelledWeb { web: &web, labels: &labels }];
+    let settings = LearnedSettings { explore: 0.3, rate: 0.05, round: 7, ..LearnedSettings::default() };
+    let model = fit(&all, |_| true, &CorpusRules::default(), &settings, 1);
+    let order = |seed| crawl(&web, &one, &[model], &CorpusRules::default(), &settings, &corpus.homes(), seed);
     let first = order(4);
     assert_eq!(first, order(4));
     assert_ne!(first, order(5));
-    assert_eq!(Outcome::judged(&first, &labels).pages, corpus.pages.len());
+    assert_eq!(ReplayOutcome::judged(&first, &labels).pages, corpus.pages.len());
 }

@@ -3,7 +3,7 @@ use recrawl_focus::words::MAX_TEXT;
 use recrawl_focus::{PageText, Words};
 
 /// Pages of twelve sites: a third are labs, and say so in one of two words.
-fn pages() -> Vec<(Reading, String, bool)> {
+fn pages() -> Vec<(PageWords, String, bool)> {
     let mut words = Words::new();
     (0..240_usize)
         .map(|number| {
@@ -17,13 +17,16 @@ fn pages() -> Vec<(Reading, String, bool)> {
                 number % 13
             );
             let page = PageText { language: Some("en"), text: &text, ..PageText::default() };
-            (Reading::of(&page, MAX_TEXT, &mut words), format!("site {}", number % 12), is_relevant)
+            (PageWords::read(&page, MAX_TEXT, &mut words), format!("site {}", number % 12), is_relevant)
         })
         .collect()
 }
 
-fn labelled(pages: &[(Reading, String, bool)]) -> Vec<Labelled<'_>> {
-    pages.iter().map(|(page, site, is_relevant)| Labelled { page, site, is_relevant: *is_relevant }).collect()
+fn labelled(pages: &[(PageWords, String, bool)]) -> Vec<LabelledPage<'_>> {
+    pages
+        .iter()
+        .map(|(page, site, is_relevant)| LabelledPage { page, site, is_relevant: *is_relevant })
+        .collect()
 }
 
 #[test]

@@ -1,12 +1,12 @@
 use super::*;
 
-fn link(group: u64, word: u64) -> Evidence {
-    Evidence { group, words: vec![word], ..Evidence::default() }
+fn link(group: u64, word: u64) -> LinkEvidence {
+    LinkEvidence { group, words: vec![word], ..LinkEvidence::default() }
 }
 
-fn feature(yields: &Yields, link: &Evidence, site: u32, name: &str) -> f64 {
+fn feature(yields: &Yields, link: &LinkEvidence, site: u32, name: &str) -> f64 {
     let place = FEATURES.iter().position(|known| *known == name).unwrap();
-    yields.features(&Parent::default(), link, site)[place]
+    yields.features(&LinkParent::default(), link, site)[place]
 }
 
 fn verdict(genre: f64) -> Assessment {
@@ -34,7 +34,7 @@ fn a_relevant_visit_raises_the_links_beside_it_and_its_site() {
 
 #[test]
 fn yields_do_not_depend_on_the_order_of_visits_and_links() {
-    let links: Vec<Evidence> = (0..6).map(|n| link(n % 2, n % 3)).collect();
+    let links: Vec<LinkEvidence> = (0..6).map(|n| link(n % 2, n % 3)).collect();
     let relevance = |n: usize| [0.5, 0.25, 0.125][n % 3];
     let (mut ahead, mut back) = (Yields::default(), Yields::default());
     for n in 0..6 {
@@ -44,7 +44,7 @@ fn yields_do_not_depend_on_the_order_of_visits_and_links() {
         back.visited(n as u32 % 2, [&links[(n + 1) % 6], &links[n]], relevance(n), &verdict(0.5));
     }
     for link in &links {
-        let of = |yields: &Yields| yields.features(&Parent::default(), link, 1);
+        let of = |yields: &Yields| yields.features(&LinkParent::default(), link, 1);
         assert_eq!(of(&ahead), of(&back));
     }
 }
@@ -53,7 +53,7 @@ fn yields_do_not_depend_on_the_order_of_visits_and_links() {
 fn what_is_kept_of_anchors_is_bounded() {
     let mut yields = Yields::default();
     for first in (0..MAX_ANCHORS as u64 + 10_000).step_by(1000) {
-        let many = Evidence { words: (first..first + 1000).collect(), ..Evidence::default() };
+        let many = LinkEvidence { words: (first..first + 1000).collect(), ..LinkEvidence::default() };
         yields.visited(0, [&many], 0.5, &verdict(0.5));
     }
     assert_eq!((yields.anchors.len(), yields.groups.len()), (MAX_ANCHORS, 1));
@@ -62,10 +62,10 @@ fn what_is_kept_of_anchors_is_bounded() {
 #[test]
 fn features_are_finite_whatever_was_seen() {
     let mut yields = Yields::default();
-    let parent = Parent { depth: u32::MAX, tunnel: u32::MAX, ..Parent::default() };
+    let parent = LinkParent { depth: u32::MAX, tunnel: u32::MAX, ..LinkParent::default() };
     for relevance in [0.0, 1.0, 0.0] {
-        let features = yields.features(&parent, &Evidence::default(), 3);
+        let features = yields.features(&parent, &LinkEvidence::default(), 3);
         assert!(features.iter().all(|feature| feature.is_finite()), "{features:?}");
-        yields.visited(3, [&Evidence::default()], relevance, &verdict(relevance));
+        yields.visited(3, [&LinkEvidence::default()], relevance, &verdict(relevance));
     }
 }

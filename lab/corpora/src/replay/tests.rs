@@ -3,13 +3,13 @@ use super::*;
 #[test]
 fn an_order_is_judged_by_when_it_finds_most_relevant_pages() {
     let labels = [Some(true), Some(false), None, Some(true), Some(false)];
-    let outcome = Outcome::judged(&[2, 0, 1, 3, 4], &labels);
+    let outcome = ReplayOutcome::judged(&[2, 0, 1, 3, 4], &labels);
     assert_eq!((outcome.pages, outcome.relevant), (4, 2), "a page without a label does not count");
     assert_eq!(outcome.until_most, Some(0.75), "nine tenths of two pages are both");
     assert_eq!(outcome.area, Some((0.5 + 0.5 + 1.0 + 1.0) / 4.0));
     assert_eq!((outcome.curve[0], outcome.curve[10], outcome.curve[20]), (0.0, 0.5, 1.0));
     assert_eq!(outcome.curve.len(), POINTS);
-    let nothing = Outcome::judged(&[1, 4], &labels);
+    let nothing = ReplayOutcome::judged(&[1, 4], &labels);
     assert_eq!((nothing.until_most, nothing.area), (None, None));
 }
 

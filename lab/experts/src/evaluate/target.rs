@@ -1,22 +1,22 @@
 //! The predictions of one page.
 
-use super::{Settings, Tally, Trainings};
+use super::{ExperimentSettings, PredictionTally, Trainings};
 use crate::draws::{Purpose, stream};
 use crate::ensemble::{self, Sampling};
 use crate::features::{PageFeatures, PairFeatures};
 use crate::related::RelatedPages;
 use crate::series::Window;
 use crate::svm::{self, Gram, Machine};
-use crate::{Method, Recording, Relation};
+use crate::{FixedPages, PredictionMethod, Relation};
 use rand::RngExt;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
 /// A page that is predicted over a block of days, with the related pages found before the block.
-pub struct Target<'a> {
-    recording: &'a Recording,
-    settings: &'a Settings,
+pub struct PredictedPage<'a> {
+    recording: &'a FixedPages,
+    settings: &'a ExperimentSettings,
     features: &'a [OnceLock<PageFeatures>],
     trainings: &'a Trainings,
     page: u32,
@@ -24,18 +24,18 @@ pub struct Target<'a> {
     /// The features of the page with each related page.
     pairs: HashMap<u32, PairFeatures>,
     /// C of the machines, chosen on the block's first window.
-    costs: HashMap<Trained, f64>,
+    costs: HashMap<TrainedOn, f64>,
 }
 
 /// What a machine is trained on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Trained {
+enum TrainedOn {
     Page(u32),
     Union(Relation),
 }
 
 /// What the methods share of a window.
-struct Round<'a> {
+struct WindowRound<'a> {
     window: Window,
     classes: &'a [bool],
     grams: HashMap<u32, Gram>,
@@ -43,26 +43,35 @@ struct Round<'a> {
     votes: HashMap<u32, bool>,
 }
 
-impl<'a> Target<'a> {
+impl<'a> PredictedPage<'a> {
     pub fn new(
-        recording: &'a Recording,
-        settings: &'a Settings,
+        recording: &'a FixedPages,
+        settings: &'a ExperimentSettings,
         features: &'a [OnceLock<PageFeatures>],
         trainings: &'a Trainings,
         page: u32,
         related: Vec<(Relation, &'a RelatedPages)>,
         block: &[u32],
-    ) -> Target<'a> {
+    ) -> PredictedPage<'a> {
         let days = block[0] - settings.days..=block[block.len() - 1];
         let mut pairs = HashMap::new();
         for &(other, _) in related.iter().flat_map(|(_, related)| &related.others) {
-            pairs.entry(other).or_insert_with(|| PairFeatures::of(recording, page, other, days.clone()));
+            pairs.entry(other).or_insert_with(|| PairFeatures::compute(recording, page, other, days.clone()));
         }
-        Target { recording, settings, features, trainings, page, related, pairs, costs: HashMap::new() }
+        PredictedPage {
+            recording,
+            settings,
+            features,
+            trainings,
+            page,
+            related,
+            pairs,
+            costs: HashMap::new(),
+        }
     }
 
     /// Predicts the step after today by each method, and counts what is right.
-    pub fn predict(&mut self, today: u32, tally: &mut Tally) {
+    pub fn predict(&mut self, today: u32, tally: &mut PredictionTally) {
         let recorded = &self.recording.pages[self.page as usize];
         let window = Window { today, days: self.settings.days };
         let classes = window.classes(&recorded.observed);
@@ -71,8 +80,13 @@ impl<'a> Target<'a> {
         let changes = classes.iter().filter(|&&class| class).count();
         let is_one_class = changes == 0 || changes == classes.len();
         tally.one_class += u32::from(is_one_class);
-        let mut round =
-            Round { window, classes, grams: HashMap::new(), kernels: HashMap::new(), votes: HashMap::new() };
+        let mut round = WindowRound {
+            window,
+            classes,
+            grams: HashMap::new(),
+            kernels: HashMap::new(),
+            votes: HashMap::new(),
+        };
         let settings = self.settings;
         for (&method, right) in settings.methods.iter().zip(&mut tally.right) {
             // A window of one class leaves nothing to learn.
@@ -81,22 +95,22 @@ impl<'a> Target<'a> {
         }
     }
 
-    fn by(&mut self, method: Method, changes: usize, round: &mut Round<'_>) -> bool {
+    fn by(&mut self, method: PredictionMethod, changes: usize, round: &mut WindowRound<'_>) -> bool {
         let today = round.window.today;
         let examples = round.classes.len();
         match method {
-            Method::Coin => {
+            PredictionMethod::Coin => {
                 // A stream for each page and day: the threads may come in any order.
                 let mut source = stream(self.settings.seed, Purpose::Coins, u64::from(self.page), today);
                 source.random::<f64>() < changes as f64 / examples as f64
             }
-            Method::Majority => match (2 * changes).cmp(&examples) {
+            PredictionMethod::Majority => match (2 * changes).cmp(&examples) {
                 std::cmp::Ordering::Equal => round.classes[examples - 1],
                 order => order.is_gt(),
             },
-            Method::Last => round.classes[examples - 1],
-            Method::Single => self.vote(self.page, round),
-            Method::Experts(relation, count) => {
+            PredictionMethod::Last => round.classes[examples - 1],
+            PredictionMethod::Single => self.vote(self.page, round),
+            PredictionMethod::Experts(relation, count) => {
                 let own = self.vote(self.page, round);
                 let related = self.related_by(relation);
                 let others: Vec<(bool, f64)> = related
@@ -107,12 +121,12 @@ impl<'a> Target<'a> {
                     .collect();
                 ensemble::vote([(own, related.own)].into_iter().chain(others), own)
             }
-            Method::Union(relation) => {
+            PredictionMethod::Union(relation) => {
                 let classes = round.classes;
                 let (kernel, cost) = self.union(relation, round);
                 self.decide(kernel, classes, *cost)
             }
-            Method::Bagging(relation) | Method::Boosting(relation) => {
+            PredictionMethod::Bagging(relation) | PredictionMethod::Boosting(relation) => {
                 let sampling = Sampling {
                     seed: self.settings.seed,
                     page: self.page,
@@ -122,7 +136,7 @@ impl<'a> Target<'a> {
                 let classes = round.classes;
                 let (kernel, cost) = self.union(relation, round);
                 match method {
-                    Method::Bagging(_) => ensemble::bagging(kernel, classes, *cost, sampling),
+                    PredictionMethod::Bagging(_) => ensemble::bagging(kernel, classes, *cost, sampling),
                     _ => ensemble::boosting(kernel, classes, *cost, sampling),
                 }
             }
@@ -135,13 +149,13 @@ impl<'a> Target<'a> {
     }
 
     /// What the expert of a page predicts: its features, the target's classes.
-    fn vote(&mut self, page: u32, round: &mut Round<'_>) -> bool {
+    fn vote(&mut self, page: u32, round: &mut WindowRound<'_>) -> bool {
         if let Some(&vote) = round.votes.get(&page) {
             return vote;
         }
         let kernel = self.gram(page, round).polynomial();
         let cost =
-            *self.costs.entry(Trained::Page(page)).or_insert_with(|| svm::tuned(&kernel, round.classes));
+            *self.costs.entry(TrainedOn::Page(page)).or_insert_with(|| svm::tuned(&kernel, round.classes));
         let vote = self.decide(&kernel, round.classes, cost);
         round.votes.insert(page, vote);
         vote
@@ -155,11 +169,12 @@ impl<'a> Target<'a> {
     }
 
     /// The features of a page as an expert: its own, and those of the pair unless it is the target itself.
-    fn gram<'r>(&self, page: u32, round: &'r mut Round<'_>) -> &'r Gram {
+    fn gram<'r>(&self, page: u32, round: &'r mut WindowRound<'_>) -> &'r Gram {
         let window = round.window;
         round.grams.entry(page).or_insert_with(|| {
-            let features = self.features[page as usize]
-                .get_or_init(|| PageFeatures::of(&self.recording.pages[page as usize], self.settings.days));
+            let features = self.features[page as usize].get_or_init(|| {
+                PageFeatures::compute(&self.recording.pages[page as usize], self.settings.days)
+            });
             let mut gram = features.gram(window);
             if let Some(pair) = self.pairs.get(&page) {
                 pair.add(&mut gram, window);
@@ -169,7 +184,7 @@ impl<'a> Target<'a> {
     }
 
     /// The kernel of the features of the target and all its related pages, and C.
-    fn union<'r>(&mut self, relation: Relation, round: &'r mut Round<'_>) -> &'r (Gram, f64) {
+    fn union<'r>(&mut self, relation: Relation, round: &'r mut WindowRound<'_>) -> &'r (Gram, f64) {
         if !round.kernels.contains_key(&relation) {
             let mut sum = self.gram(self.page, round).clone();
             for &(page, _) in &self.related_by(relation).others {
@@ -178,7 +193,7 @@ impl<'a> Target<'a> {
             let kernel = sum.polynomial();
             let classes = round.classes;
             let cost =
-                *self.costs.entry(Trained::Union(relation)).or_insert_with(|| svm::tuned(&kernel, classes));
+                *self.costs.entry(TrainedOn::Union(relation)).or_insert_with(|| svm::tuned(&kernel, classes));
             round.kernels.insert(relation, (kernel, cost));
         }
         &round.kernels[&relation]

@@ -2,8 +2,8 @@ use super::*;
 use crate::testing::{bits_of, other_future, threes};
 use rayon::ThreadPoolBuilder;
 
-fn settings(methods: Vec<Method>) -> Settings {
-    Settings {
+fn settings(methods: Vec<PredictionMethod>) -> ExperimentSettings {
+    ExperimentSettings {
         days: 24,
         first_days: 24,
         every: 1,
@@ -17,11 +17,16 @@ fn settings(methods: Vec<Method>) -> Settings {
     }
 }
 
-fn all_methods() -> Vec<Method> {
+fn all_methods() -> Vec<PredictionMethod> {
     let relations = Relation::ALL.into_iter().chain([Relation::Random]);
-    let mut methods = vec![Method::Coin, Method::Last, Method::Majority, Method::Single];
-    methods.extend(relations.map(|relation| Method::Experts(relation, 3)));
-    let ensembles = [Method::Union, Method::Bagging, Method::Boosting];
+    let mut methods = vec![
+        PredictionMethod::Coin,
+        PredictionMethod::Last,
+        PredictionMethod::Majority,
+        PredictionMethod::Single,
+    ];
+    methods.extend(relations.map(|relation| PredictionMethod::Experts(relation, 3)));
+    let ensembles = [PredictionMethod::Union, PredictionMethod::Bagging, PredictionMethod::Boosting];
     methods.extend(ensembles.map(|method| method(Relation::Correlation)));
     methods
 }
@@ -68,13 +73,13 @@ fn an_expert_that_goes_ahead_is_used() {
     let recording = threes(12, 90, 6);
     let followers = [2, 5, 8, 11];
     let methods = vec![
-        Method::Single,
-        Method::Experts(Relation::Correlation, 2),
-        Method::Experts(Relation::Random, 2),
-        Method::Union(Relation::Correlation),
+        PredictionMethod::Single,
+        PredictionMethod::Experts(Relation::Correlation, 2),
+        PredictionMethod::Experts(Relation::Random, 2),
+        PredictionMethod::Union(Relation::Correlation),
     ];
     let planted = followers.iter().flat_map(|&page| [(page, page - 2), (page, page - 1)]).collect();
-    let settings = Settings { experts: 2, planted, ..settings(methods) };
+    let settings = ExperimentSettings { experts: 2, planted, ..settings(methods) };
     let outcome = evaluate(&recording, &followers, &settings).unwrap();
     let means: Vec<f64> = outcome.accuracies.iter().map(|of| mean(of)).collect();
     // The follower knows nothing of its own next change; the pages ahead know all.
@@ -89,7 +94,7 @@ fn an_expert_that_goes_ahead_is_used() {
 fn controls_are_those_of_a_count() {
     let mut recording = bits_of(threes(8, 60, 7));
     recording.flip(0.2, 3);
-    let methods = vec![Method::Majority, Method::Last, Method::Coin];
+    let methods = vec![PredictionMethod::Majority, PredictionMethod::Last, PredictionMethod::Coin];
     let outcome = evaluate(&recording, &[4], &settings(methods)).unwrap();
     let page = &recording.pages[4];
     assert_ne!(page.observed, page.changed);
@@ -111,9 +116,10 @@ fn controls_are_those_of_a_count() {
 #[test]
 fn impossible_experiments_are_refused() {
     let recording = bits_of(threes(4, 30, 1));
-    let error = |targets: &[u32], settings: &Settings| evaluate(&recording, targets, settings).unwrap_err();
-    assert!(error(&[], &settings(vec![Method::Single])).contains("no page"));
-    let long = Settings { first_days: 29, ..settings(vec![Method::Single]) };
+    let error =
+        |targets: &[u32], settings: &ExperimentSettings| evaluate(&recording, targets, settings).unwrap_err();
+    assert!(error(&[], &settings(vec![PredictionMethod::Single])).contains("no page"));
+    let long = ExperimentSettings { first_days: 29, ..settings(vec![PredictionMethod::Single]) };
     assert!(error(&[1], &long).contains("at least 32"), "{}", error(&[1], &long));
-    assert!(error(&[1], &settings(vec![Method::Experts(Relation::Graph, 3)])).contains("texts"));
+    assert!(error(&[1], &settings(vec![PredictionMethod::Experts(Relation::Graph, 3)])).contains("texts"));
 }

@@ -2,7 +2,7 @@ use super::*;
 use crate::testing::threes;
 
 /// Products from explicit vectors: each single feature scaled, then each word as a dimension.
-fn slow(recording: &Recording, page: u32, other: Option<u32>, window: Window) -> Gram {
+fn slow(recording: &FixedPages, page: u32, other: Option<u32>, window: Window) -> Gram {
     let shown = &recording.pages[page as usize];
     let days: Vec<u32> = window.example_days().collect();
     let words = |page: u32, day: u32| {
@@ -64,9 +64,9 @@ fn products_are_those_of_the_vectors() {
     let recording = threes(6, 40, 12);
     for (page, target, today) in [(1, None, 20), (2, None, 39), (0, Some(1), 30), (4, Some(2), 25)] {
         let window = Window { today, days: 15 };
-        let mut gram = PageFeatures::of(&recording.pages[page as usize], 15).gram(window);
+        let mut gram = PageFeatures::compute(&recording.pages[page as usize], 15).gram(window);
         if let Some(target) = target {
-            PairFeatures::of(&recording, target, page, window.example_days()).add(&mut gram, window);
+            PairFeatures::compute(&recording, target, page, window.example_days()).add(&mut gram, window);
         }
         let expected = slow(&recording, page, target, window);
         assert_eq!(gram.features, expected.features, "page {page}");
@@ -81,6 +81,6 @@ fn a_page_that_stays_has_no_features() {
     let mut recording = threes(4, 40, 12);
     recording.pages[1].observed.fill(false);
     recording.pages[1].shown.fill(0);
-    let gram = PageFeatures::of(&recording.pages[1], 15).gram(Window { today: 30, days: 15 });
+    let gram = PageFeatures::compute(&recording.pages[1], 15).gram(Window { today: 30, days: 15 });
     assert_eq!(gram, Gram::new(15));
 }

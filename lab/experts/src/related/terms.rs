@@ -1,7 +1,7 @@
 //! The tf·idf series of the words of pages over some days.
 
 use super::MAX_TERMS;
-use crate::recording::{Page, Recording, Text};
+use crate::recording::{ExpertPage, FixedPages, PageBag};
 use crate::similarity::standardised;
 use recrawl_formula::math::ln;
 use std::collections::HashMap;
@@ -32,7 +32,7 @@ struct PageDynamics {
 
 impl Dynamics {
     /// Of the words of all pages.
-    pub fn of_words(recording: &Recording, days: RangeInclusive<u32>) -> Dynamics {
+    pub fn of_words(recording: &FixedPages, days: RangeInclusive<u32>) -> Dynamics {
         let today = *days.end();
         let mut documents: HashMap<u32, u32> = HashMap::new();
         for page in &recording.pages {
@@ -44,7 +44,7 @@ impl Dynamics {
         for page in &recording.pages {
             let mut levels: Terms =
                 page.text(today).words.iter().map(|&(word, n)| (word, f64::from(n) * idf(word))).collect();
-            let square = |text: &Text| {
+            let square = |text: &PageBag| {
                 text.words
                     .iter()
                     .map(|&(word, n)| f64::from(n) * idf(word))
@@ -84,8 +84,8 @@ impl Dynamics {
     }
 
     /// Of the observed change bits, as if each page had one word, the same for all, on the days it changes.
-    pub fn of_bits(recording: &Recording, days: RangeInclusive<u32>) -> Dynamics {
-        let page = |page: &Page| {
+    pub fn of_bits(recording: &FixedPages, days: RangeInclusive<u32>) -> Dynamics {
+        let page = |page: &ExpertPage| {
             let bit = |day: u32| f64::from(u8::from(page.observed[day as usize]));
             let series: Vec<f64> = days.clone().map(bit).collect();
             let level = series.last().copied().unwrap_or(0.0);
@@ -132,14 +132,14 @@ impl Dynamics {
 }
 
 /// Words whose count is not the same on all days, ascending.
-fn moving_words(page: &Page, days: RangeInclusive<u32>) -> Vec<u32> {
+fn moving_words(page: &ExpertPage, days: RangeInclusive<u32>) -> Vec<u32> {
     let mut moved = Vec::new();
     for day in *days.start() + 1..=*days.end() {
         if page.shown[day as usize] == page.shown[day as usize - 1] {
             continue;
         }
         let (before, after) = (page.text(day - 1), page.text(day));
-        let differs = |a: &Text, b: &Text| -> Vec<u32> {
+        let differs = |a: &PageBag, b: &PageBag| -> Vec<u32> {
             a.words
                 .iter()
                 .filter(|&&(word, n)| b.count(word) != f64::from(n))

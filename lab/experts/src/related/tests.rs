@@ -2,8 +2,8 @@ use super::*;
 use crate::testing::{bits_of, other_future, threes};
 use proptest::prelude::*;
 
-fn search(today: u32) -> Search {
-    Search { today, days: 30, count: 3, delays: Delays::Quarter, seed: 2 }
+fn search(today: u32) -> RelatedSearch {
+    RelatedSearch { today, days: 30, count: 3, delays: Delays::Quarter, seed: 2 }
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn pages_that_do_not_change_are_no_candidates() {
         recording.pages[1].observed[day] = false;
     }
     for relation in Relation::ALL.into_iter().chain([Relation::Random]) {
-        let found = find(&recording, relation, &[0], Search { count: 20, ..search(40) });
+        let found = find(&recording, relation, &[0], RelatedSearch { count: 20, ..search(40) });
         assert!(found[0].others.iter().all(|&(page, _)| page != 1 && page != 0), "{relation}: {found:?}");
         assert_eq!(relation == Relation::Random, found[0].others.len() == 8, "{relation}: {found:?}");
     }

@@ -1,8 +1,8 @@
 use super::*;
 use recrawl_generator::{RelatedRecipe, related_web};
 
-fn options(relations: Vec<Relation>, planted: Vec<(u32, u32)>) -> Options {
-    Options {
+fn options(relations: Vec<Relation>, planted: Vec<(u32, u32)>) -> ExperimentOptions {
+    ExperimentOptions {
         significance: Significance::Any,
         alpha: Alpha::Share(0.3),
         pages: Some(12),
@@ -63,8 +63,10 @@ fn planted_experts_are_found_best_by_correlation() {
     );
 
     // Changes of many words only, and the same pages without texts.
-    let words =
-        Options { significance: Significance::Words(20), ..options(vec![Relation::Content], Vec::new()) };
+    let words = ExperimentOptions {
+        significance: Significance::Words(20),
+        ..options(vec![Relation::Content], Vec::new())
+    };
     let less = run(&data, &words).unwrap();
     assert!(less.changes < report.changes && less.related[0].recall.is_none());
     data.contents = None;

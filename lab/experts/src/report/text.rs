@@ -1,12 +1,12 @@
 //! A report as text.
 
-use super::{Point, Report};
+use super::{ExperimentReport, Point};
 use std::fmt::Write;
 
 /// The tables of a report, for a terminal.
-pub fn render(report: &Report) -> String {
+pub fn render(report: &ExperimentReport) -> String {
     let mut out = String::new();
-    let Report { pages, .. } = report;
+    let ExperimentReport { pages, .. } = report;
     // Writing to a string cannot fail.
     let mut line = |text: String| writeln!(out, "{text}").unwrap_or_default();
     line(format!(

@@ -34,7 +34,7 @@ fn fit_and_write(args: &ClusterFitArgs) -> Result<(), Failure> {
     ModelFile::check_target(&args.out, args.force)?;
     let ClusterData { data, options, .. } = ClusterData::read(&args.of, args.clusters)?;
     let cycle = pages::checked(&data, args.cycle.unwrap_or(data.truth.cycles()))?;
-    let pages = PagesOfCycle::of(&data, cycle);
+    let pages = PagesOfCycle::in_cycle(&data, cycle);
     let fitted = fit(&data, &pages, &options).map_err(|error| pages::failure(&data, cycle, error))?;
     let file = ModelFile {
         data: data.name.clone(),

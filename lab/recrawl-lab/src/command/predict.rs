@@ -4,7 +4,7 @@ use super::pool;
 use crate::cli::PredictArgs;
 use recrawl_contest::failure_of_data;
 use recrawl_crawl::failure::Failure;
-use recrawl_experts::report::{self, Options};
+use recrawl_experts::report::{self, ExperimentOptions};
 use recrawl_generator::read_experts;
 use recrawl_simulation::DatasetError;
 use recrawl_terminal::{print, print_json};
@@ -17,7 +17,7 @@ pub fn run(args: &PredictArgs) -> Result<(), Failure> {
         Err(error) => return Err(failure_of_data(error)),
     }
     let planted = read_experts(&args.data).map_err(failure_of_data)?.unwrap_or_default();
-    let options = Options {
+    let options = ExperimentOptions {
         significance: args.change,
         alpha: args.alpha,
         pages: args.pages.map(|pages| pages as usize),

@@ -3,13 +3,13 @@
 mod contents;
 
 use crate::cli::ContestArgs;
-use recrawl_contest::{Contestants, Entry, SimulateArgs, simulate};
+use recrawl_contest::{ContestEntry, Contestants, SimulateArgs, simulate};
 use recrawl_crawl::failure::Failure;
 use recrawl_formula::Basis;
 use recrawl_rivals::policy::{ClusterOptions, with_clusters, with_rivals};
 use recrawl_simulation::judge::ContentJudge;
-use recrawl_simulation::policy::{Policy, PolicyKind};
-use recrawl_simulation::{Dataset, Metric};
+use recrawl_simulation::policy::{ReplayPolicy, ReplayPolicyKind};
+use recrawl_simulation::{Dataset, ReplayMetric};
 
 pub fn run(args: &ContestArgs) -> Result<(), Failure> {
     let clusters = args.clusters.options();
@@ -21,30 +21,35 @@ pub fn run(args: &ContestArgs) -> Result<(), Failure> {
 struct Rivals<'a> {
     args: &'a ContestArgs,
     clusters: ClusterOptions,
-    metrics: Vec<&'static Metric>,
+    metrics: Vec<&'static ReplayMetric>,
 }
 
 impl Rivals<'_> {
-    fn has_clusters(&self, entry: &Entry) -> bool {
+    fn has_clusters(&self, entry: &ContestEntry) -> bool {
         with_clusters(entry.name(), &self.clusters).is_some()
     }
 }
 
 impl Contestants for Rivals<'_> {
-    fn policies(&self) -> Vec<PolicyKind> {
+    fn policies(&self) -> Vec<ReplayPolicyKind> {
         with_rivals()
     }
 
-    fn policy<'a>(&self, entry: &Entry, data: &'a Dataset, basis: Basis) -> Box<dyn Policy + 'a> {
+    fn policy<'a>(
+        &self,
+        entry: &ContestEntry,
+        data: &'a Dataset,
+        basis: Basis,
+    ) -> Box<dyn ReplayPolicy + 'a> {
         let clusters = with_clusters(entry.name(), &self.clusters);
         clusters.unwrap_or_else(|| entry.policy(data, basis))
     }
 
-    fn metrics(&self) -> &[&'static Metric] {
+    fn metrics(&self) -> &[&'static ReplayMetric] {
         &self.metrics
     }
 
-    fn read(&self, entries: &[Entry], data: &mut Dataset, args: &SimulateArgs) -> Result<(), Failure> {
+    fn read(&self, entries: &[ContestEntry], data: &mut Dataset, args: &SimulateArgs) -> Result<(), Failure> {
         let option = self.args.clusters.given();
         if let Some(option) = option.filter(|_| !entries.iter().any(|entry| self.has_clusters(entry))) {
             return Err(Failure::Usage(format!(

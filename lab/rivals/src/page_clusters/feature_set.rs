@@ -1,6 +1,6 @@
 //! The features of clusters by the names that commands have for them.
 
-use recrawl_clusters::features::Block;
+use recrawl_clusters::features::FeatureBlock;
 
 /// Blocks of features that are chosen together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,13 +34,13 @@ impl FeatureSet {
     }
 
     /// Its blocks of features.
-    pub fn blocks(self) -> &'static [Block] {
+    pub fn blocks(self) -> &'static [FeatureBlock] {
         match self {
-            FeatureSet::Content => &[Block::ContentWords, Block::Content],
-            FeatureSet::Url => &[Block::UrlWords, Block::Url],
-            FeatureSet::Links => &[Block::Links],
-            FeatureSet::Dynamic => &[Block::Dynamic],
-            FeatureSet::Ranking => &[Block::Ranking],
+            FeatureSet::Content => &[FeatureBlock::ContentWords, FeatureBlock::Content],
+            FeatureSet::Url => &[FeatureBlock::UrlWords, FeatureBlock::Url],
+            FeatureSet::Links => &[FeatureBlock::Links],
+            FeatureSet::Dynamic => &[FeatureBlock::Dynamic],
+            FeatureSet::Ranking => &[FeatureBlock::Ranking],
         }
     }
 

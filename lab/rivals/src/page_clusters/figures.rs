@@ -7,8 +7,8 @@ use super::variation::variation_within_groups;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use recrawl_clusters::bisection::{Bisections, MAX_CLUSTERS};
-use recrawl_clusters::choose_k::Choice;
-use recrawl_clusters::features::Block;
+use recrawl_clusters::choose_k::ChosenK;
+use recrawl_clusters::features::FeatureBlock;
 use recrawl_simulation::{Dataset, RecordedPage};
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ pub struct GroupSizes {
 
 impl GroupSizes {
     /// Of groups, by the pages of each. Empty groups do not count.
-    pub fn of(pages: impl IntoIterator<Item = u64>) -> GroupSizes {
+    pub fn from_counts(pages: impl IntoIterator<Item = u64>) -> GroupSizes {
         let pages: Vec<u64> = pages.into_iter().filter(|&pages| pages > 0).collect();
         GroupSizes {
             number: pages.len(),
@@ -50,7 +50,7 @@ impl GroupSizes {
             }
             pages[group] += 1;
         }
-        GroupSizes::of(pages)
+        GroupSizes::from_counts(pages)
     }
 }
 
@@ -58,7 +58,7 @@ impl GroupSizes {
 ///
 /// # Errors
 /// As [`fit()`](super::fit()).
-pub fn figure_1(data: &Dataset, pages: &PagesOfCycle<'_>, options: &FitOptions) -> Result<Choice, FitError> {
+pub fn figure_1(data: &Dataset, pages: &PagesOfCycle<'_>, options: &FitOptions) -> Result<ChosenK, FitError> {
     let (_, _, rows) = scaled(data, pages, options)?;
     Ok(options.choose(&rows)?)
 }
@@ -110,11 +110,16 @@ pub fn figure_8(
 ) -> Result<Variation, FitError> {
     // Of later cycles: no feature has seen these rates.
     let (rates, places) = later_rates(data, pages);
-    let of_static: BTreeSet<Block> =
-        options.blocks.iter().copied().filter(|b| !matches!(b, Block::Dynamic | Block::Ranking)).collect();
-    let of_dynamic = options.blocks.contains(&Block::Dynamic).then(|| BTreeSet::from([Block::Dynamic]));
+    let of_static: BTreeSet<FeatureBlock> = options
+        .blocks
+        .iter()
+        .copied()
+        .filter(|b| !matches!(b, FeatureBlock::Dynamic | FeatureBlock::Ranking))
+        .collect();
+    let of_dynamic =
+        options.blocks.contains(&FeatureBlock::Dynamic).then(|| BTreeSet::from([FeatureBlock::Dynamic]));
     let mut points = CLUSTERS.map(|clusters| VariationByClusters { clusters, ..Default::default() }).to_vec();
-    let mut fill = |blocks: BTreeSet<Block>, curve: Curve, chance: bool| -> Result<(), FitError> {
+    let mut fill = |blocks: BTreeSet<FeatureBlock>, curve: Curve, chance: bool| -> Result<(), FitError> {
         if blocks.is_empty() {
             return Ok(());
         }

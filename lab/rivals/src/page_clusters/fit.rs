@@ -3,9 +3,9 @@
 use super::{PagesOfCycle, popular_keywords};
 use recrawl_clusters::Rows;
 use recrawl_clusters::bisection::{BisectionError, BisectionOptions, bisect};
-use recrawl_clusters::choose_k::{Choice, ChoiceError, ChoiceOptions, choose_k};
-use recrawl_clusters::features::{Block, FeatureError, FeatureOptions, FeatureSpace};
-use recrawl_clusters::model::{Model, ModelError};
+use recrawl_clusters::choose_k::{ChoiceError, ChoiceOptions, ChosenK, choose_k};
+use recrawl_clusters::features::{FeatureBlock, FeatureError, FeatureOptions, FeatureSpace};
+use recrawl_clusters::model::{ClusterModel, ClusterModelError};
 use recrawl_clusters::scaling::{Normalise, Scaling, ScalingError};
 use recrawl_simulation::Dataset;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, PartialEq)]
 pub struct FitOptions {
     /// The features.
-    pub blocks: BTreeSet<Block>,
+    pub blocks: BTreeSet<FeatureBlock>,
     /// Number of clusters; `None` to [choose](choose_k) it.
     pub clusters: Option<usize>,
     /// Seed of all that is drawn.
@@ -27,11 +27,11 @@ pub struct FitOptions {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fitted {
     /// The model.
-    pub model: Model,
+    pub model: ClusterModel,
     /// The mean cosine of the pages of each cluster to its centroid.
     pub closeness: Vec<f64>,
     /// How the number of clusters was chosen, unless it was given.
-    pub choice: Option<Choice>,
+    pub choice: Option<ChosenK>,
 }
 
 /// Pages or options of which no clusters can be made.
@@ -52,17 +52,17 @@ pub enum FitError {
     Bisection(#[from] BisectionError),
     /// The model is damaged.
     #[error(transparent)]
-    Model(#[from] ModelError),
+    Model(#[from] ClusterModelError),
 }
 
 impl FitOptions {
     /// Number of clusters; `None` chooses it by cross-validation.
     pub(super) fn bisection(&self, clusters: usize) -> BisectionOptions {
-        BisectionOptions { seed: self.seed, threads: self.threads, ..BisectionOptions::of(clusters) }
+        BisectionOptions { seed: self.seed, threads: self.threads, ..BisectionOptions::new(clusters) }
     }
 
     /// The number of clusters, by 10-fold cross-validation over these rows.
-    pub(super) fn choose(&self, rows: &Rows) -> Result<Choice, ChoiceError> {
+    pub(super) fn choose(&self, rows: &Rows) -> Result<ChosenK, ChoiceError> {
         let default = ChoiceOptions::default();
         choose_k(rows, &ChoiceOptions { bisection: self.bisection(default.to), ..default })
     }
@@ -81,7 +81,7 @@ pub fn fit(data: &Dataset, pages: &PagesOfCycle<'_>, options: &FitOptions) -> Re
     for (row, &cluster) in clustering.members.iter().enumerate() {
         closeness[cluster as usize] += rows.cosine(row, clustering.centroids.get(cluster as usize));
     }
-    let model = Model::new(space, scaling, &clustering)?;
+    let model = ClusterModel::new(space, scaling, &clustering)?;
     closeness.iter_mut().zip(model.counts()).for_each(|(sum, pages)| *sum /= (*pages).max(1) as f64);
     Ok(Fitted { model, closeness, choice })
 }

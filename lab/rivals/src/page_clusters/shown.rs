@@ -1,8 +1,8 @@
 //! Recorded pages, as what features are made of.
 
 use crate::LinkGraph;
-use recrawl_clusters::features::{Page, PageContent};
-use recrawl_simulation::{Dataset, Document};
+use recrawl_clusters::features::{FeatureContent, FeaturePage};
+use recrawl_simulation::{Dataset, ReplayDocument};
 use std::collections::BTreeMap;
 
 /// The pages that a data set shows in a cycle.
@@ -11,7 +11,7 @@ pub struct PagesOfCycle<'a> {
     /// The index of each page in the data set, ascending.
     pub numbers: Vec<u32>,
     /// The pages, in the same order.
-    pub pages: Vec<Page<'a>>,
+    pub pages: Vec<FeaturePage<'a>>,
     /// The cycle.
     pub cycle: u32,
 }
@@ -28,7 +28,7 @@ impl<'a> PagesOfCycle<'a> {
     ///
     /// # Panics
     /// If `cycle` is after the last cycle.
-    pub fn of(data: &'a Dataset, cycle: u32) -> PagesOfCycle<'a> {
+    pub fn in_cycle(data: &'a Dataset, cycle: u32) -> PagesOfCycle<'a> {
         assert!(cycle <= data.truth.cycles(), "cycle {cycle} is after the last one");
         let exists = |page: usize| (data.pages[page].first..=data.pages[page].last).contains(&cycle);
         let numbers: Vec<u32> =
@@ -51,7 +51,7 @@ impl<'a> PagesOfCycle<'a> {
         };
         let page = |&number: &u32| {
             let (page, last) = (&data.pages[number as usize], last_changes[number as usize]);
-            Page {
+            FeaturePage {
                 url: &page.url,
                 content: content(number, cycle),
                 before: before(number).map(|before| content(number, before)),
@@ -99,11 +99,14 @@ fn places(data: &Dataset, wanted: &BTreeMap<u32, Vec<u32>>) -> BTreeMap<(u32, u3
 }
 
 /// A content of a page, and its in-links and PageRank at that time. Without a document its counts are 0.
-pub(crate) fn page_content(document: Option<&Document>, (links_in, pagerank): Place) -> PageContent<'_> {
+pub(crate) fn page_content(
+    document: Option<&ReplayDocument>,
+    (links_in, pagerank): Place,
+) -> FeatureContent<'_> {
     let Some(document) = document else {
-        return PageContent { links_in, pagerank, ..PageContent::default() };
+        return FeatureContent { links_in, pagerank, ..FeatureContent::default() };
     };
-    PageContent {
+    FeatureContent {
         words: &document.words,
         words_total: document.word_count(),
         bytes: document.bytes.into(),

@@ -1,8 +1,8 @@
 use super::figures::{GroupSizes, figure_1, figure_8};
 use super::*;
 use crate::testing::with_contents;
-use recrawl_clusters::features::Block;
-use recrawl_simulation::{Dataset, Document, RecordedPage, Truth};
+use recrawl_clusters::features::FeatureBlock;
+use recrawl_simulation::{Dataset, RecordedPage, ReplayDocument, Truth};
 
 const LAST: u32 = 20;
 
@@ -30,18 +30,18 @@ fn kinds() -> Dataset {
         contents: None,
         beginning: None,
     };
-    with_contents(data, |page, version| Document {
+    with_contents(data, |page, version| ReplayDocument {
         bytes: 1000 + page % 9 + u32::from(version),
         images: 30 * u32::from(page % 4 == 1),
         tables: 9 * u32::from(page % 4 == 2),
         links_out: 70 * u32::from(page % 4 == 3),
         words: [(page % 4, 3), (10 + page % 5, 1)].into(),
-        ..Document::default()
+        ..ReplayDocument::default()
     })
 }
 
 fn options(clusters: Option<usize>) -> FitOptions {
-    let blocks = [Block::Content, Block::Links, Block::Dynamic].into();
+    let blocks = [FeatureBlock::Content, FeatureBlock::Links, FeatureBlock::Dynamic].into();
     FitOptions { blocks, clusters, seed: 7, threads: 1 }
 }
 
@@ -61,13 +61,13 @@ fn pages_are_as_shown_in_the_cycle_with_the_content_before() {
         beginning: None,
     };
     // Page a links to page b until it changes in cycle 3, then to c.
-    let with = with_contents(data.clone(), |page, version| Document {
+    let with = with_contents(data.clone(), |page, version| ReplayDocument {
         bytes: 100 * (page + 1) + u32::from(version),
         links_out: 1,
         links: if page > 0 { [].into() } else { [if version == 0 { 1 } else { 2 }].into() },
-        ..Document::default()
+        ..ReplayDocument::default()
     });
-    let shown = PagesOfCycle::of(&with, 4);
+    let shown = PagesOfCycle::in_cycle(&with, 4);
     assert_eq!(shown.numbers, [0, 1, 2, 4], "d is gone");
     let of = |place: usize| {
         let page = &shown.pages[place];
@@ -78,23 +78,23 @@ fn pages_are_as_shown_in_the_cycle_with_the_content_before() {
     assert_eq!(of(1), ((200, 0), Some((200, 0)), 0.0), "never changed");
     assert_eq!(of(2), ((300, 1), None, 0.0), "new");
     assert_eq!(of(3), ((500, 0), Some((500, 0)), 0.0), "changes later");
-    assert_eq!(PagesOfCycle::of(&with, 2).pages[1].content.links_in, 1, "the links of that time");
+    assert_eq!(PagesOfCycle::in_cycle(&with, 2).pages[1].content.links_in, 1, "the links of that time");
     let ranks: f64 = shown.pages.iter().map(|page| page.content.pagerank).sum();
     assert!((ranks - 1.0).abs() < 1e-9, "{ranks}");
-    let without = PagesOfCycle::of(&data, 5);
+    let without = PagesOfCycle::in_cycle(&data, 5);
     assert_eq!((without.pages[0].content.bytes, without.pages[0].change_frequency), (0, 0.4));
 }
 
 #[test]
 fn clusters_are_the_kinds_and_do_not_depend_on_threads() {
     let data = kinds();
-    let pages = PagesOfCycle::of(&data, LAST);
+    let pages = PagesOfCycle::in_cycle(&data, LAST);
     let fitted = fit(&data, &pages, &options(Some(4))).unwrap();
     assert_eq!(fitted.model.counts(), [30; 4]);
     let mean = fitted.closeness.iter().sum::<f64>() / 4.0;
     assert!((mean - fitted.model.tau_per_page()).abs() < 1e-6, "{mean} {}", fitted.model.tau_per_page());
     for (place, page) in pages.pages.iter().enumerate() {
-        let cluster = |page| fitted.model.assign(&fitted.model.space().of(page).unwrap()).unwrap().0;
+        let cluster = |page| fitted.model.assign(&fitted.model.space().values(page).unwrap()).unwrap().0;
         assert_eq!(cluster(page), cluster(&pages.pages[place % 4]), "{place}");
     }
     assert_eq!(fit(&data, &pages, &FitOptions { threads: 3, ..options(Some(4)) }).unwrap(), fitted);
@@ -108,7 +108,7 @@ fn clusters_are_the_kinds_and_do_not_depend_on_threads() {
 #[test]
 fn rates_vary_less_within_clusters_than_within_sites_or_by_chance() {
     let data = kinds();
-    let pages = PagesOfCycle::of(&data, LAST / 2);
+    let pages = PagesOfCycle::in_cycle(&data, LAST / 2);
     let found = figure_8(&data, &pages, &options(None)).unwrap();
     assert_eq!(found.pages, 120);
     let at = |clusters| *found.clusters.iter().find(|point| point.clusters == clusters).unwrap();
@@ -123,7 +123,7 @@ fn rates_vary_less_within_clusters_than_within_sites_or_by_chance() {
     assert!(five.by_both.unwrap() < 0.1 && five.by_static.unwrap() < 0.1, "{five:?}");
     assert!(five.by_chance.unwrap() > 0.5 && found.sites > 0.5 && found.groups > 0.5, "{found:?}");
     assert_eq!(figure_8(&data, &pages, &options(None)).unwrap(), found);
-    let url = FitOptions { blocks: [Block::Url, Block::UrlWords].into(), ..options(None) };
+    let url = FitOptions { blocks: [FeatureBlock::Url, FeatureBlock::UrlWords].into(), ..options(None) };
     let found = figure_8(&data, &pages, &url).unwrap();
     assert!(found.clusters.iter().all(|p| p.by_dynamic.or(p.by_both).is_none() && p.by_chance.is_some()));
 }
@@ -132,7 +132,7 @@ fn rates_vary_less_within_clusters_than_within_sites_or_by_chance() {
 fn sizes_count_groups_with_pages() {
     let sizes = GroupSizes::of_pages([0, 3, 3, 3, 1, 1]);
     assert_eq!(sizes, GroupSizes { number: 3, least: 1, most: 3, mean: 2.0 });
-    let none = GroupSizes::of([]);
+    let none = GroupSizes::from_counts([]);
     assert!(none.number == 0 && none.most == 0 && none.mean.is_nan());
 }
 

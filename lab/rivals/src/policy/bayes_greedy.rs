@@ -2,14 +2,14 @@
 
 use recrawl_formula::math::ln;
 use recrawl_formula::math::student::ln_gamma;
-use recrawl_simulation::policy::{Make, Policy, PolicyKind};
+use recrawl_simulation::policy::{Make, ReplayPolicy, ReplayPolicyKind};
 use recrawl_simulation::{Dataset, Observed};
 use recrawl_types::Cycle;
 use std::collections::BTreeMap;
 
 /// All that a page's own history can tell, without hindsight about single pages. `true_rate` knows which pages never change; this knows only how rates
 /// are distributed, and learns the rest from its visits. A policy can be better by what pages tell of each other.
-pub(super) const KIND: PolicyKind = PolicyKind {
+pub(super) const KIND: ReplayPolicyKind = ReplayPolicyKind {
     name: "bayes_greedy",
     help: "probability of a change, by own visits and the Gamma prior that fits the true rates best",
     make: Make::Bound(|data: &Dataset| Box::new(BayesGreedy { prior: Gamma::fitted(data) })),
@@ -75,7 +75,7 @@ impl Gamma {
     }
 }
 
-impl Policy for BayesGreedy {
+impl ReplayPolicy for BayesGreedy {
     fn name(&self) -> &str {
         KIND.name
     }

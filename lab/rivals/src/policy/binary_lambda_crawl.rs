@@ -2,16 +2,16 @@
 //! fresh.
 
 use super::lambda_crawl::live;
-use super::rates::Rates;
+use super::rates::RateEstimator;
 use recrawl_simulation::Observed;
-use recrawl_simulation::policy::{Make, Policy, PolicyKind};
+use recrawl_simulation::policy::{Make, ReplayPolicy, ReplayPolicyKind};
 use recrawl_types::{Cycle, Reads};
 
 /// The rates of Azar et al. 2018, called BinaryLambdaCrawl by Kolobov et al. 2019, with equal
 /// importance of all pages. A page with change rate λ is visited at rate r = √λ·(k + Σλ)/Σ√λ − λ,
 /// summing over the pages with positive r. The others change too fast to be kept fresh and are
 /// given up. The pages furthest behind their rate come first: t·r.
-pub(super) const KIND: PolicyKind = PolicyKind {
+pub(super) const KIND: ReplayPolicyKind = ReplayPolicyKind {
     name: "binary_lambda_crawl",
     help: "BinaryLambdaCrawl: age times the visit rate that maximises freshness",
     make: Make::Honest(|_| Box::new(BinaryLambdaCrawl::new("binary_lambda_crawl", 0.0))),
@@ -19,7 +19,7 @@ pub(super) const KIND: PolicyKind = PolicyKind {
 
 /// The same with a minimum rate for every page, ε·k/N with ε = 0.4, the paper's best ε in harmonic
 /// penalty (Kolobov et al. 2019, supplement §9.3).
-pub(super) const WITH_FLOOR: PolicyKind = PolicyKind {
+pub(super) const WITH_FLOOR: ReplayPolicyKind = ReplayPolicyKind {
     name: "binary_lambda_crawl_04",
     help: "BinaryLambdaCrawl in which every page gets at least 40 % of an equal share of visits",
     make: Make::Honest(|_| Box::new(BinaryLambdaCrawl::new("binary_lambda_crawl_04", 0.4))),
@@ -28,16 +28,16 @@ pub(super) const WITH_FLOOR: PolicyKind = PolicyKind {
 struct BinaryLambdaCrawl {
     name: &'static str,
     epsilon: f64,
-    rates: Rates,
+    rates: RateEstimator,
 }
 
 impl BinaryLambdaCrawl {
     fn new(name: &'static str, epsilon: f64) -> BinaryLambdaCrawl {
-        BinaryLambdaCrawl { name, epsilon, rates: Rates::global() }
+        BinaryLambdaCrawl { name, epsilon, rates: RateEstimator::global() }
     }
 }
 
-impl Policy for BinaryLambdaCrawl {
+impl ReplayPolicy for BinaryLambdaCrawl {
     fn name(&self) -> &str {
         self.name
     }

@@ -2,33 +2,33 @@
 
 use recrawl_formula::math::{exp, ln};
 use recrawl_scheduler::Shuffle;
-use recrawl_scheduler::shuffle::Purpose;
+use recrawl_scheduler::shuffle::ShufflePurpose;
 use recrawl_types::Cycle;
 
 /// Random draws for the pages of a cycle. A page's draws depend only on seed, cycle and page, not
 /// on other pages.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Chance {
+pub(super) struct PageChance {
     shuffle: Shuffle,
 }
 
 /// The draws of one page.
-pub(super) struct Draws {
+pub(super) struct PageDraws {
     shuffle: Shuffle,
     next: u64,
 }
 
-impl Chance {
-    pub fn new(seed: u64, cycle: Cycle) -> Chance {
-        Chance { shuffle: Shuffle::new(seed, cycle, Purpose::Scores) }
+impl PageChance {
+    pub fn new(seed: u64, cycle: Cycle) -> PageChance {
+        PageChance { shuffle: Shuffle::new(seed, cycle, ShufflePurpose::Scores) }
     }
 
-    pub fn of(&self, page: usize) -> Draws {
-        Draws { shuffle: self.shuffle, next: page as u64 }
+    pub fn for_page(&self, page: usize) -> PageDraws {
+        PageDraws { shuffle: self.shuffle, next: page as u64 }
     }
 }
 
-impl Draws {
+impl PageDraws {
     /// Uniform in the open interval (0, 1).
     pub fn uniform(&mut self) -> f64 {
         let image = self.shuffle.apply(self.next);
@@ -71,9 +71,9 @@ impl Draws {
 mod tests {
     use super::*;
 
-    fn moments(draw: impl Fn(&mut Draws) -> f64) -> (f64, f64) {
-        let chance = Chance::new(7, Cycle(3));
-        let drawn: Vec<f64> = (0..20_000).map(|page| draw(&mut chance.of(page))).collect();
+    fn moments(draw: impl Fn(&mut PageDraws) -> f64) -> (f64, f64) {
+        let chance = PageChance::new(7, Cycle(3));
+        let drawn: Vec<f64> = (0..20_000).map(|page| draw(&mut chance.for_page(page))).collect();
         let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
         let variance = drawn.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / drawn.len() as f64;
         (mean, variance)
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn draws_have_the_moments_of_their_distributions() {
-        let (mean, variance) = moments(Draws::normal);
+        let (mean, variance) = moments(PageDraws::normal);
         assert!(mean.abs() < 0.03 && (variance - 1.0).abs() < 0.05, "{mean} {variance}");
         for shape in [0.5, 1.0, 4.5] {
             let (mean, variance) = moments(|draws| draws.gamma(shape));
@@ -92,13 +92,13 @@ mod tests {
 
     #[test]
     fn a_page_draws_the_same_whoever_else_draws() {
-        let chance = Chance::new(7, Cycle(3));
-        let alone = chance.of(5).gamma(2.5);
+        let chance = PageChance::new(7, Cycle(3));
+        let alone = chance.for_page(5).gamma(2.5);
         (0..9).for_each(|page| {
-            chance.of(page).normal();
+            chance.for_page(page).normal();
         });
-        assert_eq!(chance.of(5).gamma(2.5), alone);
-        assert_ne!(chance.of(6).gamma(2.5), alone);
-        assert_ne!(Chance::new(7, Cycle(4)).of(5).gamma(2.5), alone);
+        assert_eq!(chance.for_page(5).gamma(2.5), alone);
+        assert_ne!(chance.for_page(6).gamma(2.5), alone);
+        assert_ne!(PageChance::new(7, Cycle(4)).for_page(5).gamma(2.5), alone);
     }
 }

@@ -11,37 +11,37 @@ mod assigned;
 mod significance;
 
 use assigned::Assigned;
-use recrawl_clusters::change_rate::{ChangeHistory, Sample, SampleRule, Weighting, download_probability};
-use recrawl_clusters::features::{Block, FeatureOptions};
+use recrawl_clusters::change_rate::{ChangeHistory, RateSample, SampleRule, Weighting, download_probability};
+use recrawl_clusters::features::{FeatureBlock, FeatureOptions};
 use recrawl_simulation::Observed;
-use recrawl_simulation::policy::{Make, Policy, PolicyKind, PolicyVisit};
+use recrawl_simulation::policy::{Make, PolicyVisit, ReplayPolicy, ReplayPolicyKind};
 use recrawl_types::Cycle;
 use significance::is_above;
 use std::collections::BTreeSet;
 
 /// φ by all cycles alike.
-pub(super) const NAD: PolicyKind = PolicyKind {
+pub(super) const NAD: ReplayPolicyKind = ReplayPolicyKind {
     name: "cls_nad",
     help: "samples clusters of pages, then visits them by rate NAD (needs contents)",
     make: Make::WithContents(|_| default("cls_nad")),
 };
 
 /// φ by the cycle alone.
-pub(super) const SAD: PolicyKind = PolicyKind {
+pub(super) const SAD: ReplayPolicyKind = ReplayPolicyKind {
     name: "cls_sad",
     help: "samples clusters of pages, then visits them by rate SAD (needs contents)",
     make: Make::WithContents(|_| default("cls_sad")),
 };
 
 /// φ by all cycles, recent ones more.
-pub(super) const AAD: PolicyKind = PolicyKind {
+pub(super) const AAD: ReplayPolicyKind = ReplayPolicyKind {
     name: "cls_aad",
     help: "samples clusters of pages, then visits them by rate AAD (needs contents)",
     make: Make::WithContents(|_| default("cls_aad")),
 };
 
 /// φ by all cycles, each twice as much as the one before.
-pub(super) const GAD: PolicyKind = PolicyKind {
+pub(super) const GAD: ReplayPolicyKind = ReplayPolicyKind {
     name: "cls_gad",
     help: "samples clusters of pages, then visits them by rate GAD (needs contents)",
     make: Make::WithContents(|_| default("cls_gad")),
@@ -50,7 +50,7 @@ pub(super) const GAD: PolicyKind = PolicyKind {
 /// The variant of the paper's abstract and §7: the clusters in which a significant number of samples had changed, whole.
 /// *Ours*: significant is a one-sided binomial test at 80 % against the share of all samples. The other clusters follow by
 /// their share.
-pub(super) const THRESHOLD: PolicyKind = PolicyKind {
+pub(super) const THRESHOLD: ReplayPolicyKind = ReplayPolicyKind {
     name: "cls_threshold",
     help: "samples clusters of pages, then visits those with significantly many changes (needs contents)",
     make: Make::WithContents(|_| default("cls_threshold")),
@@ -60,7 +60,7 @@ pub(super) const THRESHOLD: PolicyKind = PolicyKind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClusterOptions {
     /// The features of pages.
-    pub blocks: BTreeSet<Block>,
+    pub blocks: BTreeSet<FeatureBlock>,
     /// Number of clusters, at least 1 and at most [`MAX_CLUSTERS`](recrawl_clusters::bisection::MAX_CLUSTERS). None: 100,
     /// the paper's, but at most a tenth of the visits of a cycle.
     pub clusters: Option<usize>,
@@ -98,7 +98,7 @@ impl Default for ClusterOptions {
     fn default() -> ClusterOptions {
         let features = FeatureOptions::default();
         ClusterOptions {
-            blocks: features.blocks.into_iter().filter(|block| *block != Block::Ranking).collect(),
+            blocks: features.blocks.into_iter().filter(|block| *block != FeatureBlock::Ranking).collect(),
             clusters: None,
             content_ranks: features.content_ranks,
             recluster: 28,
@@ -137,18 +137,18 @@ struct Sampled {
     /// Pages to visit, the last one first.
     queue: Vec<u32>,
     /// The values of φ.
-    sample: Sample,
+    sample: RateSample,
     asked: u64,
     changes: u64,
 }
 
 /// The policy of this name with the default clusters.
-fn default(name: &str) -> Box<dyn Policy> {
+fn default(name: &str) -> Box<dyn ReplayPolicy> {
     with_options(name, &ClusterOptions::default()).expect("the name of one of these")
 }
 
 /// The policy of this name with these clusters, if it is one of these.
-pub(super) fn with_options(name: &str, options: &ClusterOptions) -> Option<Box<dyn Policy>> {
+pub(super) fn with_options(name: &str, options: &ClusterOptions) -> Option<Box<dyn ReplayPolicy>> {
     let kinds = [
         ("cls_nad", Order::Mean(Weighting::NonAdaptive)),
         ("cls_sad", Order::Mean(Weighting::Shortsighted)),
@@ -161,7 +161,7 @@ pub(super) fn with_options(name: &str, options: &ClusterOptions) -> Option<Box<d
 }
 
 impl Clusters {
-    fn boxed(name: &'static str, order: Order, options: &ClusterOptions) -> Box<dyn Policy> {
+    fn boxed(name: &'static str, order: Order, options: &ClusterOptions) -> Box<dyn ReplayPolicy> {
         Box::new(Clusters::new(name, order, options.clone()))
     }
 
@@ -261,7 +261,7 @@ impl Clusters {
     }
 }
 
-impl Policy for Clusters {
+impl ReplayPolicy for Clusters {
     fn name(&self) -> &str {
         self.name
     }

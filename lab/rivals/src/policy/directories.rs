@@ -1,14 +1,14 @@
 //! `db`: directories of changed samples.
 
-use super::sample::{Sample, of_all};
+use super::sample::{PolicySample, of_all};
 use recrawl_simulation::Observed;
-use recrawl_simulation::policy::{Make, Policy, PolicyKind, PolicyVisit};
+use recrawl_simulation::policy::{Make, PolicyVisit, ReplayPolicy, ReplayPolicyKind};
 use recrawl_types::UrlRules;
 use std::collections::{HashMap, HashSet};
 
 /// The baseline DB of Tan & Mitra (2010, §6.3.5; Tan et al. 2007): samples pages at random, then visits all pages in
 /// the directories of those that had changed. *Ours*: it samples as much as `sls`, and the rest is random.
-pub(super) const KIND: PolicyKind = PolicyKind {
+pub(super) const KIND: ReplayPolicyKind = ReplayPolicyKind {
     name: "db",
     help: "samples pages, then visits the directories of those that changed",
     make: Make::Honest(|_| Box::new(Directories::default())),
@@ -16,12 +16,12 @@ pub(super) const KIND: PolicyKind = PolicyKind {
 
 #[derive(Default)]
 struct Directories {
-    sample: Sample,
+    sample: PolicySample,
     /// The directory of each page.
     of_pages: Vec<u32>,
 }
 
-impl Policy for Directories {
+impl ReplayPolicy for Directories {
     fn name(&self) -> &str {
         KIND.name
     }

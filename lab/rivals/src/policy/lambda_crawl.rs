@@ -1,25 +1,25 @@
 //! `lambda_crawl`: visits at the rates that minimise the harmonic penalty.
 
-use super::rates::Rates;
+use super::rates::RateEstimator;
 use recrawl_simulation::Observed;
-use recrawl_simulation::policy::{Make, Policy, PolicyKind};
-use recrawl_types::{Cycle, Reads, Status};
+use recrawl_simulation::policy::{Make, ReplayPolicy, ReplayPolicyKind};
+use recrawl_types::{Cycle, PageStatus, Reads};
 
 /// LambdaCrawl for pages whose changes are not announced (Kolobov et al. 2019, proposition 2, eq.
 /// 5), with equal importance of all pages. A page with change rate λ is visited at rate r = (−λ +
 /// √(λ² + 4λ/η))/2; η is such that all rates add up to the budget. The pages furthest behind their
 /// rate come first: t·r.
-pub(super) const KIND: PolicyKind = PolicyKind {
+pub(super) const KIND: ReplayPolicyKind = ReplayPolicyKind {
     name: "lambda_crawl",
     help: "LambdaCrawl: age times the visit rate that minimises the harmonic penalty",
-    make: Make::Honest(|_| Box::new(LambdaCrawl { rates: Rates::global() })),
+    make: Make::Honest(|_| Box::new(LambdaCrawl { rates: RateEstimator::global() })),
 };
 
 struct LambdaCrawl {
-    rates: Rates,
+    rates: RateEstimator,
 }
 
-impl Policy for LambdaCrawl {
+impl ReplayPolicy for LambdaCrawl {
     fn name(&self) -> &str {
         KIND.name
     }
@@ -43,7 +43,7 @@ impl Policy for LambdaCrawl {
 /// The pages that share the budget: visited before, and still existing.
 pub(super) fn live(observed: &Observed) -> impl Iterator<Item = usize> + '_ {
     let columns = observed.columns();
-    (0..columns.len()).filter(|&page| columns.visited[page] && columns.known[page].status == Status::Live)
+    (0..columns.len()).filter(|&page| columns.visited[page] && columns.known[page].status == PageStatus::Live)
 }
 
 /// The visits per cycle of a page with this rate; `value` is 1/η.

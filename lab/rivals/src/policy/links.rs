@@ -1,28 +1,28 @@
 //! `lb`: pages that changed samples link to.
 
-use super::sample::{Sample, of_all};
+use super::sample::{PolicySample, of_all};
 use crate::LinkGraph;
 use recrawl_simulation::Observed;
-use recrawl_simulation::policy::{Make, Policy, PolicyKind, PolicyVisit};
+use recrawl_simulation::policy::{Make, PolicyVisit, ReplayPolicy, ReplayPolicyKind};
 
 /// The baseline LB of Tan & Mitra (2010, §6.3.5; Tan et al. 2007): samples pages at random, then visits all pages
 /// within three links of those that had changed. *Ours*: links are those that the last visit of each page met, nearer
 /// pages come first, it samples as much as `sls`, and the rest is random.
-pub(super) const KIND: PolicyKind = PolicyKind {
+pub(super) const KIND: ReplayPolicyKind = ReplayPolicyKind {
     name: "lb",
     help: "samples pages, then visits those within 3 links of one that changed (needs contents)",
-    make: Make::WithContents(|_| Box::new(Links::default())),
+    make: Make::WithContents(|_| Box::new(LinkPolicy::default())),
 };
 
 /// Maximum links from a changed sample.
 const LINKS: u32 = 3;
 
 #[derive(Default)]
-struct Links {
-    sample: Sample,
+struct LinkPolicy {
+    sample: PolicySample,
 }
 
-impl Policy for Links {
+impl ReplayPolicy for LinkPolicy {
     fn name(&self) -> &str {
         KIND.name
     }

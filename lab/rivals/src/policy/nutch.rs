@@ -1,7 +1,7 @@
 //! `nutch`: Apache Nutch's adaptive interval.
 
 use recrawl_simulation::Observed;
-use recrawl_simulation::policy::{Make, Policy, PolicyKind, PolicyVisit};
+use recrawl_simulation::policy::{Make, PolicyVisit, ReplayPolicy, ReplayPolicyKind};
 
 /// `AdaptiveFetchSchedule` of Apache Nutch with its defaults (inc_rate 0.4, dec_rate 0.2, first
 /// interval 30 days, sync_delta_rate 0.3); a cycle is a day. An interval I grows by two fifths when
@@ -9,7 +9,7 @@ use recrawl_simulation::policy::{Make, Policy, PolicyKind, PolicyVisit};
 /// the page's last known change, and at most a year. The next visit is due at last + I − 0.3·δ.
 /// Nutch does not order due pages; here the score is t/(I − 0.3·δ), the age relative to the
 /// interval.
-pub(super) const KIND: PolicyKind = PolicyKind {
+pub(super) const KIND: ReplayPolicyKind = ReplayPolicyKind {
     name: "nutch",
     help: "Apache Nutch's adaptive interval: age by interval",
     make: Make::Honest(|_| Box::<Nutch>::default()),
@@ -45,7 +45,7 @@ impl PageInterval {
     }
 }
 
-impl Policy for Nutch {
+impl ReplayPolicy for Nutch {
     fn name(&self) -> &str {
         KIND.name
     }

@@ -5,25 +5,25 @@ use recrawl_simulation::Observed;
 
 /// The mean of each page's rate under a Gamma prior (empirical Bayes).
 #[derive(Clone, Debug)]
-pub(super) struct Rates {
+pub(super) struct RateEstimator {
     program: Program,
     values: Vec<f64>,
 }
 
-impl Rates {
+impl RateEstimator {
     /// With the rate of all pages as the mean of the prior.
-    pub fn global() -> Rates {
-        Rates::of("eb")
+    pub fn global() -> RateEstimator {
+        RateEstimator::from_terminal("eb")
     }
 
     /// With the rate of the page's site as the mean of the prior.
-    pub fn of_site() -> Rates {
-        Rates::of("eb_site")
+    pub fn of_site() -> RateEstimator {
+        RateEstimator::from_terminal("eb_site")
     }
 
-    fn of(terminal: &str) -> Rates {
+    fn from_terminal(terminal: &str) -> RateEstimator {
         let formula = Formula::from_expression(terminal).expect("the terminal is there");
-        Rates { program: formula.compile(), values: Vec::new() }
+        RateEstimator { program: formula.compile(), values: Vec::new() }
     }
 
     /// The rates before a cycle, in changes per cycle, one per page; NaN for pages that were never

@@ -1,11 +1,11 @@
 //! `rr`: the pages in turn.
 
 use recrawl_simulation::Observed;
-use recrawl_simulation::policy::{Make, Policy, PolicyKind, PolicyVisit};
+use recrawl_simulation::policy::{Make, PolicyVisit, ReplayPolicy, ReplayPolicyKind};
 
 /// The baseline RR of Tan & Mitra (2010, §6.3.5): visits the pages one after the other in a fixed order, and begins
 /// again after the last one.
-pub(super) const KIND: PolicyKind = PolicyKind {
+pub(super) const KIND: ReplayPolicyKind = ReplayPolicyKind {
     name: "rr",
     help: "round robin: all pages in turn, in one fixed order",
     make: Make::Honest(|_| Box::new(RoundRobin::default())),
@@ -26,7 +26,7 @@ impl RoundRobin {
     }
 }
 
-impl Policy for RoundRobin {
+impl ReplayPolicy for RoundRobin {
     fn name(&self) -> &str {
         KIND.name
     }

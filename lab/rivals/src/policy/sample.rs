@@ -1,6 +1,6 @@
 //! Samples of a cycle: visits whose outcomes a policy sees before it chooses the rest.
 
-use super::chance::Chance;
+use super::chance::PageChance;
 use recrawl_simulation::Observed;
 use recrawl_simulation::policy::PolicyVisit;
 use recrawl_types::Cycle;
@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 /// The sample of the current cycle, and its outcomes.
 #[derive(Default)]
-pub(super) struct Sample {
+pub(super) struct PolicySample {
     cycle: Option<Cycle>,
     /// The sampled pages, ascending.
     pages: Vec<u32>,
@@ -22,7 +22,7 @@ pub(super) struct Sample {
     pub chances: Vec<f64>,
 }
 
-impl Sample {
+impl PolicySample {
     /// Draws the sample, if the cycle is new, and returns how many visits to make now: those of the sample that remain,
     /// or all that are left. `draw` gets a random order of pages (lower is earlier).
     pub fn wants(
@@ -32,8 +32,9 @@ impl Sample {
         draw: impl FnOnce(&Observed, &[f64]) -> Vec<u32>,
     ) -> u64 {
         if self.cycle.replace(observed.cycle()) != Some(observed.cycle()) {
-            let chance = Chance::new(observed.seed(), observed.cycle());
-            self.chances = (0..observed.columns().len()).map(|page| chance.of(page).uniform()).collect();
+            let chance = PageChance::new(observed.seed(), observed.cycle());
+            self.chances =
+                (0..observed.columns().len()).map(|page| chance.for_page(page).uniform()).collect();
             self.pages = draw(observed, &self.chances);
             self.pages.sort_unstable();
             self.asked = 0;
@@ -47,7 +48,7 @@ impl Sample {
 
     /// Scores all pages: those of the sample first, or if it is visited, those that `rest` scores higher, in whole
     /// numbers. Equal ones are in random order.
-    pub fn score(&self, out: &mut Vec<f64>, rest: impl FnOnce(&Sample) -> Vec<u32>) {
+    pub fn score(&self, out: &mut Vec<f64>, rest: impl FnOnce(&PolicySample) -> Vec<u32>) {
         let mut scores = vec![0; self.chances.len()];
         match self.is_next {
             true => self.pages.iter().for_each(|&page| scores[page as usize] = 1),
@@ -85,7 +86,7 @@ pub(super) struct SampleSize {
 
 impl SampleSize {
     /// For the visits of this cycle, of the pages that compete for them.
-    pub fn of(observed: &Observed) -> SampleSize {
+    pub fn for_cycle(observed: &Observed) -> SampleSize {
         let mut sites: HashMap<u32, u64> = HashMap::new();
         for page in (0..observed.columns().len()).filter(|&page| observed.competes(page)) {
             *sites.entry(observed.sites()[page]).or_default() += 1;
@@ -101,7 +102,7 @@ impl SampleSize {
 
 /// A random sample of all competing pages, as large as that of [`SampleSize`].
 pub(super) fn of_all(observed: &Observed, chances: &[f64]) -> Vec<u32> {
-    let size = SampleSize::of(observed).total as usize;
+    let size = SampleSize::for_cycle(observed).total as usize;
     let mut pages = in_random_order(observed, chances);
     pages.truncate(size);
     pages

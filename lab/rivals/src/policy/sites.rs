@@ -1,26 +1,26 @@
 //! `sls`: samples of sites.
 
-use super::chance::Chance;
-use super::sample::{Sample, SampleSize, in_random_order};
+use super::chance::PageChance;
+use super::sample::{PolicySample, SampleSize, in_random_order};
 use recrawl_simulation::Observed;
-use recrawl_simulation::policy::{Make, Policy, PolicyKind, PolicyVisit};
+use recrawl_simulation::policy::{Make, PolicyVisit, ReplayPolicy, ReplayPolicyKind};
 use std::collections::HashMap;
 
 /// The baseline SLS of Tan & Mitra (2010, §6.3.5), the greedy policy of Cho & Ntoulas (2002): samples each site, then
 /// visits whole sites, those with the largest share of changed samples first. *Ours*: a site without a sample has the
 /// share of all samples, and equal sites come in random order.
-pub(super) const KIND: PolicyKind = PolicyKind {
+pub(super) const KIND: ReplayPolicyKind = ReplayPolicyKind {
     name: "sls",
     help: "samples each site, then visits the sites with the most changed samples",
-    make: Make::Honest(|_| Box::new(Sites::default())),
+    make: Make::Honest(|_| Box::new(SitePolicy::default())),
 };
 
 #[derive(Default)]
-struct Sites {
-    sample: Sample,
+struct SitePolicy {
+    sample: PolicySample,
 }
 
-impl Policy for Sites {
+impl ReplayPolicy for SitePolicy {
     fn name(&self) -> &str {
         KIND.name
     }
@@ -43,7 +43,7 @@ impl Policy for Sites {
 
 /// As many pages of each site as its sample has. If that is too many, those that come first in random order.
 fn draw(observed: &Observed, chances: &[f64]) -> Vec<u32> {
-    let size = SampleSize::of(observed);
+    let size = SampleSize::for_cycle(observed);
     let mut taken: HashMap<u32, u64> = HashMap::new();
     let mut has_room = |page: &u32| {
         let taken = taken.entry(observed.sites()[*page as usize]).or_default();
@@ -66,11 +66,11 @@ fn places(observed: &Observed, outcomes: &[(u32, bool)]) -> Vec<u32> {
         }
     }
     let share = |(changes, visits): (u32, u32)| f64::from(changes) / f64::from(visits.max(1));
-    let chance = Chance::new(observed.seed(), observed.cycle());
+    let chance = PageChance::new(observed.seed(), observed.cycle());
     let key = |site: usize| {
         let counts = if of_sites[site].1 > 0 { of_sites[site] } else { all };
         // Numbers of pages come before those of sites.
-        (share(counts), chance.of(observed.sites().len() + site).uniform())
+        (share(counts), chance.for_page(observed.sites().len() + site).uniform())
     };
     let mut order: Vec<(usize, (f64, f64))> = (0..count).map(|site| (site, key(site))).collect();
     order.sort_by(|(_, a), (_, b)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));

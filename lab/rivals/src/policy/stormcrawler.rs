@@ -1,13 +1,13 @@
 //! `stormcrawler`: StormCrawler's adaptive interval.
 
 use recrawl_simulation::Observed;
-use recrawl_simulation::policy::{Make, Policy, PolicyKind, PolicyVisit};
+use recrawl_simulation::policy::{Make, PolicyVisit, ReplayPolicy, ReplayPolicyKind};
 
 /// `AdaptiveScheduler` of Apache StormCrawler with its defaults; a cycle is a day. The interval is
 /// a day at first, in whole minutes. It is halved, to at least an hour, when the page changed, and
 /// grows by a half, to at most two weeks, when it did not. As in its spouts, the page whose visit
 /// was due first comes first.
-pub(super) const KIND: PolicyKind = PolicyKind {
+pub(super) const KIND: ReplayPolicyKind = ReplayPolicyKind {
     name: "stormcrawler",
     help: "StormCrawler's adaptive interval: longest overdue first",
     make: Make::Honest(|_| Box::<StormCrawler>::default()),
@@ -31,7 +31,7 @@ fn next(interval: u32, changed: Option<bool>) -> u32 {
     }
 }
 
-impl Policy for StormCrawler {
+impl ReplayPolicy for StormCrawler {
     fn name(&self) -> &str {
         KIND.name
     }

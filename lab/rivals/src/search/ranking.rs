@@ -3,13 +3,13 @@
 use super::{RESULTS, SearchJudge};
 use crate::LinkGraph;
 use recrawl_formula::math::ln;
-use recrawl_simulation::Document;
+use recrawl_simulation::ReplayDocument;
 
 /// Scores from 0 to 1, times this, are compared as whole numbers.
 const DIGITS: f64 = 1e9;
 
 /// The words of queries that a document has, ascending by their places in `words`, with their TF: 1 + ln(count).
-pub fn found(document: &Document, words: &[u32]) -> Box<[(u32, f64)]> {
+pub fn found(document: &ReplayDocument, words: &[u32]) -> Box<[(u32, f64)]> {
     let counted = (0..).zip(words).map(|(place, &word)| (place, document.count(word)));
     counted
         .filter(|(_, count)| *count > 0)

@@ -2,8 +2,8 @@ use super::*;
 use crate::testing::{datasets, rules, unchanging, with_contents};
 use proptest::prelude::*;
 use recrawl_formula::Basis;
-use recrawl_simulation::policy::{Policy, PolicyKind, PolicyVisit};
-use recrawl_simulation::{Budget, Document, Metric, Rules, Trace, Truth, replay};
+use recrawl_simulation::policy::{PolicyVisit, ReplayPolicy, ReplayPolicyKind};
+use recrawl_simulation::{Budget, ReplayDocument, ReplayMetric, Rules, Trace, Truth, replay};
 use std::collections::BTreeMap;
 
 const LAST: u32 = 15;
@@ -15,7 +15,7 @@ struct Notes {
     changed: Vec<Vec<u32>>,
 }
 
-impl Policy for Notes {
+impl ReplayPolicy for Notes {
     fn name(&self) -> &str {
         "notes"
     }
@@ -36,7 +36,7 @@ impl Policy for Notes {
 }
 
 /// A document of some of twelve words, the first of which is in all, with links.
-fn document(page: u32, version: u16, pages: u32) -> Document {
+fn document(page: u32, version: u16, pages: u32) -> ReplayDocument {
     let mut state = (page * 37 + u32::from(version) * 101 + 11) % 1009;
     let mut next = || {
         state = (state * 17 + 43) % 1009;
@@ -46,7 +46,7 @@ fn document(page: u32, version: u16, pages: u32) -> Document {
     let mut links: Vec<u32> = (0..3).map(|_| next() % pages).filter(|&link| link != page).collect();
     links.sort_unstable();
     links.dedup();
-    Document { words: words.into_iter().collect(), links: links.into(), ..Document::default() }
+    ReplayDocument { words: words.into_iter().collect(), links: links.into(), ..ReplayDocument::default() }
 }
 
 fn with_documents(data: Dataset) -> Dataset {
@@ -183,10 +183,10 @@ fn all_is_fresh_if_all_is_visited_and_stale_copies_cost_precision() {
     assert!(judge.queries() > 20, "{}", judge.queries());
     let run = |name: &str, k| -> Trace {
         let rules = Rules { budget: Budget::Pages(k), ..Rules::default() };
-        let mut policy = PolicyKind::named(name).unwrap().build(&data, Basis::Visits);
+        let mut policy = ReplayPolicyKind::named(name).unwrap().build(&data, Basis::Visits);
         replay::run_judged(&data, &rules, &mut *policy, Some(&judge)).unwrap()
     };
-    let mean = |trace: &Trace, name: &str| Metric::named(name).unwrap().of_replay(trace);
+    let mean = |trace: &Trace, name: &str| ReplayMetric::named(name).unwrap().of_replay(trace);
     let (all, none) = (run("age", 60), run("age", 1));
     assert!((mean(&all, "freshness_at_10") - 1.0).abs() < 1e-12);
     assert!(mean(&none, "freshness_at_10") < 0.9);
@@ -202,7 +202,8 @@ fn what_cannot_be_judged_is_refused() {
     let data = unchanging(3, 9);
     assert!(matches!(SearchJudge::new(&data, 0), Err(RulesError::NoContents { .. })));
     // A single word.
-    let data = with_contents(data, |_, _| Document { words: [(0, 1)].into(), ..Document::default() });
+    let data =
+        with_contents(data, |_, _| ReplayDocument { words: [(0, 1)].into(), ..ReplayDocument::default() });
     assert_eq!(SearchJudge::new(&data, 0).unwrap().queries(), 0);
     assert_ne!(
         queries::draw(sixty().contents.as_deref().unwrap(), 1),

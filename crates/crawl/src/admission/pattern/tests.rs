@@ -152,13 +152,13 @@ proptest! {
                 None => *pattern == Pattern::Page(page.clone()),
             };
             prop_assert_eq!(by_key, matches, "walks by key: promises");
-            prop_assert_eq!(Blocks::of([pattern].into_iter()).cover(&page).is_some(), matches, "blocks");
+            prop_assert_eq!(Blocks::from_patterns([pattern].into_iter()).cover(&page).is_some(), matches, "blocks");
             let host = page.host();
             prop_assert!(!pattern.covers_host(&host) || matches, "a takedown of all that a host has");
             prop_assert!(!matches || pattern.meets_host(&host), "what concerns a host");
-            prop_assert_eq!(Blocks::of([pattern].into_iter()).cover_host(&host).is_some(), pattern.covers_host(&host));
+            prop_assert_eq!(Blocks::from_patterns([pattern].into_iter()).cover_host(&host).is_some(), pattern.covers_host(&host));
         }
-        let both = Blocks::of([&one, &other].into_iter());
+        let both = Blocks::from_patterns([&one, &other].into_iter());
         prop_assert_eq!(both.cover(&page).is_some(), matches[0] || matches[1]);
         prop_assert!(both.cover(&page).is_none_or(|found| found.matches(&page)));
         prop_assert!(!one.covers(&other) || !matches[1] || matches[0], "a rule that never applies");

@@ -2,15 +2,15 @@
 
 use crate::crawl::Crawl;
 use crate::cycle::inputs::FormulaInputs;
-use crate::cycle::plan::hosts::{Divided, Hosts};
-use crate::cycle::plan::measure::{Measured, Measuring};
+use crate::cycle::plan::hosts::{Divided, PlanHosts};
+use crate::cycle::plan::measure::{Measuring, PlanMeasures};
 use crate::failure::Failure;
 use crate::fleet::Planning;
 use crate::parts::dates::TrustedDates;
-use crate::parts::focus::survey::Survey;
+use crate::parts::focus::survey::FocusSurvey;
 use crate::parts::improve::arms::{ArmsFacts, Division};
-use crate::parts::improve::steps::Comparison;
-use crate::parts::promises::Due;
+use crate::parts::improve::steps::PlanComparison;
+use crate::parts::promises::PromisedPage;
 use crate::report::Bursts;
 use crate::report::facts::Facts;
 use recrawl_estimation::Population;
@@ -19,8 +19,8 @@ use recrawl_formula::Formula;
 use recrawl_repository::Generation;
 use recrawl_repository::spill::SpillRuns;
 use recrawl_scheduler::{
-    Arm, ArmRuns, ArmsPlanner, Chosen, ChosenOfArms, ChosenPage, Contested, Counts, DueFirst,
-    ExpectedChanges, Overlap, Plan, PlanError, PlanMemory, PlanRequest, Planner, Policy, WhyFirst,
+    ArmRuns, ArmsPlanner, Chosen, ChosenOfArms, ChosenPage, Contested, DueFirst, ExpectedChanges, Overlap,
+    Plan, PlanArm, PlanCounts, PlanError, PlanMemory, PlanRequest, Planner, Policy, WhyFirst,
 };
 use recrawl_types::{Reads, Round, Spill, StateColumns};
 
@@ -34,22 +34,22 @@ pub(super) struct SelectionInput<'f> {
     pub round: Round,
     pub formula: &'f Formula,
     /// The comparison of the plan.
-    pub comparison: Option<Comparison>,
+    pub comparison: Option<PlanComparison>,
     /// The facts of the last plan, if any, for a plan that is measured.
     pub last: Option<Option<&'f Facts>>,
     /// Pages that promises visit in this cycle.
-    pub promised: &'f [Due],
+    pub promised: &'f [PromisedPage],
     /// Yields of the visits of a focused crawl, and whether enough was found.
-    pub focus: Option<(&'f Survey, bool)>,
+    pub focus: Option<(&'f FocusSurvey, bool)>,
 }
 
 /// The chosen pages, with counts and measurements.
-pub(super) struct Choice {
+pub(super) struct PlanChoice {
     pub pages: ChosenPages,
-    pub counts: Counts,
+    pub counts: PlanCounts,
     /// The lowest score chosen by score, outside of the arms of a trial.
     pub cutoff: Option<f64>,
-    pub measured: Option<Measured>,
+    pub measured: Option<PlanMeasures>,
     pub arms: Option<ArmsFacts>,
     /// Never-fetched URLs by expected relevance, in a focused crawl.
     pub pending: Option<AllPending>,
@@ -57,11 +57,19 @@ pub(super) struct Choice {
     pub is_broken: bool,
 }
 
-impl Choice {
+impl PlanChoice {
     /// Of a round that only looks at what was asked for.
-    pub fn nothing() -> Choice {
-        let (pages, counts) = (ChosenPages::None, Counts::default());
-        Choice { pages, counts, cutoff: None, measured: None, arms: None, pending: None, is_broken: false }
+    pub fn nothing() -> PlanChoice {
+        let (pages, counts) = (ChosenPages::None, PlanCounts::default());
+        PlanChoice {
+            pages,
+            counts,
+            cutoff: None,
+            measured: None,
+            arms: None,
+            pending: None,
+            is_broken: false,
+        }
     }
 }
 
@@ -104,12 +112,12 @@ pub(super) fn choose(
     request: PlanRequest,
     planning: &mut Planning<'_>,
     bursts: &mut Bursts,
-) -> Result<Choice, Failure> {
+) -> Result<PlanChoice, Failure> {
     let SelectionInput { round, formula, comparison, last, promised, focus } = input;
     let mut filler = focus.map(|(survey, is_satisfied)| survey.filler(is_satisfied));
     // A policy that needs no formula leaves nothing to compare.
     let comparison = comparison.filter(|_| request.policy.is_formula());
-    let other = comparison.as_ref().and_then(Comparison::other);
+    let other = comparison.as_ref().and_then(PlanComparison::other);
     let passed = |pages: usize| crawl.live.passed(pages as u64);
     let inputs = inputs_of(crawl, generation, &request, [Some(formula), other], &passed)?;
     let pinged = generation.ordinals(&crawl.pings.trusted()).map_err(Failure::work)?;
@@ -125,9 +133,9 @@ pub(super) fn choose(
     // Arms take them in order.
     first.sort_unstable();
     // Arms of the next trial are counted only where the crawl is measured.
-    let counted = comparison.as_ref().and_then(Comparison::counted).filter(|_| measuring.is_some());
+    let counted = comparison.as_ref().and_then(PlanComparison::counted).filter(|_| measuring.is_some());
     let counted_runs =
-        counted.map(|division| Ok::<_, Failure>(Divided::of(division, generation)?.runs(generation)));
+        counted.map(|division| Ok::<_, Failure>(Divided::read(division, generation)?.runs(generation)));
     // One pass feeds all: what each page is to the formulas must be filled in before a planner sees it.
     let mut scan = |each: &mut EachBlock<'_>| {
         generation.scan(inputs.need_keys(), |first, columns| {
@@ -149,18 +157,18 @@ pub(super) fn choose(
         request,
         first,
         counted: counted_runs.transpose()?,
-        hosts: &|| Hosts::new(generation, &unavailable, now),
+        hosts: &|| PlanHosts::new(generation, &unavailable, now),
         memory: crawl.settings.config.storage.plan_memory.0,
         spill: &|plan| Box::new(SpillRuns::of_plan(crawl.storage.clone(), round, plan as u32)),
     };
     let made = match &comparison {
-        None | Some(Comparison::NextArms(_)) => to_plan.one(policies.remove(0), planning, &mut scan)?,
+        None | Some(PlanComparison::NextArms(_)) => to_plan.one(policies.remove(0), planning, &mut scan)?,
         Some(comparison) => to_plan.compared(comparison, generation, policies, &mut scan)?,
     };
     let is_broken = other.is_some() && made.plans.iter().any(|plan| plan.cutoff.is_some_and(f64::is_nan));
     let (counts, expected) = (made.counts(), made.expected());
     let cutoffs: Vec<Option<f64>> = made.carried_out().iter().map(|plan| plan.cutoff).collect();
-    Ok(Choice {
+    Ok(PlanChoice {
         // That of all other sites, which are not tried on.
         cutoff: cutoffs.last().copied().flatten(),
         measured: measuring.map(|measuring| measuring.finish(counts, expected, cutoffs, &made.parts)),
@@ -210,7 +218,7 @@ fn begin_measuring(
 /// Takes a block of pages with all that formulas read.
 type EachBlock<'e> = dyn FnMut(&StateColumns) -> Result<(), PlanError> + 'e;
 /// Passes all blocks of the generation.
-type Scan<'s> = dyn FnMut(&mut EachBlock<'_>) -> Result<(), Failure> + 's;
+type GenerationScan<'s> = dyn FnMut(&mut EachBlock<'_>) -> Result<(), Failure> + 's;
 
 /// The input of planners, beside the pages.
 struct ToPlan<'h> {
@@ -218,7 +226,7 @@ struct ToPlan<'h> {
     first: Vec<DueFirst>,
     /// Arms that are only counted, for a later trial.
     counted: Option<ArmRuns>,
-    hosts: &'h dyn Fn() -> Hosts<'h>,
+    hosts: &'h dyn Fn() -> PlanHosts<'h>,
     memory: u64,
     spill: &'h dyn Fn(usize) -> Box<dyn Spill>,
 }
@@ -229,7 +237,7 @@ impl ToPlan<'_> {
         self,
         policy: &mut dyn Policy,
         planning: &mut Planning<'_>,
-        scan: &mut Scan<'_>,
+        scan: &mut GenerationScan<'_>,
     ) -> Result<MadePlans, Failure> {
         let memory = PlanMemory::new(self.memory, (self.spill)(0));
         let planner = Planner::new(self.request, policy, (self.hosts)(), memory).map_err(Failure::work)?;
@@ -252,14 +260,14 @@ impl ToPlan<'_> {
     /// Two plans of all pages in a shadow run, or one plan for each arm of a trial.
     fn compared(
         self,
-        comparison: &Comparison,
+        comparison: &PlanComparison,
         generation: &Generation,
         policies: Vec<&mut dyn Policy>,
-        scan: &mut Scan<'_>,
+        scan: &mut GenerationScan<'_>,
     ) -> Result<MadePlans, Failure> {
         let divided = match comparison {
-            Comparison::Arms { division, .. } => Some(Divided::of(*division, generation)?),
-            Comparison::Shadow { .. } | Comparison::NextArms(_) => None,
+            PlanComparison::Arms { division, .. } => Some(Divided::read(*division, generation)?),
+            PlanComparison::Shadow { .. } | PlanComparison::NextArms(_) => None,
         };
         let arms = match &divided {
             None => shadowed(self.request, self.hosts, self.first),
@@ -296,8 +304,8 @@ impl MadePlans {
         if self.divided.is_some() { &self.plans } else { &self.plans[..1] }
     }
 
-    fn counts(&self) -> Counts {
-        self.carried_out().iter().fold(Counts::default(), |sum, plan| sum + plan.counts)
+    fn counts(&self) -> PlanCounts {
+        self.carried_out().iter().fold(PlanCounts::default(), |sum, plan| sum + plan.counts)
     }
 
     fn expected(&self) -> ExpectedChanges {
@@ -329,13 +337,13 @@ impl MadePlans {
     /// they were expected to differ.
     fn pages(
         self,
-        comparison: Option<&Comparison>,
+        comparison: Option<&PlanComparison>,
         contested: impl FnOnce(Chosen, Chosen, u64) -> Contested,
     ) -> ChosenPages {
         let mut chosen = self.plans.into_iter().map(|plan| plan.chosen);
         let mut next = || chosen.next().expect("each plan was made");
         match (comparison, self.divided) {
-            (Some(Comparison::Shadow { differing, .. }), _) => {
+            (Some(PlanComparison::Shadow { differing, .. }), _) => {
                 let (in_force, candidate) = (next(), next());
                 ChosenPages::Shadow(Box::new(contested(in_force, candidate, *differing)))
             }
@@ -348,11 +356,11 @@ impl MadePlans {
 /// Two plans of all pages. A part of the audit sample is left to pages that only the candidate chooses.
 fn shadowed<'c>(
     request: PlanRequest,
-    hosts: impl Fn() -> Hosts<'c>,
+    hosts: impl Fn() -> PlanHosts<'c>,
     first: Vec<DueFirst>,
-) -> Vec<Arm<Hosts<'c>>> {
+) -> Vec<PlanArm<PlanHosts<'c>>> {
     let request = PlanRequest { audit_share: request.audit_share * (1.0 - CONTESTED_PART), ..request };
-    let arm = |policy, first| Arm { request: request.clone(), policy, hosts: hosts(), first };
+    let arm = |policy, first| PlanArm { request: request.clone(), policy, hosts: hosts(), first };
     vec![arm(0, first.clone()), arm(1, first)]
 }
 
@@ -360,15 +368,15 @@ fn shadowed<'c>(
 fn arms<'c>(
     request: &PlanRequest,
     parts: [f64; 3],
-    hosts: [Hosts<'c>; 3],
+    hosts: [PlanHosts<'c>; 3],
     first: [Vec<DueFirst>; 3],
     of_other: Option<usize>,
-) -> Vec<Arm<Hosts<'c>>> {
+) -> Vec<PlanArm<PlanHosts<'c>>> {
     let audited = request.audit_share * request.pages as f64;
     let has_rest = parts[2] > 0.0;
     let (mut before, mut up_to) = (0.0, 0.0);
     let share = |of: f64, from: f64, to: f64| (of * to).round() as u64 - (of * from).round() as u64;
-    let arm = |(arm, (hosts, first)): (usize, (Hosts<'c>, Vec<DueFirst>))| {
+    let arm = |(arm, (hosts, first)): (usize, (PlanHosts<'c>, Vec<DueFirst>))| {
         before = up_to;
         up_to = if arm == 2 { 1.0 } else { before + parts[arm] };
         let pages = share(request.pages as f64, before, up_to);
@@ -384,7 +392,7 @@ fn arms<'c>(
         };
         // Where one arm has all pages, nothing is compared, and they follow the formula in force.
         let is_other = of_other == Some(arm) && parts[arm] < 1.0;
-        Arm { request, policy: usize::from(is_other), hosts, first }
+        PlanArm { request, policy: usize::from(is_other), hosts, first }
     };
     hosts.into_iter().zip(first).enumerate().map(arm).collect()
 }

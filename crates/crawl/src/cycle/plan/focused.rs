@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::parts::focus::discovery_share::next_share;
 use crate::parts::focus::report::FocusFacts;
 use crate::parts::focus::state::FocusState;
-use crate::parts::focus::survey::Survey;
+use crate::parts::focus::survey::FocusSurvey;
 use crate::round::RoundKind;
 use recrawl_focus::live::recall::{Recall, recall};
 use recrawl_repository::Generation;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// The survey of a round, and what is said of it.
 pub(super) struct Focus {
-    pub survey: Arc<Survey>,
+    pub survey: Arc<FocusSurvey>,
     pub facts: FocusFacts,
 }
 

@@ -13,22 +13,22 @@ use std::sync::Arc;
 const ARMS: usize = 3;
 
 /// The hosts of a generation, or those of one arm.
-pub(super) struct Hosts<'c> {
+pub(super) struct PlanHosts<'c> {
     runs: OriginRuns,
     unavailable: &'c Unavailable,
     now: u64,
     /// The arm whose hosts these are, and the arms of the origins that come.
-    of_arm: Option<(usize, Arms)>,
+    of_arm: Option<(usize, OriginArms)>,
 }
 
-impl<'c> Hosts<'c> {
+impl<'c> PlanHosts<'c> {
     /// All hosts; `now` decides how many pages of unavailable ones may be planned.
-    pub fn new(generation: &Generation, unavailable: &'c Unavailable, now: u64) -> Hosts<'c> {
-        Hosts { runs: generation.origin_runs(), unavailable, now, of_arm: None }
+    pub fn new(generation: &Generation, unavailable: &'c Unavailable, now: u64) -> PlanHosts<'c> {
+        PlanHosts { runs: generation.origin_runs(), unavailable, now, of_arm: None }
     }
 }
 
-impl Iterator for Hosts<'_> {
+impl Iterator for PlanHosts<'_> {
     type Item = Result<HostPages, PlanError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -47,7 +47,7 @@ impl Iterator for Hosts<'_> {
 /// The pages of an origin, and how many of them may be planned now.
 fn pages_of(origin: &OriginRun, unavailable: &Unavailable, now: u64) -> HostPages {
     let named = if unavailable.is_empty() { None } else { origin.home().ok() };
-    let at_most = named.and_then(|home| unavailable.at_most(&Origin::of(&home), now));
+    let at_most = named.and_then(|home| unavailable.at_most(&Origin::from_url(&home), now));
     HostPages { pages: origin.pages, at_most }
 }
 
@@ -57,12 +57,12 @@ fn unread(error: ReadError) -> PlanError {
 
 /// The arms of origins in order.
 #[derive(Clone)]
-struct Arms {
+struct OriginArms {
     all: Arc<[u8]>,
     next: usize,
 }
 
-impl Iterator for Arms {
+impl Iterator for OriginArms {
     type Item = usize;
 
     fn next(&mut self) -> Option<usize> {
@@ -75,7 +75,7 @@ impl Iterator for Arms {
 /// All origins, divided into the arms of a trial. Memory: a byte an origin.
 pub(super) struct Divided {
     pub division: Division,
-    arms: Arms,
+    arms: OriginArms,
     /// Pages of each arm.
     pages: [u64; ARMS],
 }
@@ -85,15 +85,15 @@ impl Divided {
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn of(division: Division, generation: &Generation) -> Result<Divided, Failure> {
+    pub fn read(division: Division, generation: &Generation) -> Result<Divided, Failure> {
         let mut all = Vec::with_capacity(generation.summary().origins as usize);
         let (mut pages, mut runs) = ([0; ARMS], generation.origin_runs());
         while let Some(run) = runs.next_run()? {
-            let arm = division.arm(&Site::of(&run.home().map_err(Failure::work)?)).index();
+            let arm = division.arm(&Site::from_url(&run.home().map_err(Failure::work)?)).index();
             pages[arm] += run.pages;
             all.push(arm as u8);
         }
-        Ok(Divided { division, arms: Arms { all: all.into(), next: 0 }, pages })
+        Ok(Divided { division, arms: OriginArms { all: all.into(), next: 0 }, pages })
     }
 
     /// The pages of each origin, and its arm.
@@ -112,8 +112,8 @@ impl Divided {
     }
 
     /// The hosts of each arm.
-    pub fn hosts<'c>(&self, all: impl Fn() -> Hosts<'c>) -> [Hosts<'c>; ARMS] {
-        std::array::from_fn(|arm| Hosts { of_arm: Some((arm, self.arms.clone())), ..all() })
+    pub fn hosts<'c>(&self, all: impl Fn() -> PlanHosts<'c>) -> [PlanHosts<'c>; ARMS] {
+        std::array::from_fn(|arm| PlanHosts { of_arm: Some((arm, self.arms.clone())), ..all() })
     }
 
     /// The pages of each arm that are due first, of all in order.

@@ -3,13 +3,13 @@
 use crate::crawl::Crawl;
 use crate::cycle::inputs::FormulaInputs;
 use crate::failure::Failure;
-use crate::parts::improve::panel::Panel;
-use crate::parts::improve::population::{Population, PopulationCounter};
+use crate::parts::improve::panel::AuditPanel;
+use crate::parts::improve::population::{PopulationCounter, ScorePopulation};
 use crate::report::facts::Facts;
 use crate::site_rates::SitePriors;
 use recrawl_formula::expected_change;
 use recrawl_repository::Generation;
-use recrawl_scheduler::{ChosenPage, Counts, DueFirst, ExpectedChanges, PlanRequest, WhyFirst};
+use recrawl_scheduler::{ChosenPage, DueFirst, ExpectedChanges, PlanCounts, PlanRequest, WhyFirst};
 use recrawl_types::{CanonicalUrl, Cycle, Expected, PageRecord, Share, Standing, StateColumns};
 
 /// Part of the audit share that goes to the panel.
@@ -21,7 +21,7 @@ pub(super) struct Measuring {
     /// The rate of all pages together, in changes a cycle.
     rate: f64,
     counter: PopulationCounter,
-    panel: Panel,
+    panel: AuditPanel,
     /// Pages that the panel has in the long run.
     panel_pages: f64,
 }
@@ -32,15 +32,15 @@ pub(super) struct Standings {
     rate: f64,
     /// By arm, as the next.
     cutoffs: Vec<Option<f64>>,
-    panel: Panel,
+    panel: AuditPanel,
     /// Pages that enter the panel, and those of them met so far.
     entrants: Vec<u64>,
     entered: Vec<CanonicalUrl>,
 }
 
 /// Measurements of a plan.
-pub(super) struct Measured {
-    pub population: Population,
+pub(super) struct PlanMeasures {
+    pub population: ScorePopulation,
     /// The rate of all pages together, for the next plan.
     pub next_rate: f64,
     pub standings: Standings,
@@ -68,7 +68,7 @@ impl Measuring {
             cycle: request.cycle,
             rate,
             counter: PopulationCounter::new(request.cycle, request.warmup),
-            panel: Panel::of(&crawl.tables, request.cycle)?,
+            panel: AuditPanel::for_cycle(&crawl.tables, request.cycle)?,
             panel_pages: PANEL_PART * request.audit_share * request.pages as f64,
         })
     }
@@ -97,14 +97,14 @@ impl Measuring {
     /// The measurements, once all pages are chosen: of all arms, and the lowest score and the part of the pages of each.
     pub fn finish(
         self,
-        counts: Counts,
+        counts: PlanCounts,
         expected: ExpectedChanges,
         cutoffs: Vec<Option<f64>>,
         parts: &[f64],
-    ) -> Measured {
+    ) -> PlanMeasures {
         let Measuring { cycle, rate, counter, panel, panel_pages } = self;
-        let entrants = parts.iter().map(|part| Panel::entrants(part * panel_pages, cycle)).collect();
-        Measured {
+        let entrants = parts.iter().map(|part| AuditPanel::entrants(part * panel_pages, cycle)).collect();
+        PlanMeasures {
             next_rate: counter.rate(),
             population: counter.finish(counts, expected, rate),
             standings: Standings { cycle, rate, cutoffs, panel, entrants, entered: Vec::new() },
@@ -114,7 +114,12 @@ impl Measuring {
 
 impl Standings {
     /// How a chosen page stands; none if it was never visited. The first pages drawn for the audit enter the panel.
-    pub fn of(&mut self, page: &ChosenPage, url: &CanonicalUrl, record: &PageRecord) -> Option<Standing> {
+    pub fn standing(
+        &mut self,
+        page: &ChosenPage,
+        url: &CanonicalUrl,
+        record: &PageRecord,
+    ) -> Option<Standing> {
         let history = &record.visited.as_ref()?.history;
         if matches!(page.share, Share::Audit(_)) && page.rank <= self.entrants[page.arm] {
             self.entered.push(url.clone());

@@ -3,8 +3,8 @@
 use super::request;
 use crate::crawl::Crawl;
 use crate::failure::Failure;
-use crate::parts::promises::account::Account;
-use crate::parts::promises::{self, Survey, Surveyed};
+use crate::parts::promises::account::PromiseAccount;
+use crate::parts::promises::{self, PromiseSurvey, Surveyed};
 use recrawl_repository::Generation;
 use recrawl_types::Cycle;
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub(super) fn planned(
 ) -> Result<Surveyed, Failure> {
     let measured = |since, now| promises::period(&crawl.settings.config, since, now);
     let surveyed = survey_of(crawl, generation, cycle, k, measured, |survey| survey.survey())?;
-    surveyed.accounts.iter().for_each(Account::log);
+    surveyed.accounts.iter().for_each(PromiseAccount::log);
     Ok(surveyed)
 }
 
@@ -46,14 +46,14 @@ fn survey_of<T: Default>(
     cycle: Cycle,
     k: u64,
     period: impl FnOnce(u64, u64) -> Duration,
-    work: impl FnOnce(&Survey<'_>) -> Result<T, Failure>,
+    work: impl FnOnce(&PromiseSurvey<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     if crawl.settings.promises.is_empty() {
         return Ok(T::default());
     }
     let (now, since) = ((crawl.clock)(), crawl.so_far.started.unwrap_or_default());
     let decided = crawl.control.decided();
-    work(&Survey {
+    work(&PromiseSurvey {
         rules: crawl.settings.promise_rules(Some(&crawl.tables), &decided)?,
         period: period(since, now),
         generation,

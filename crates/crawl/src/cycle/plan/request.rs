@@ -22,7 +22,7 @@ pub fn request(settings: &Settings, cycle: Cycle, known: u64, seed: u64) -> Plan
     let config = &settings.config;
     PlanRequest {
         cycle,
-        pages: config.cycle.pages.of(known).max(config.cycle.pages_min),
+        pages: config.cycle.pages.out_of(known).max(config.cycle.pages_min),
         discovery_share: config
             .cycle
             .discovery_share

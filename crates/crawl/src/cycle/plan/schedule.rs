@@ -19,7 +19,7 @@ use std::iter::Peekable;
 pub(super) fn in_turn(pages: &[Ranked], cycle: Cycle, traps: &Traps) -> Vec<u32> {
     let due = |Ranked { entry, rank }: &Ranked| DuePage {
         is_suspected: entry.record.visited.is_none() && traps.suspects(&entry.url),
-        ..DuePage::of(entry.share, *rank, &entry.record, cycle)
+        ..DuePage::new(entry.share, *rank, &entry.record, cycle)
     };
     visit_order(&pages.iter().map(due).collect::<Vec<_>>())
 }
@@ -62,7 +62,7 @@ pub(super) fn write(
             push(entry, rank)?;
         }
         if !is_carried {
-            let standing = standings.as_mut().and_then(|standings| standings.of(&page, &url, &record));
+            let standing = standings.as_mut().and_then(|standings| standings.standing(&page, &url, &record));
             push(ScheduleEntry { url, share: page.share, record, standing }, page.rank)?;
         }
     }

@@ -4,7 +4,7 @@ use super::*;
 use crate::cycle::page::Tools;
 use crate::cycle::pipeline::ReaderResources;
 use recrawl_fetcher::{FetchResult, FetchedPage, Response};
-use recrawl_fleet::{FleetMap, FleetWaits, Partition, PartitionRange, Patience};
+use recrawl_fleet::{ExchangePatience, FleetMap, FleetWaits, Partition, PartitionRange};
 use recrawl_types::{PageRecord, ScheduleEntry, ScheduleSource, Visit};
 use recrawl_vault::Store;
 use recrawl_vault::store::{Listed, MemoryStore, StoreError};
@@ -17,13 +17,13 @@ const CYCLE: u64 = 8 * 86_400_000;
 const HOSTS: u64 = 23;
 
 /// A made-up web: links cross hosts and change, texts change, pages vanish, come back and redirect to other hosts.
-struct Web {
+struct LinkedWeb {
     pages: u64,
     /// Does nothing ever change?
     is_still: bool,
 }
 
-impl Web {
+impl LinkedWeb {
     fn draw(&self, what: &str, page: u64, cycle: u64, below: u64) -> u64 {
         xxhash_rust::xxh3::xxh3_64(format!("{what} {page} {cycle}").as_bytes()) % below
     }
@@ -33,7 +33,7 @@ impl Web {
     }
 
     fn seeds() -> Vec<CanonicalUrl> {
-        (0..HOSTS).map(|page| UrlRules::default().canonicalize(&Web::address(page)).unwrap()).collect()
+        (0..HOSTS).map(|page| UrlRules::default().canonicalize(&LinkedWeb::address(page)).unwrap()).collect()
     }
 
     fn answer(&self, url: &str, cycle: u64) -> FetchResult {
@@ -45,11 +45,11 @@ impl Web {
         }
         if page >= HOSTS && now("redirect", 11) == 0 {
             let target = self.draw("target", page, 0, self.pages);
-            let target = UrlRules::default().canonicalize(&Web::address(target)).unwrap();
+            let target = UrlRules::default().canonicalize(&LinkedWeb::address(target)).unwrap();
             return FetchResult::Redirect { target, response: Box::default() };
         }
         let links: String = (0..6)
-            .map(|link| Web::address(self.draw("to", page * 6 + link, now("links", 3), self.pages)))
+            .map(|link| LinkedWeb::address(self.draw("to", page * 6 + link, now("links", 3), self.pages)))
             .map(|to| format!("<a href={to}>there</a>"))
             .collect();
         let text = self.draw("text", page, cycle / (1 + page % 4), u64::MAX);
@@ -64,7 +64,7 @@ impl Web {
     }
 }
 
-fn settings(folder: &Path, web: &Web) -> Settings {
+fn settings(folder: &Path, web: &LinkedWeb) -> Settings {
     let discovery_min = if web.is_still { 100_000 } else { 40 };
     let mut config: Config = toml::from_str(&format!(
         "[cycle]\npages = \"30%\"\npages_min = 7\ndiscovery_min = {discovery_min}\ndiscovery_share = 0.3\naudit_share = 0.1\n\
@@ -82,7 +82,7 @@ fn settings(folder: &Path, web: &Web) -> Settings {
 
 /// What a partition, or a crawl, did and knows at the end of a cycle.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Told {
+struct MemberState {
     /// Pages in the order of their visits, host after host, with their shares.
     schedule: Vec<String>,
     visits: Vec<String>,
@@ -91,9 +91,9 @@ struct Told {
 }
 
 /// Ends all waits once a thread has failed.
-struct Failing<'f>(&'f AtomicBool);
+struct FailFast<'f>(&'f AtomicBool);
 
-impl Drop for Failing<'_> {
+impl Drop for FailFast<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
             self.0.store(true, Ordering::Relaxed);
@@ -103,7 +103,7 @@ impl Drop for Failing<'_> {
 
 struct Lockstep(Arc<AtomicBool>);
 
-impl Patience for Lockstep {
+impl ExchangePatience for Lockstep {
     fn wait(&self, _times: u64) -> bool {
         thread::yield_now();
         !self.0.load(Ordering::Relaxed)
@@ -111,9 +111,9 @@ impl Patience for Lockstep {
 }
 
 /// Nobody waits.
-struct Never;
+struct NoPatience;
 
-impl Patience for Never {
+impl ExchangePatience for NoPatience {
     fn wait(&self, _times: u64) -> bool {
         false
     }
@@ -121,13 +121,13 @@ impl Patience for Never {
 
 /// A store that refuses to read the runs of others, once: after the own one was written, and before the commit.
 #[derive(Debug)]
-struct Cut {
+struct CutStore {
     objects: Arc<MemoryStore>,
     own: String,
     is_armed: AtomicBool,
 }
 
-impl Cut {
+impl CutStore {
     fn meets(&self, key: &str) -> Result<(), StoreError> {
         let is_other_run = key.contains("/links/") && !key.starts_with(&self.own);
         match is_other_run && self.is_armed.swap(false, Ordering::Relaxed) {
@@ -137,7 +137,7 @@ impl Cut {
     }
 }
 
-impl Store for Cut {
+impl Store for CutStore {
     fn create(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
         self.objects.create(key, bytes)
     }
@@ -161,7 +161,7 @@ impl Store for Cut {
 
 /// A partition of a fleet.
 #[derive(Clone)]
-struct Member {
+struct FleetMember {
     waits_for_runs: bool,
     objects: Arc<MemoryStore>,
     map: FleetMap,
@@ -169,12 +169,14 @@ struct Member {
     has_failed: Arc<AtomicBool>,
 }
 
-impl Member {
-    fn begin(&self, life: u64) -> (Arc<Cut>, Partition) {
+impl FleetMember {
+    fn begin(&self, life: u64) -> (Arc<CutStore>, Partition) {
         let own = format!("p/{:010}/", self.id);
-        let store = Arc::new(Cut { objects: self.objects.clone(), own, is_armed: AtomicBool::new(false) });
+        let store =
+            Arc::new(CutStore { objects: self.objects.clone(), own, is_armed: AtomicBool::new(false) });
         let lockstep = || Box::new(Lockstep(self.has_failed.clone()));
-        let runs: Box<dyn Patience> = if self.waits_for_runs { lockstep() } else { Box::new(Never) };
+        let runs: Box<dyn ExchangePatience> =
+            if self.waits_for_runs { lockstep() } else { Box::new(NoPatience) };
         let waits = FleetWaits { plans: lockstep(), runs };
         let nonce = format!("{}-{life}", self.id);
         let partition = Partition::begin(store.clone(), self.map.clone(), self.id, life - 1, &nonce, waits);
@@ -183,13 +185,13 @@ impl Member {
 }
 
 /// Runs all cycles of a crawl, or of a partition, which is restarted, cut off and interrupted on the way.
-fn run_all(web: &Web, cycles: u64, member: Option<&Member>) -> Vec<Told> {
+fn run_all(web: &LinkedWeb, cycles: u64, member: Option<&FleetMember>) -> Vec<MemberState> {
     let folder = tempfile::tempdir().unwrap();
-    let seeds = Web::seeds();
+    let seeds = LinkedWeb::seeds();
     let (mut told, mut life) = (Vec::new(), 0);
     let mut open = || {
         let mut crawl =
-            Crawl::open(settings(folder.path(), web), &seeds, 1, Process::quiet().unwrap()).unwrap();
+            Crawl::open(settings(folder.path(), web), &seeds, 1, ProgramServices::quiet().unwrap()).unwrap();
         life += 1;
         let cut = member.map(|member| {
             let (cut, partition) = member.begin(life);
@@ -200,7 +202,7 @@ fn run_all(web: &Web, cycles: u64, member: Option<&Member>) -> Vec<Told> {
     };
     let (mut crawl, mut cut) = open();
     for cycle in 0..cycles {
-        let mut of_cycle = Told::default();
+        let mut of_cycle = MemberState::default();
         // The first life of a hard cycle is interrupted, the second one loses the store between its run and its commit.
         let is_hard = cycle % 3 == 2
             && member.is_some_and(|member| member.waits_for_runs && member.map.ranges().len() > 1);
@@ -208,10 +210,10 @@ fn run_all(web: &Web, cycles: u64, member: Option<&Member>) -> Vec<Told> {
             crawl.clock = Arc::new(move || 1_700_000_000_000 + cycle * CYCLE);
             let (is_interrupted, is_cut) = (is_hard && attempt == 0, is_hard && attempt == 1);
             cut.iter().for_each(|cut| cut.is_armed.store(is_cut, Ordering::Relaxed));
-            let mut fetch = |crawl: &Crawl, plan: Plan, traps: &Arc<Traps>| {
+            let mut fetch = |crawl: &Crawl, plan: RoundPlan, traps: &Arc<Traps>| {
                 visit_all(web, crawl, plan, traps, cycle, is_interrupted, &mut of_cycle)
             };
-            match round_fetched_by(&mut crawl, NextRound::OF_NEXT_CYCLE, &seeds, &mut fetch) {
+            match round_fetched_by(&mut crawl, RoundToRun::OF_NEXT_CYCLE, &seeds, &mut fetch) {
                 Ok(RoundEnd::Committed(_)) => break,
                 Ok(RoundEnd::Interrupted) if is_interrupted => {}
                 Err(error) if is_cut && error.to_string().contains("the line broke") => {}
@@ -231,13 +233,13 @@ fn run_all(web: &Web, cycles: u64, member: Option<&Member>) -> Vec<Told> {
 
 /// Visits what is left of a plan, or half of it.
 fn visit_all(
-    web: &Web,
+    web: &LinkedWeb,
     crawl: &Crawl,
-    plan: Plan,
+    plan: RoundPlan,
     traps: &Arc<Traps>,
     cycle: u64,
     is_interrupted: bool,
-    told: &mut Told,
+    told: &mut MemberState,
 ) -> Result<Fetched, Failure> {
     let resources = ReaderResources::open(crawl).unwrap();
     let reader = resources.reader(crawl, &plan.facts, traps, false).unwrap();
@@ -264,7 +266,7 @@ fn visit_all(
     Ok(Fetched { stopped_by, skipped: 0, asked_again: 0, requisites: Default::default(), archive: None })
 }
 
-fn fetched(web: &Web, entry: ScheduleEntry, index: u64, cycle: u64) -> FetchedPage {
+fn fetched(web: &LinkedWeb, entry: ScheduleEntry, index: u64, cycle: u64) -> FetchedPage {
     FetchedPage {
         index: Some(index),
         result: web.answer(&entry.url.to_string(), cycle),
@@ -284,7 +286,7 @@ fn shown(visit: &Visit) -> String {
 }
 
 /// The cycles of a fleet, put together.
-fn run_fleet(web: &Web, cycles: u64, partitions: usize, waits_for_runs: bool) -> Vec<Told> {
+fn run_fleet(web: &LinkedWeb, cycles: u64, partitions: usize, waits_for_runs: bool) -> Vec<MemberState> {
     let mut sites: Vec<String> = (0..HOSTS).map(|host| format!("h{host}.test")).collect();
     sites.sort();
     let step = sites.len() / partitions;
@@ -296,10 +298,10 @@ fn run_fleet(web: &Web, cycles: u64, partitions: usize, waits_for_runs: bool) ->
     });
     let map = FleetMap::new(1, ranges.collect()).unwrap();
     let (objects, has_failed) = (Arc::new(MemoryStore::new()), Arc::new(AtomicBool::new(false)));
-    let members: Vec<Member> = map
+    let members: Vec<FleetMember> = map
         .ranges()
         .iter()
-        .map(|range| Member {
+        .map(|range| FleetMember {
             waits_for_runs,
             objects: objects.clone(),
             map: map.clone(),
@@ -307,18 +309,18 @@ fn run_fleet(web: &Web, cycles: u64, partitions: usize, waits_for_runs: bool) ->
             has_failed: has_failed.clone(),
         })
         .collect();
-    let all: Vec<Vec<Told>> = thread::scope(|scope| {
+    let all: Vec<Vec<MemberState>> = thread::scope(|scope| {
         let run = |member| {
             let has_failed = &has_failed;
             scope.spawn(move || {
-                let _failing = Failing(has_failed);
+                let _failing = FailFast(has_failed);
                 run_all(web, cycles, Some(member))
             })
         };
         let running: Vec<_> = members.iter().map(run).collect();
         running.into_iter().map(|member| member.join().unwrap()).collect()
     });
-    let mut together = vec![Told::default(); cycles as usize];
+    let mut together = vec![MemberState::default(); cycles as usize];
     for told in all {
         for (together, told) in together.iter_mut().zip(told) {
             together.schedule.extend(told.schedule);
@@ -336,7 +338,7 @@ fn run_fleet(web: &Web, cycles: u64, partitions: usize, waits_for_runs: bool) ->
 #[expect(clippy::disallowed_methods, reason = "more pages are asked for by a documented variable")]
 fn a_fleet_in_lockstep_is_one_crawl() {
     let pages = std::env::var("RECRAWL_FLEET_PAGES").ok().and_then(|n| n.parse().ok()).unwrap_or(1500);
-    let web = Web { pages, is_still: false };
+    let web = LinkedWeb { pages, is_still: false };
     let mut one = run_all(&web, CYCLES, None);
     one.iter_mut().for_each(|told| told.visits.sort());
     let last = &one[CYCLES as usize - 1];
@@ -365,8 +367,8 @@ fn a_fleet_in_lockstep_is_one_crawl() {
 #[test]
 fn out_of_lockstep_the_pages_agree_at_rest_and_no_link_counts_twice() {
     const AT_REST: u64 = 24;
-    let web = Web { pages: 400, is_still: true };
-    let told = |all: Vec<Told>| {
+    let web = LinkedWeb { pages: 400, is_still: true };
+    let told = |all: Vec<MemberState>| {
         let last = all.into_iter().next_back().unwrap().known;
         let seen = |record: PageRecord| (record.visited.is_some(), record.known.in_links, record.known.depth);
         last.into_iter().map(|(url, record)| (url, seen(record))).collect::<BTreeMap<_, _>>()

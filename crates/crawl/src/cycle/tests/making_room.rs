@@ -3,15 +3,15 @@
 
 use super::*;
 use recrawl_archive::thin::MIN_AGE;
-use recrawl_archive::{ArchiveReader, WarcFiles, answer::Answer, cap};
+use recrawl_archive::{ArchiveReader, WarcFiles, answer::ArchivedAnswer, cap};
 use recrawl_types::{Size, Span};
 
 /// Makes room as a hundred days later: all but the newest file is old by then.
-fn make_room(machine: &Machine, age: u64) -> Result<(), Failure> {
+fn make_room(machine: &CrashMachine, age: u64) -> Result<(), Failure> {
     make_room_within(machine, age, 0)
 }
 
-fn make_room_within(machine: &Machine, age: u64, max: u64) -> Result<(), Failure> {
+fn make_room_within(machine: &CrashMachine, age: u64, max: u64) -> Result<(), Failure> {
     let mut crawl = machine.crawl(&[])?;
     crawl.settings.config.storage.keep_versions = Span::millis(age);
     crawl.settings.config.storage.archive_max = Size(max);
@@ -28,7 +28,7 @@ fn versions(storage: &Arc<FaultyStorage>, generation: &Generation) -> usize {
     while let Some((_, _, record)) = records.next_record().unwrap() {
         let mut next = record.visited.and_then(|visited| visited.content.archive);
         while let Some(at) = next {
-            next = Answer::read(&archive, at, 1 << 20).unwrap().before();
+            next = ArchivedAnswer::read(&archive, at, 1 << 20).unwrap().before();
             versions += 1;
         }
     }
@@ -36,7 +36,7 @@ fn versions(storage: &Arc<FaultyStorage>, generation: &Generation) -> usize {
 }
 
 /// Four rounds of a web whose pages always change.
-fn begun() -> (Server, Machine, Vec<CanonicalUrl>) {
+fn begun() -> (Server, CrashMachine, Vec<CanonicalUrl>) {
     let procedural =
         ProceduralConfig { pages: 16, hosts: 2, seed: 7, page_bytes: 900, ..ProceduralConfig::default() };
     let mut config = recrawl_mockweb::Config::new(WebConfig::Procedural(procedural));
@@ -44,9 +44,9 @@ fn begun() -> (Server, Machine, Vec<CanonicalUrl>) {
     let server = Server::start(config).unwrap();
     let canonical = |url: &String| UrlRules::default().canonicalize(url).unwrap();
     let seeds: Vec<CanonicalUrl> = server.seeds().iter().map(canonical).collect();
-    let start = Machine::with(&Files::new(), None);
+    let start = CrashMachine::with(&FileImages::new(), None);
     for _ in 0..4 {
-        run(&start, &seeds, "blocked.test", &mut Told::default()).unwrap();
+        run(&start, &seeds, "blocked.test", &mut ReportedStored::default()).unwrap();
         server.advance().unwrap();
     }
     let begun = start.after(Survivors::All);
@@ -57,15 +57,15 @@ fn begun() -> (Server, Machine, Vec<CanonicalUrl>) {
 fn the_limit_takes_versions_first_and_leaves_each_page_its_newest() {
     let (_server, begun, seeds) = begun();
     let files = begun.storage.image();
-    let bytes = |machine: &Machine| cap::taken(&*machine.storage).unwrap().bytes;
+    let bytes = |machine: &CrashMachine| cap::taken(&*machine.storage).unwrap().bytes;
     let all = bytes(&begun);
     let generation = begun.crawl(&[]).unwrap().repository.current();
     let newest = each_body_is_there(&*begun.storage, &generation, "before");
     let max = all * 3 / 4;
     let mut cuts = 0;
     for point in 1.. {
-        let machine = Machine::with(&files, Some(&begun.tables()));
-        machine.storage.set_fault(Fault::Stop(point));
+        let machine = CrashMachine::with(&files, Some(&begun.tables()));
+        machine.storage.set_fault(StorageFault::Stop(point));
         let is_done = make_room_within(&machine, 0, max).is_ok() && machine.storage.list().is_ok();
         for survivors in [Survivors::Synced, Survivors::Some(point * 1_031), Survivors::All] {
             let what = format!("cut at point {point}, {survivors:?}");
@@ -87,7 +87,7 @@ fn the_limit_takes_versions_first_and_leaves_each_page_its_newest() {
     println!("{all} bytes, {max} at most, {newest} pages, {cuts} power cuts");
     assert!(cuts > 30, "{cuts}");
     // Newest versions alone may be too much: then files go whole, and only the newest file is left.
-    let tight = Machine::with(&files, Some(&begun.tables()));
+    let tight = CrashMachine::with(&files, Some(&begun.tables()));
     make_room_within(&tight, 0, 1).unwrap();
     assert_eq!(cap::taken(&*tight.storage).unwrap().files, 1);
 }
@@ -97,14 +97,14 @@ fn a_power_cut_at_any_point_leaves_each_page_its_last_body_and_the_next_round_it
     let (_server, begun, seeds) = begun();
     let files = begun.storage.image();
     let all = versions(&begun.storage, &begun.crawl(&[]).unwrap().repository.current());
-    let off = Machine::with(&files, Some(&begun.tables()));
+    let off = CrashMachine::with(&files, Some(&begun.tables()));
     make_room(&off, 0).unwrap();
-    let warc = |machine: &Machine| {
+    let warc = |machine: &CrashMachine| {
         let names = WarcFiles::in_storage(&*machine.storage).unwrap();
         names.iter().map(|(_, name)| name.to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(warc(&off), warc(&begun), "what is off changes nothing");
-    let done = Machine::with(&files, Some(&begun.tables()));
+    let done = CrashMachine::with(&files, Some(&begun.tables()));
     make_room(&done, MIN_AGE).unwrap();
     let left = versions(&done.storage, &done.crawl(&[]).unwrap().repository.current());
     assert!(
@@ -113,8 +113,8 @@ fn a_power_cut_at_any_point_leaves_each_page_its_last_body_and_the_next_round_it
     );
     let mut cuts = 0;
     for point in 1.. {
-        let machine = Machine::with(&files, Some(&begun.tables()));
-        machine.storage.set_fault(Fault::Stop(point));
+        let machine = CrashMachine::with(&files, Some(&begun.tables()));
+        machine.storage.set_fault(StorageFault::Stop(point));
         // It warns, and opening fails or not; the power is off all the same.
         let is_done = make_room(&machine, MIN_AGE).is_ok() && machine.storage.list().is_ok();
         if is_done {
@@ -137,7 +137,7 @@ fn a_power_cut_at_any_point_leaves_each_page_its_last_body_and_the_next_round_it
     assert!(cuts > 100, "{cuts}");
     // A round after it finds the bodies of before, and continues their chains.
     let before = warc(&done);
-    run(&done, &seeds, "blocked.test", &mut Told::default()).unwrap();
+    run(&done, &seeds, "blocked.test", &mut ReportedStored::default()).unwrap();
     let crawl = done.crawl(&[]).unwrap();
     let generation = crawl.repository.current();
     each_body_is_there(&*done.storage, &generation, "the next round");

@@ -14,11 +14,11 @@ const PAGES: u64 = 24;
 
 /// A made-up web: links change while texts stay and the other way round, pages vanish and come back, redirect, and forbid
 /// to follow their links; a calendar has no end.
-struct World {
+struct LinkWorld {
     seed: u64,
 }
 
-impl World {
+impl LinkWorld {
     fn draw(&self, what: &str, page: u64, cycle: u64, below: u64) -> u64 {
         let drawn = format!("{} {what} {page} {cycle}", self.seed);
         xxhash_rust::xxh3::xxh3_64(drawn.as_bytes()) % below
@@ -37,7 +37,9 @@ impl World {
         if let Some(day) = url.strip_prefix("http://b.test/cal/") {
             let day: u64 = day.parse().unwrap();
             let next: String = (day + 1..day + 8).map(|day| format!("<a href=/cal/{day}>next</a>")).collect();
-            return FetchResult::Page(World::response(format!("<p>No event on this day at all.</p>{next}")));
+            return FetchResult::Page(LinkWorld::response(format!(
+                "<p>No event on this day at all.</p>{next}"
+            )));
         }
         let page: u64 = url.rsplit_once("/p").unwrap().1.parse().unwrap();
         let now = |what, below| self.draw(what, page, cycle / (2 + page % 7), below);
@@ -46,17 +48,18 @@ impl World {
             return FetchResult::Nothing(Outcome::NotFound(404));
         }
         if page > 1 && now("redirect", 9) == 0 {
-            let target = UrlRules::default().canonicalize(&World::address((page * 5 + 1) % PAGES)).unwrap();
+            let target =
+                UrlRules::default().canonicalize(&LinkWorld::address((page * 5 + 1) % PAGES)).unwrap();
             return FetchResult::Redirect { target, response: Box::default() };
         }
         let directive = if now("nofollow", 8) == 0 { "<meta name=robots content=nofollow>" } else { "" };
         let text = self.draw("text", page, cycle / 3, u64::MAX);
         let links: String = (0..4)
-            .map(|link| World::address(self.draw("to", page * 4 + link, now("links", 3), PAGES)))
+            .map(|link| LinkWorld::address(self.draw("to", page * 4 + link, now("links", 3), PAGES)))
             .map(|to| format!("<a href={to}>there</a>"))
             .collect();
         let calendar = if page == 1 { "<a href=/cal/0>calendar</a>" } else { "" };
-        FetchResult::Page(World::response(format!("{directive}<p>{text} {page}</p>{links}{calendar}")))
+        FetchResult::Page(LinkWorld::response(format!("{directive}<p>{text} {page}</p>{links}{calendar}")))
     }
 
     /// Small hosts are full soon, and have places again when pages are gone; the calendar of the others becomes a trap.
@@ -78,8 +81,8 @@ impl World {
 }
 
 /// A crawl of the world, and what it counted.
-struct Watched<'w> {
-    world: &'w World,
+struct CountedCrawl<'w> {
+    world: &'w LinkWorld,
     folder: tempfile::TempDir,
     crawl: Option<Crawl>,
     merges_all: bool,
@@ -87,23 +90,23 @@ struct Watched<'w> {
     repeated: u64,
 }
 
-impl<'w> Watched<'w> {
-    fn new(world: &'w World, merges_all: bool) -> Watched<'w> {
+impl<'w> CountedCrawl<'w> {
+    fn new(world: &'w LinkWorld, merges_all: bool) -> CountedCrawl<'w> {
         let folder = tempfile::tempdir().unwrap();
-        Watched { world, folder, crawl: None, merges_all, merged: 0, repeated: 0 }
+        CountedCrawl { world, folder, crawl: None, merges_all, merged: 0, repeated: 0 }
     }
 
     fn seeds() -> Vec<CanonicalUrl> {
-        [0, 1].map(|page| UrlRules::default().canonicalize(&World::address(page)).unwrap()).into()
+        [0, 1].map(|page| UrlRules::default().canonicalize(&LinkWorld::address(page)).unwrap()).into()
     }
 
     fn cycle(&mut self, cycle: u64) {
-        let (world, seeds) = (self.world, Watched::seeds());
+        let (world, seeds) = (self.world, CountedCrawl::seeds());
         // Another scope needs a restart.
         if [0, 4, 7].contains(&cycle) {
             drop(self.crawl.take());
             let settings = world.settings(self.folder.path(), cycle);
-            let process = Process::quiet().unwrap();
+            let process = ProgramServices::quiet().unwrap();
             self.crawl = Some(Crawl::open(settings, &seeds, 1, process).unwrap());
         }
         let crawl = self.crawl.as_mut().unwrap();
@@ -113,7 +116,7 @@ impl<'w> Watched<'w> {
             crawl.tables.remove_setting("dropped_links_since").unwrap();
         }
         let (merged, repeated) = (&mut self.merged, &mut self.repeated);
-        let mut fetch = |crawl: &Crawl, plan: Plan, traps: &Arc<Traps>| {
+        let mut fetch = |crawl: &Crawl, plan: RoundPlan, traps: &Arc<Traps>| {
             let resources = ReaderResources::open(crawl).unwrap();
             let reader = resources.reader(crawl, &plan.facts, traps, false).unwrap();
             let (mut log, mut tools) = (plan.log, Tools::new(false));
@@ -137,7 +140,7 @@ impl<'w> Watched<'w> {
                 archive: None,
             })
         };
-        round_fetched_by(crawl, NextRound::OF_NEXT_CYCLE, &seeds, &mut fetch).unwrap();
+        round_fetched_by(crawl, RoundToRun::OF_NEXT_CYCLE, &seeds, &mut fetch).unwrap();
     }
 
     /// All that is known, but for digests.
@@ -146,7 +149,7 @@ impl<'w> Watched<'w> {
     }
 }
 
-fn fetched(world: &World, entry: ScheduleEntry, index: u64, cycle: u64) -> FetchedPage {
+fn fetched(world: &LinkWorld, entry: ScheduleEntry, index: u64, cycle: u64) -> FetchedPage {
     FetchedPage {
         index: Some(index),
         result: world.answer(&entry.url.to_string(), cycle),
@@ -164,8 +167,8 @@ fn fetched(world: &World, entry: ScheduleEntry, index: u64, cycle: u64) -> Fetch
 fn a_crawl_that_leaves_out_repeated_links_knows_what_one_that_merges_all_links_knows() {
     let (mut merged, mut repeated, mut dropped, mut cut) = (0, 0, 0, 0);
     for seed in 0..6 {
-        let world = World { seed };
-        let (mut plain, mut all) = (Watched::new(&world, false), Watched::new(&world, true));
+        let world = LinkWorld { seed };
+        let (mut plain, mut all) = (CountedCrawl::new(&world, false), CountedCrawl::new(&world, true));
         for cycle in 0..CYCLES {
             plain.cycle(cycle);
             all.cycle(cycle);
@@ -179,8 +182,9 @@ fn a_crawl_that_leaves_out_repeated_links_knows_what_one_that_merges_all_links_k
         );
         (merged, repeated) = (merged + plain.merged, repeated + plain.repeated);
         let tables = &plain.crawl.as_ref().unwrap().tables;
-        let of_host =
-            |host: usize| tables.dropped_links(&Origin::of(&Watched::seeds()[host])).unwrap().linked;
+        let of_host = |host: usize| {
+            tables.dropped_links(&Origin::from_url(&CountedCrawl::seeds()[host])).unwrap().linked
+        };
         match world.seed % 3 {
             2 => cut += of_host(1),
             _ => dropped += of_host(0) + of_host(1),

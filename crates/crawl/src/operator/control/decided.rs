@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Queued seeds.
-pub type Seeds = BTreeSet<String>;
+pub type QueuedSeeds = BTreeSet<String>;
 /// Requested pages.
-pub type Asked = BTreeMap<String, PageRequest>;
+pub type RequestedPages = BTreeMap<String, PageRequest>;
 /// The history of formulas.
-pub type Chosens = Vec<Chosen>;
+pub type Chosens = Vec<ChosenFormula>;
 
 /// A request for a page: its author, and how often it was skipped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,7 +33,7 @@ pub struct PageRequest {
 
 /// A chosen formula.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Chosen {
+pub struct ChosenFormula {
     /// Text of the formula file.
     pub toml: String,
     /// Author and time of the choice.

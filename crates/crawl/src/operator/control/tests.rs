@@ -1,7 +1,7 @@
 use super::*;
 use crate::admission::decisions::Marks;
 use recrawl_repository::decisions;
-use recrawl_repository::storage::{Fault, FaultyStorage, MemoryStorage};
+use recrawl_repository::storage::{FaultyStorage, MemoryStorage, StorageFault};
 use recrawl_types::UrlRules;
 
 fn url(text: &str) -> CanonicalUrl {
@@ -143,7 +143,7 @@ fn what_has_no_room_is_refused_and_nothing_is_lost() {
     assert_eq!(decided::set(&mut marks, &"a", Some(mark()), 1), DecisionResult::Done);
     assert_eq!(decided::set(&mut marks, &"b", Some(mark()), 1), DecisionResult::Full);
     assert_eq!(decided::set(&mut marks, &"a", Some(mark()), 1), DecisionResult::Already);
-    let chosen = |i: usize| Chosen { toml: i.to_string(), mark: mark(), from_cycle: None };
+    let chosen = |i: usize| ChosenFormula { toml: i.to_string(), mark: mark(), from_cycle: None };
     control.set_chosen((0..=MAX_CHOSEN).map(chosen).collect()).unwrap();
     assert_eq!((control.chosen().len(), control.chosen()[0].toml.as_str()), (MAX_CHOSEN, "1"));
 }
@@ -189,12 +189,12 @@ fn a_decision_that_the_disk_refuses_has_changed_nothing() {
     control.block(&pattern("*.a.test"), Some(mark())).unwrap();
     let points = storage.points();
     for point in 1..=points {
-        storage.set_fault(Fault::Fail(point));
+        storage.set_fault(StorageFault::Fail(point));
         assert!(
             control.pause(Some(mark())).is_err() && control.block(&pattern("*.b.test"), Some(mark())).is_ok()
         );
         assert!(control.paused().is_none() && !steering.is_held(), "point {point}");
-        storage.set_fault(Fault::None);
+        storage.set_fault(StorageFault::None);
         control.block(&pattern("*.b.test"), None).unwrap();
         let kept = Decisions::read(&*storage).unwrap().unwrap();
         assert!(kept == *control.decided(), "point {point}: {kept:?}");

@@ -8,7 +8,7 @@ use crate::forbidding::{MAX_LOOKED_AT, OfOrigin};
 use crate::settings::Settings;
 use recrawl_fetcher::LeftAlone;
 use recrawl_repository::{Generation, SledTables};
-use recrawl_types::{CanonicalUrl, Origin, Status};
+use recrawl_types::{CanonicalUrl, Origin, PageStatus};
 use std::collections::BTreeMap;
 
 /// Pages that are listed: the first in URL order.
@@ -66,13 +66,13 @@ impl Covered {
                 continue;
             };
             covered.checked += 1;
-            let origin = Origin::of(&url);
+            let origin = Origin::from_url(&url);
             // The pages of an origin stand together, so its rules are read once.
             let of = match last.take() {
                 Some((last, of)) if last == origin => of,
                 _ => forbidding.of_origin(tables, &origin)?,
             };
-            let gone = (record.known.status == Status::Gone).then(|| "gone; add it as a seed".to_owned());
+            let gone = (record.known.status == PageStatus::Gone).then(|| "gone; add it as a seed".to_owned());
             // The takedown empties the page's record, and forgets what was learned of whole hosts.
             let is_forgotten = meant.covers_host(&origin.host);
             let stays = |gate: &&ClosedGate| {

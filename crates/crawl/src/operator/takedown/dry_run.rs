@@ -3,7 +3,9 @@
 //! It reads the last committed generation without the lock, so it disturbs no running crawl. Such a crawl has the
 //! tables; what is in them is not counted then.
 
-use super::{Covered, Done, Order, Removed, Summary, decide, overwrite, remove_from};
+use super::{
+    Covered, Removed, TakedownOrder, TakedownResult, TakedownSummary, decide, overwrite, remove_from,
+};
 use crate::data_dir::check_pinned;
 use crate::failure::Failure;
 use crate::open_read;
@@ -14,8 +16,8 @@ use recrawl_notifications::store;
 ///
 /// # Errors
 /// As [`super::open`], but a crawl in use is no error; when something cannot be read.
-pub fn dry_run(settings: &Settings, order: &Order, now: u64) -> Result<Done, Failure> {
-    let Order { pattern: meant, end, .. } = order;
+pub fn dry_run(settings: &Settings, order: &TakedownOrder, now: u64) -> Result<TakedownResult, Failure> {
+    let TakedownOrder { pattern: meant, end, .. } = order;
     let folder = &settings.data_dir;
     let repository = open_read::repository(settings)?;
     let generation = repository.current();
@@ -46,15 +48,15 @@ pub fn dry_run(settings: &Settings, order: &Order, now: u64) -> Result<Done, Fai
     tables.map_or(Ok(()), |tables| check_pinned(tables, settings))?;
     let covered = Covered::by(meant, settings, tables, &decided, &generation)?;
     if *end {
-        let removed = Summary::of_end(&covered);
-        return Ok(Done { removed, covered, in_progress: None, tables_unread: None });
+        let removed = TakedownSummary::of_end(&covered);
+        return Ok(TakedownResult { removed, covered, in_progress: None, tables_unread: None });
     }
     let in_tables = tables.map(|tables| remove_from(tables, meant, &settings.rules, true)).transpose()?;
     // A running crawl finishes its round itself.
     let in_progress =
         tables.map(|tables| open_read::in_progress(&**repository.storage(), &generation, Some(tables)));
-    Ok(Done {
-        removed: Summary::of(&covered, warc, kept, in_tables),
+    Ok(TakedownResult {
+        removed: TakedownSummary::new(&covered, warc, kept, in_tables),
         covered,
         in_progress: in_progress.transpose()?.flatten(),
         tables_unread: opened.err(),

@@ -4,7 +4,7 @@
 //! the end line of the cycle before its first, so that it can be continued whenever the program
 //! stopped.
 
-use super::{End, put};
+use super::{EventsEnd, put};
 use crate::config;
 use crate::failure::Failure;
 use crate::output::sync_folder_of;
@@ -30,7 +30,7 @@ pub struct EventFile {
 }
 
 /// Where a file is continued.
-pub enum Ended {
+pub enum EventFileEnd {
     /// After the end of this cycle.
     Here(DatedRound),
     /// It is empty; the last rotated file, if any, ends with this cycle.
@@ -43,16 +43,16 @@ impl EventFile {
     /// # Errors
     /// [`Failure::Usage`] when it is not an events file; [`Failure::Work`] when it cannot be read
     /// or written.
-    pub fn open(path: &Path) -> Result<(EventFile, Ended), Failure> {
+    pub fn open(path: &Path) -> Result<(EventFile, EventFileEnd), Failure> {
         let failed = |e: io::Error| failed(path, &e);
         let is_new = !path.exists();
         let mut options = OpenOptions::new();
         let file = options.read(true).append(true).create(true).open(path).map_err(failed)?;
         let length = file.metadata().map_err(failed)?.len();
         let (end, ended) = match last_end(&file, length).map_err(failed)? {
-            Some((end, cycle)) => (end, Ended::Here(cycle)),
+            Some((end, cycle)) => (end, EventFileEnd::Here(cycle)),
             None if begins_as_ours(&file, length).map_err(failed)? => {
-                (0, Ended::Before(last_put_aside(path)?))
+                (0, EventFileEnd::Before(last_put_aside(path)?))
             }
             None => {
                 let text =
@@ -90,7 +90,7 @@ impl EventFile {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn end_round(&mut self, end: &End) -> io::Result<()> {
+    pub fn end_round(&mut self, end: &EventsEnd) -> io::Result<()> {
         self.file.sync_data()?;
         put(&mut &self.file, end)?;
         self.file.sync_data()?;
@@ -109,7 +109,7 @@ impl EventFile {
     /// # Errors
     /// When the folder cannot be written to. Then the file is continued, or the next start finds
     /// the rotated one.
-    pub fn put_aside(&mut self, keep: u32, end: &End) -> io::Result<()> {
+    pub fn put_aside(&mut self, keep: u32, end: &EventsEnd) -> io::Result<()> {
         for number in (keep.max(1)..).take_while(|number| aside(&self.path, *number).exists()) {
             fs::remove_file(aside(&self.path, number))?;
         }
@@ -181,7 +181,7 @@ fn last_end(file: &File, length: u64) -> io::Result<Option<(u64, DatedRound)>> {
         let is_start = |at: usize| (before == 0 && at == 0) || at > 0 && bytes[at - 1] == b'\n';
         for at in (0..bytes.len()).rev().filter(|at| is_start(*at) && bytes[*at..].starts_with(END)) {
             let Some(line) = bytes[at..].iter().position(|byte| *byte == b'\n') else { continue };
-            if let Ok(end) = serde_json::from_slice::<End>(&bytes[at..at + line]) {
+            if let Ok(end) = serde_json::from_slice::<EventsEnd>(&bytes[at..at + line]) {
                 return Ok(Some((before + (at + line) as u64 + 1, end.round())));
             }
         }

@@ -52,16 +52,16 @@ fn commit(repository: &mut Repository, cycles: u32) {
     }
 }
 
-struct World {
+struct EventWorld {
     folder: tempfile::TempDir,
     tables: SledTables,
     rotation: config::Events,
 }
 
-impl World {
-    fn new() -> World {
+impl EventWorld {
+    fn new() -> EventWorld {
         let (folder, tables) = (tempfile::tempdir().unwrap(), SledTables::temporary().unwrap());
-        World { folder, tables, rotation: config::Events::default() }
+        EventWorld { folder, tables, rotation: config::Events::default() }
     }
 
     fn path(&self) -> PathBuf {
@@ -78,7 +78,7 @@ impl World {
 
 #[test]
 fn each_page_of_a_cycle_has_a_line_and_the_cycle_an_end() {
-    let world = World::new();
+    let world = EventWorld::new();
     let mut repository = crawled(1);
     assert_eq!(
         world.follow(&repository).unwrap(),
@@ -105,7 +105,7 @@ fn each_page_of_a_cycle_has_a_line_and_the_cycle_an_end() {
 
 #[test]
 fn a_file_cut_at_any_byte_loses_and_doubles_nothing() {
-    let world = World::new();
+    let world = EventWorld::new();
     let mut repository = crawled(0);
     world.follow(&repository).unwrap();
     commit(&mut repository, 2);
@@ -134,7 +134,7 @@ fn a_file_cut_at_any_byte_loses_and_doubles_nothing() {
 
 #[test]
 fn the_last_end_is_found_behind_more_than_a_window_of_torn_lines() {
-    let world = World::new();
+    let world = EventWorld::new();
     let repository = crawled(2);
     for torn in [0, 10, WINDOW as usize - 30, WINDOW as usize, 3 * WINDOW as usize + 5] {
         let mut text = String::from("{\"end_of_cycle\":1,\"events\":0}\n{\"end_of_cycle\":2,\"events\":7}\n");
@@ -147,7 +147,7 @@ fn the_last_end_is_found_behind_more_than_a_window_of_torn_lines() {
 
 #[test]
 fn cycles_that_are_no_longer_kept_are_named() {
-    let world = World::new();
+    let world = EventWorld::new();
     let mut repository = crawled(1);
     world.follow(&repository).unwrap();
     commit(&mut repository, 4);
@@ -167,7 +167,7 @@ fn cycles_that_are_no_longer_kept_are_named() {
 
 #[test]
 fn what_is_no_file_of_this_crawls_events_is_left_alone() {
-    let world = World::new();
+    let world = EventWorld::new();
     let repository = crawled(1);
     for text in ["my notes\n", "{\"end_of_cycle\":5,\"events\":0}\n", "{\"end_of_cycles\":1}\n", "\0"] {
         fs::write(world.path(), text).unwrap();
@@ -178,10 +178,10 @@ fn what_is_no_file_of_this_crawls_events_is_left_alone() {
     }
 }
 
-impl World {
+impl EventWorld {
     /// A file that is rotated after each cycle but the smallest.
-    fn rotating(keep: u32) -> World {
-        World { rotation: config::Events { max_bytes: Size(200), keep }, ..World::new() }
+    fn rotating(keep: u32) -> EventWorld {
+        EventWorld { rotation: config::Events { max_bytes: Size(200), keep }, ..EventWorld::new() }
     }
 
     /// Numbers of rotated files, and the text of all files, oldest first.
@@ -218,7 +218,7 @@ impl World {
 
 #[test]
 fn a_full_file_is_put_aside_and_the_oldest_go() {
-    let world = World::rotating(3);
+    let world = EventWorld::rotating(3);
     let mut repository = crawled(1);
     world.follow(&repository).unwrap();
     commit(&mut repository, 2);
@@ -231,7 +231,7 @@ fn a_full_file_is_put_aside_and_the_oldest_go() {
     assert_eq!(world.all().0, [3, 2, 1]);
     world.tells(5..=7);
     // Keep fewer files from now on.
-    let world = World { rotation: config::Events { keep: 1, ..world.rotation.clone() }, ..world };
+    let world = EventWorld { rotation: config::Events { keep: 1, ..world.rotation.clone() }, ..world };
     commit(&mut repository, 1);
     world.follow(&repository).unwrap();
     assert_eq!(world.all().0, [1]);
@@ -241,7 +241,7 @@ fn a_full_file_is_put_aside_and_the_oldest_go() {
 #[test]
 fn a_stop_anywhere_while_a_file_is_put_aside_loses_and_doubles_nothing() {
     let mut repository = crawled(1);
-    let world = World::rotating(9);
+    let world = EventWorld::rotating(9);
     world.follow(&repository).unwrap();
     commit(&mut repository, 3);
     world.follow(&repository).unwrap();
@@ -255,7 +255,7 @@ fn a_stop_anywhere_while_a_file_is_put_aside_loses_and_doubles_nothing() {
             None => fs::remove_file(world.path()).unwrap(),
             Some(torn) => fs::write(world.path(), torn).unwrap(),
         }
-        let whole = World { rotation: config::Events::default(), ..World::new() };
+        let whole = EventWorld { rotation: config::Events::default(), ..EventWorld::new() };
         for number in 1..=3 {
             let name = aside(number).file_name().unwrap().to_owned();
             fs::copy(aside(number), whole.folder.path().join(name)).unwrap();
@@ -266,7 +266,7 @@ fn a_stop_anywhere_while_a_file_is_put_aside_loses_and_doubles_nothing() {
         whole.follow(&repository).unwrap();
         whole.tells(2..=6);
     }
-    let half = World { rotation: config::Events::default(), ..World::new() };
+    let half = EventWorld { rotation: config::Events::default(), ..EventWorld::new() };
     fs::copy(aside(3), half.folder.path().join("events.jsonl.4")).unwrap();
     fs::copy(aside(2), half.folder.path().join("events.jsonl.3")).unwrap();
     fs::write(half.path(), &full).unwrap();
@@ -276,7 +276,7 @@ fn a_stop_anywhere_while_a_file_is_put_aside_loses_and_doubles_nothing() {
 
 #[test]
 fn a_file_that_somebody_else_put_aside_is_begun_anew() {
-    let world = World::new();
+    let world = EventWorld::new();
     let mut repository = crawled(1);
     world.follow(&repository).unwrap();
     let mut events = Events::at(&world.path(), None, &repository, &world.tables).unwrap();

@@ -1,7 +1,7 @@
 //! The part of k that a focused crawl spends on URLs that were never fetched, if `cycle.discovery_share = "auto"`.
 
 use super::state::FocusState;
-use super::survey::Survey;
+use super::survey::FocusSurvey;
 use recrawl_focus::live::recall::AllPending;
 
 /// Part of k that `cycle.discovery_share = "auto"` moves at most in a cycle, and that each side keeps.
@@ -15,7 +15,7 @@ const NEXT_PLACES: u64 = 100;
 pub fn next_share(
     state: &FocusState,
     worth: f64,
-    survey: &Survey,
+    survey: &FocusSurvey,
     pending: &AllPending,
     k: u64,
     others: f64,

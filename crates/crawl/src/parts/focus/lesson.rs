@@ -3,13 +3,13 @@
 use super::FocusRules;
 use super::report::{Discovered, FocusFacts, FocusReport};
 use super::state::FocusState;
-use super::survey::{Survey, hash};
+use super::survey::{FocusSurvey, hash};
 use crate::failure::Failure;
 use crate::lesson::RoundLesson;
-use recrawl_focus::live::Candidate;
+use recrawl_focus::live::UntriedUrl;
 use recrawl_focus::live::recall::{Explored, MAX_EXPLORED, Pending, recall};
 use recrawl_repository::SledTables;
-use recrawl_types::{CanonicalUrl, DatedRound, Known, Share, Site, Status};
+use recrawl_types::{CanonicalUrl, DatedRound, Known, PageStatus, Share, Site};
 use recrawl_verifier::Tried;
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub struct FocusLesson {
     rules: Arc<FocusRules>,
     before: FocusState,
     now: FocusState,
-    survey: Arc<Survey>,
+    survey: Arc<FocusSurvey>,
     sites: Vec<(u64, usize)>,
     facts: FocusFacts,
     discovered: Discovered,
@@ -36,7 +36,7 @@ impl FocusLesson {
     /// When the tables cannot be read.
     pub fn of_round(
         rules: Arc<FocusRules>,
-        survey: Arc<Survey>,
+        survey: Arc<FocusSurvey>,
         tables: &SledTables,
         round: DatedRound,
         facts: Option<&FocusFacts>,
@@ -59,8 +59,8 @@ impl FocusLesson {
     }
 
     /// Hash of its site, what the plan knew of a URL, and its log odds as the plan counted them.
-    fn expected(&mut self, url: &CanonicalUrl, known: &Known) -> (u64, Candidate, f64) {
-        let name = Site::of(url);
+    fn expected(&mut self, url: &CanonicalUrl, known: &Known) -> (u64, UntriedUrl, f64) {
+        let name = Site::from_url(url);
         // URLs come in the order of sites.
         let (hash, site) = match &self.last {
             Some((last, hash, site)) if *last == name => (*hash, *site),
@@ -128,7 +128,7 @@ impl RoundLesson for FocusLesson {
     }
 
     fn found(&mut self, key: &[u8], known: &Known) {
-        if known.status == Status::Live
+        if known.status == PageStatus::Live
             && let Ok(url) = CanonicalUrl::from_key(key)
         {
             let (.., odds) = self.expected(&url, known);

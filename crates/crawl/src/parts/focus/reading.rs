@@ -2,10 +2,10 @@
 
 use super::FocusRules;
 use recrawl_extractor::{FoundLink, PageContent};
-use recrawl_focus::evidence::Evidence;
+use recrawl_focus::evidence::LinkEvidence;
 use recrawl_focus::live::{LiveModel, Parent};
 use recrawl_focus::words::Language;
-use recrawl_focus::{Assessment, PageText, Reading, Words};
+use recrawl_focus::{Assessment, PageText, PageWords, Words};
 use recrawl_types::{CanonicalUrl, Expectation, Known, Verdict};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -16,7 +16,7 @@ pub struct FocusReader<'r> {
 }
 
 /// A judged page, of whose links expectations are asked.
-pub struct Judged {
+pub struct JudgedPage {
     /// The verdict to keep.
     pub verdict: Verdict,
     parent: Parent,
@@ -40,10 +40,10 @@ impl<'r> FocusReader<'r> {
         known: &Known,
         content: Option<&PageContent>,
         words: &mut Words,
-    ) -> Judged {
+    ) -> JudgedPage {
         let text = url.as_text();
         let language = content.and_then(|content| content.language.as_deref());
-        let mut judged = Judged {
+        let mut judged = JudgedPage {
             verdict: Verdict::new(0.0, 0.0, 0.0, 0.0),
             parent: Parent { verdict: Assessment::default(), threshold: self.rules.config.threshold.0 },
             language: Language::OTHER,
@@ -53,7 +53,7 @@ impl<'r> FocusReader<'r> {
         let Some(content) = content else { return judged };
         let title = content.title.as_deref().unwrap_or_default();
         let page = PageText { url: Some(&text), language, title, text: &content.text };
-        let reading = Reading::of(&page, self.rules.config.max_text.0 as usize, words);
+        let reading = PageWords::read(&page, self.rules.config.max_text.0 as usize, words);
         let verdict = self.rules.classifier().assess(&reading);
         let Assessment { relevance, genre, content, url } = verdict;
         judged.verdict = Verdict::new(relevance, genre, content, url.unwrap_or(0.0));
@@ -66,10 +66,11 @@ impl<'r> FocusReader<'r> {
     }
 
     /// The expectation that a link of a judged page gives of its target.
-    pub fn expectation(&self, of: &Judged, link: &FoundLink, words: &mut Words) -> Expectation {
+    pub fn expectation(&self, of: &JudgedPage, link: &FoundLink, words: &mut Words) -> Expectation {
         let FocusRules { terms, order, .. } = self.rules;
         let url = link.url.as_text();
-        let shown = Evidence::of(of.key, &link.anchor, Some(&url), link.framed, of.language, terms, words);
+        let shown =
+            LinkEvidence::from_link(of.key, &link.anchor, Some(&url), link.framed, of.language, terms, words);
         let logit = order.found(&self.model, &of.parent, &shown);
         Expectation::new(logit, of.tunnel, (shown.group >> 32) as u32)
     }

@@ -2,7 +2,7 @@
 
 use super::FocusRules;
 use super::state::FocusState;
-use super::survey::Survey;
+use super::survey::FocusSurvey;
 use crate::failure::Failure;
 use recrawl_repository::{Generation, SledTables};
 use recrawl_types::DatedRound;
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 /// The survey of the visits before a round. Read once a round, and again after a restart.
 #[derive(Default)]
-pub struct RoundSurvey(Mutex<Option<(DatedRound, Arc<Survey>)>>);
+pub struct RoundSurvey(Mutex<Option<(DatedRound, Arc<FocusSurvey>)>>);
 
 impl RoundSurvey {
     /// The survey of this round. `on_progress` is called with the pages of each block that is read for it.
@@ -27,13 +27,13 @@ impl RoundSurvey {
         generation: &Generation,
         round: DatedRound,
         on_progress: &dyn Fn(usize),
-    ) -> Result<Arc<Survey>, Failure> {
+    ) -> Result<Arc<FocusSurvey>, Failure> {
         let mut surveyed = self.0.lock().expect("no panic under the lock");
         if let Some((_, survey)) = surveyed.as_ref().filter(|(of, _)| *of == round) {
             return Ok(survey.clone());
         }
         let FocusState { model, rate, .. } = FocusState::before(tables, round)?.with(rules);
-        let survey = Arc::new(Survey::read(rules, model, rate, round.cycle, generation, on_progress)?);
+        let survey = Arc::new(FocusSurvey::read(rules, model, rate, round.cycle, generation, on_progress)?);
         *surveyed = Some((round, survey.clone()));
         Ok(survey)
     }

@@ -65,7 +65,7 @@ impl FocusState {
     ///
     /// # Errors
     /// When the tables cannot be read.
-    pub fn of(tables: &SledTables) -> Result<FocusState, Failure> {
+    pub fn read(tables: &SledTables) -> Result<FocusState, Failure> {
         Ok(kept::<StoredFocus>(tables, FOCUS)?.unwrap_or_default().now)
     }
 

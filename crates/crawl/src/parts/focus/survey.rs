@@ -10,14 +10,14 @@ use crate::failure::Failure;
 use crate::site_rates::{each_site, runs};
 use recrawl_focus::live::recall::{AllPending, Pending};
 use recrawl_focus::live::scorer::Scorer;
-use recrawl_focus::live::stop::{Evidence, is_exhausted};
+use recrawl_focus::live::stop::{StopEvidence, is_exhausted};
 use recrawl_focus::live::yields::{GroupYields, Yield};
-use recrawl_focus::live::{Candidate, LiveModel, logit};
+use recrawl_focus::live::{LiveModel, UntriedUrl, logit};
 use recrawl_focus::logistic::logistic;
 use recrawl_formula::{Formula, expected_change};
 use recrawl_repository::{Generation, SledTables};
 use recrawl_scheduler::Gate;
-use recrawl_types::{Cycle, Expectation, Known, Reads, Site, StateColumns, Status};
+use recrawl_types::{Cycle, Expectation, Known, PageStatus, Reads, Site, StateColumns};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
@@ -54,8 +54,8 @@ impl SiteSums {
     }
 
     /// The newest visits, at least `patience` of them if there are so many. `odds` are those of the site.
-    fn newest(&self, patience: u64, odds: f64) -> Evidence {
-        let mut newest = Evidence { pending: f64::from(self.pending) * odds, ..Evidence::default() };
+    fn newest(&self, patience: u64, odds: f64) -> StopEvidence {
+        let mut newest = StopEvidence { pending: f64::from(self.pending) * odds, ..StopEvidence::default() };
         for (visits, finds) in self.ages {
             if newest.visits >= patience {
                 break;
@@ -100,7 +100,7 @@ impl ValueHistogram {
     }
 
     /// The sum over the places from rank `from` on.
-    fn of(&self, mut from: u64, mut places: u64) -> f64 {
+    fn sum(&self, mut from: u64, mut places: u64) -> f64 {
         let mut sum = 0.0;
         for (count, total) in self.0 {
             let passed = from.min(count);
@@ -115,7 +115,7 @@ impl ValueHistogram {
 
 /// Sums of a pass over a generation.
 #[derive(Debug)]
-pub struct Survey {
+pub struct FocusSurvey {
     rules: Arc<FocusRules>,
     model: LiveModel,
     cycle: Cycle,
@@ -133,7 +133,7 @@ pub struct Survey {
     rate: f64,
 }
 
-impl Survey {
+impl FocusSurvey {
     /// Reads the generation. `rate` is the change rate of all pages by the last survey. `passed` is called with the pages of
     /// each block.
     ///
@@ -146,7 +146,7 @@ impl Survey {
         cycle: Cycle,
         generation: &Generation,
         passed: &dyn Fn(usize),
-    ) -> Result<Survey, Failure> {
+    ) -> Result<FocusSurvey, Failure> {
         let most = generation.summary().origins as usize;
         let (mut ends, mut hashes) = (Vec::with_capacity(most), Vec::with_capacity(most));
         // The pass over the states has ordinals only: sites must be known by them before.
@@ -155,7 +155,7 @@ impl Survey {
             hashes.push(hash(&site));
         })?;
         let config = &rules.config;
-        let mut survey = Survey {
+        let mut survey = FocusSurvey {
             rules: rules.clone(),
             model,
             cycle,
@@ -233,7 +233,7 @@ impl Survey {
                 {
                     self.worth.add(relevance * expected_change(&history, self.cycle, rate));
                 }
-            } else if Gate::of(known, None, self.cycle, 0) == Gate::Discovery {
+            } else if Gate::for_page(known, None, self.cycle, 0) == Gate::Discovery {
                 self.facts.due += 1;
                 let tunnel = known.expectation.map_or(0, |expectation| expectation.tunnel);
                 let odds = scorer.odds_alone(self.links(known), tunnel, known.depth);
@@ -248,7 +248,7 @@ impl Survey {
     fn waiting(&self, of: &SitePending, scorer: &Scorer<'_>) -> f32 {
         let of_site = self.site(of.site).shrunk(self.all.shrunk(0.01));
         let of_group =
-            |(group, odds): (&u32, &f64)| odds * scorer.odds_of_group(self.groups.of(*group), of_site);
+            |(group, odds): (&u32, &f64)| odds * scorer.odds_of_group(self.groups.get(*group), of_site);
         (of.alone + of.groups.iter().map(of_group).sum::<f64>()) as f32
     }
 
@@ -287,7 +287,7 @@ impl Survey {
         self.facts.exhausted = exhausted
             .into_iter()
             .zip(names)
-            .map(|((_, Evidence { visits, finds, pending }), site)| ExhaustedSite {
+            .map(|((_, StopEvidence { visits, finds, pending }), site)| ExhaustedSite {
                 site,
                 visits,
                 finds,
@@ -315,7 +315,7 @@ impl Survey {
 
     /// Worth of the next places of revisits, from a rank on; 0 unless the discovery share is `"auto"`.
     pub fn worth_of_revisits(&self, from: u64, places: u64) -> f64 {
-        self.worth.of(from, places)
+        self.worth.sum(from, places)
     }
 
     /// Never-fetched URLs of the generation, by what is expected of them: all, and those open to discovery.
@@ -346,7 +346,7 @@ impl Survey {
     /// Yield of the visits of a site.
     fn site(&self, site: usize) -> Yield {
         let (visits, finds) = self.sites[site].all();
-        Yield::of(visits, finds)
+        Yield::new(visits, finds)
     }
 
     /// By site, the hash of its name, with its number.
@@ -357,14 +357,14 @@ impl Survey {
     }
 
     /// An untried URL of a site, with what is known of it.
-    pub fn candidate(&self, known: &Known, site: Option<usize>) -> Candidate {
-        Candidate {
+    pub fn candidate(&self, known: &Known, site: Option<usize>) -> UntriedUrl {
+        UntriedUrl {
             links: self.links(known),
             tunnel: known.expectation.map_or(0, |expectation| expectation.tunnel),
             depth: known.depth,
             group: known
                 .expectation
-                .map_or_else(Yield::default, |expectation| self.groups.of(expectation.group)),
+                .map_or_else(Yield::default, |expectation| self.groups.get(expectation.group)),
             site: site.map_or_else(Yield::default, |site| self.site(site)),
             all: self.all,
         }
@@ -417,11 +417,11 @@ pub fn of_reader(
     rules: Option<&Arc<FocusRules>>,
     generation: &Generation,
     tables: Option<&SledTables>,
-) -> Result<Option<Arc<Survey>>, Failure> {
+) -> Result<Option<Arc<FocusSurvey>>, Failure> {
     let Some(rules) = rules else { return Ok(None) };
-    let state = tables.map(FocusState::of).transpose()?.unwrap_or_default().with(rules);
+    let state = tables.map(FocusState::read).transpose()?.unwrap_or_default().with(rules);
     let cycle = generation.cycle().next();
-    let survey = Survey::read(rules, state.model, state.rate, cycle, generation, &|_| {})?;
+    let survey = FocusSurvey::read(rules, state.model, state.rate, cycle, generation, &|_| {})?;
     Ok(Some(Arc::new(survey)))
 }
 
@@ -434,7 +434,7 @@ pub fn of_formula(
     rules: Option<&Arc<FocusRules>>,
     generation: &Generation,
     tables: Option<&SledTables>,
-) -> Result<Option<Arc<Survey>>, Failure> {
+) -> Result<Option<Arc<FocusSurvey>>, Failure> {
     match formula.compile().reads().contains(Reads::RELEVANCE) {
         true => of_reader(rules, generation, tables),
         false => Ok(None),
@@ -454,7 +454,7 @@ fn is_within(rules: &FocusRules, known: &Known) -> bool {
 
 /// Fills the columns of blocks.
 pub struct Filler<'s> {
-    survey: &'s Survey,
+    survey: &'s FocusSurvey,
     scorer: Scorer<'s>,
     pending: AllPending,
     open: AllPending,
@@ -471,7 +471,7 @@ impl Filler<'_> {
         let mut last = None;
         for ((row, known), site) in columns.known.iter().enumerate().zip(runs(&survey.ends, first)) {
             if columns.visited[row] {
-                columns.relevance.push(Survey::of_visited(known));
+                columns.relevance.push(FocusSurvey::of_visited(known));
                 columns.expected.push(0.0);
                 continue;
             }
@@ -481,17 +481,17 @@ impl Filler<'_> {
             }
             let links = survey.links(known);
             let (tunnel, group) = known.expectation.map_or((0, Yield::default()), |expectation| {
-                (expectation.tunnel, survey.groups.of(expectation.group))
+                (expectation.tunnel, survey.groups.get(expectation.group))
             });
             let odds = scorer.score(links, tunnel, known.depth, group);
             // A page that is gone, or that a rule refuses, is not one that was missed.
-            if known.status == Status::Live {
+            if known.status == PageStatus::Live {
                 Pending::add(pending, odds);
             }
             columns.relevance.push(logistic(odds));
             let is_open = !*is_satisfied && !survey.is_exhausted[site] && is_within(&survey.rules, known);
             columns.expected.push(if is_open { odds as f32 } else { f32::NEG_INFINITY });
-            if is_open && Gate::of(known, None, survey.cycle, 0) == Gate::Discovery {
+            if is_open && Gate::for_page(known, None, survey.cycle, 0) == Gate::Discovery {
                 Pending::add(open, odds);
             }
         }

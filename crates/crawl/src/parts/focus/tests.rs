@@ -1,6 +1,6 @@
 use super::*;
 use crate::config::Config;
-use crate::config::units::Share;
+use crate::config::units::Proportion;
 use std::fs;
 use std::path::PathBuf;
 
@@ -16,8 +16,8 @@ fn config(folder: &Path) -> Config {
 fn wrong_keys_are_told_with_a_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let good = config(folder.path());
-    assert!(FocusRules::of(&good).unwrap().is_some());
-    assert!(FocusRules::of(&Config::default()).unwrap().is_none());
+    assert!(FocusRules::from_config(&good).unwrap().is_some());
+    assert!(FocusRules::from_config(&Config::default()).unwrap().is_none());
     let of = |name: &str, text: &str| {
         let path = folder.path().join(name);
         fs::write(&path, text).unwrap();
@@ -26,7 +26,7 @@ fn wrong_keys_are_told_with_a_remedy() {
     let changed = |change: &dyn Fn(&mut Config)| {
         let mut config = good.clone();
         change(&mut config);
-        FocusRules::of(&config).unwrap_err()
+        FocusRules::from_config(&config).unwrap_err()
     };
     let (other, spoilt) =
         (of("other.bin", "another file"), of("spoilt.toml", "genre = [\"a\"]\nkontent = []\n"));
@@ -57,16 +57,16 @@ fn wrong_keys_are_told_with_a_remedy() {
     }
     let mut off = Config::default();
     off.cycle.discovery_share = DiscoveryShare::Auto;
-    assert!(FocusRules::of(&off).unwrap_err().contains("needs focus.enabled"));
-    off.cycle.discovery_share = DiscoveryShare::Fixed(Share(0.3));
-    assert!(FocusRules::of(&off).unwrap().is_none());
+    assert!(FocusRules::from_config(&off).unwrap_err().contains("needs focus.enabled"));
+    off.cycle.discovery_share = DiscoveryShare::Fixed(Proportion(0.3));
+    assert!(FocusRules::from_config(&off).unwrap().is_none());
 }
 
 #[test]
 fn the_digest_is_of_all_that_verdicts_depend_on() {
     let folder = tempfile::tempdir().unwrap();
     let good = config(folder.path());
-    let digest = |config: &Config| FocusRules::of(config).unwrap().unwrap().digest;
+    let digest = |config: &Config| FocusRules::from_config(config).unwrap().unwrap().digest;
     let before = digest(&good);
     fs::write(&good.focus.terms, "# a comment\ngenre = [\"syllabus\"]\ncontent = [\"database\"]\n").unwrap();
     assert_eq!(digest(&good), before);
@@ -77,7 +77,7 @@ fn the_digest_is_of_all_that_verdicts_depend_on() {
 #[test]
 fn a_page_at_the_threshold_is_relevant() {
     let folder = tempfile::tempdir().unwrap();
-    let rules = FocusRules::of(&config(folder.path())).unwrap().unwrap();
+    let rules = FocusRules::from_config(&config(folder.path())).unwrap().unwrap();
     for (relevance, is_relevant) in [(0.47, true), (0.469, false), (1.0, true), (0.0, false)] {
         let kept = recrawl_types::Verdict::new(relevance, 0.0, 0.0, 0.0).relevance();
         assert_eq!(rules.is_relevant(kept), is_relevant, "{relevance}");

@@ -13,7 +13,7 @@ const PART: f64 = 0.1;
 /// Which formula visits the pages of a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Arm {
+pub enum SiteArm {
     /// The candidate, or the formula that was promoted.
     Candidate,
     /// The formula in force before.
@@ -22,7 +22,7 @@ pub enum Arm {
     Rest,
 }
 
-impl Arm {
+impl SiteArm {
     /// Its place among all arms.
     pub fn index(self) -> usize {
         self as usize
@@ -40,17 +40,17 @@ pub struct Division {
 
 impl Division {
     /// For this number of sites.
-    pub fn of(salt: u64, sites: u64) -> Division {
+    pub fn new(salt: u64, sites: u64) -> Division {
         Division { salt, part: (SITES / sites.max(1) as f64).clamp(PART, 0.5) }
     }
 
     /// The arm of a site.
-    pub fn arm(&self, site: &Site) -> Arm {
+    pub fn arm(&self, site: &Site) -> SiteArm {
         let image = xxh3_64_with_seed(site.as_str().as_bytes(), self.salt) as f64 / 2f64.powi(64);
         match image {
-            image if image < self.part => Arm::Candidate,
-            image if image < 2.0 * self.part => Arm::Control,
-            _ => Arm::Rest,
+            image if image < self.part => SiteArm::Candidate,
+            image if image < 2.0 * self.part => SiteArm::Control,
+            _ => SiteArm::Rest,
         }
     }
 }
@@ -67,7 +67,7 @@ pub struct ArmsFacts {
 impl ArmsFacts {
     /// Freshness before the visits in both arms, from an audit sample of all sites.
     pub fn freshness(&self, audited: &Sample) -> [Option<Interval>; 2] {
-        [Arm::Candidate, Arm::Control].map(|arm| {
+        [SiteArm::Candidate, SiteArm::Control].map(|arm| {
             let own = audited.of_hosts(|host| self.division.arm(&Site::of_host(host)) == arm);
             let changed = own.changed(self.populations[arm.index()])?;
             Some(Interval { value: 1.0 - changed.value, ..changed })
@@ -87,13 +87,13 @@ mod tests {
             sites.iter().for_each(|site| counts[division.arm(site).index()] += 1);
             counts
         };
-        let [candidate, control, rest] = counts(Division::of(1, 3000));
+        let [candidate, control, rest] = counts(Division::new(1, 3000));
         assert!((240..360).contains(&candidate) && (240..360).contains(&control), "{candidate}, {control}");
         assert_eq!(candidate + control + rest, 3000);
-        assert_eq!((Division::of(1, 100).part, Division::of(1, 10).part), (0.3, 0.5));
+        assert_eq!((Division::new(1, 100).part, Division::new(1, 10).part), (0.3, 0.5));
         assert_eq!(counts(Division { salt: 1, part: 0.5 })[2], 0);
         let moved =
-            sites.iter().filter(|site| Division::of(1, 3000).arm(site) != Division::of(2, 3000).arm(site));
+            sites.iter().filter(|site| Division::new(1, 3000).arm(site) != Division::new(2, 3000).arm(site));
         assert!(moved.count() > 700);
     }
 }

@@ -1,8 +1,8 @@
 //! A candidate that is being tried, with what was measured of it, cycle by cycle.
 
 use crate::parts::improve::arms::Division;
-use crate::parts::improve::candidate::Candidate;
-use crate::parts::improve::found::{Found, FoundByShare};
+use crate::parts::improve::candidate::FormulaCandidate;
+use crate::parts::improve::found::{ComparedVisits, FoundByShare};
 use recrawl_estimation::Interval;
 use recrawl_estimation::interval::Z;
 use recrawl_estimation::sequence::{half_width, values_for};
@@ -21,7 +21,7 @@ pub(super) const IDLE_CYCLES: u32 = 28;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Attempt {
     /// The candidate.
-    pub candidate: Candidate,
+    pub candidate: FormulaCandidate,
     /// The formula in force when the attempt began, as a file.
     pub in_force: String,
     /// The first cycle of the present step.
@@ -44,9 +44,9 @@ pub struct ShadowDay {
     /// How the choices differ.
     pub overlap: Overlap,
     /// Visits of pages that only the formula in force chose.
-    pub only_in_force: Found,
+    pub only_in_force: ComparedVisits,
     /// Visits of a sample of those that only the candidate chose.
-    pub only_candidate: Found,
+    pub only_candidate: ComparedVisits,
 }
 
 /// A cycle's freshness before the visits by arm, [`Arm`](crate::parts::improve::arms::Arm) after arm.
@@ -98,7 +98,7 @@ pub struct Times {
 
 /// A difference with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Difference {
+pub struct ArmDifference {
     /// Candidate less control, or less the formula in force.
     pub value: f64,
     /// The ends of its interval.
@@ -124,8 +124,8 @@ impl Attempt {
     /// One step of the candidate against the formula in force, without a fetch more: Δ = Σ(D·ȳ_G − Y_F)/Σk, where of the
     /// D pages that only the candidate chooses a share ȳ_G of the sample has changed, and Y_F of those that only the
     /// formula in force chose. Only the first term is sampled. None without a sample, or if both always choose the same.
-    pub fn one_step(&self) -> Option<Difference> {
-        let mut sampled = Found::default();
+    pub fn one_step(&self) -> Option<ArmDifference> {
+        let mut sampled = ComparedVisits::default();
         self.shadow.iter().for_each(|day| sampled += day.only_candidate);
         // Two changed and two unchanged pages more: a small sample of pages that all changed has an error, too (Agresti
         // and Coull 1998).
@@ -134,7 +134,9 @@ impl Attempt {
         for day in &self.shadow {
             let Overlap { both, only_in_force, only_candidate, .. } = day.overlap;
             // Without an answer, a page is taken for the others.
-            let rate = |found: &Found| (found.visits > 0).then(|| found.changed as f64 / found.visits as f64);
+            let rate = |found: &ComparedVisits| {
+                (found.visits > 0).then(|| found.changed as f64 / found.visits as f64)
+            };
             let theirs = if only_candidate == 0 { Some(0.0) } else { rate(&day.only_candidate) };
             let ours = if only_in_force == 0 { Some(0.0) } else { rate(&day.only_in_force) };
             let (Some(theirs), Some(ours)) = (theirs, ours) else { continue };
@@ -150,7 +152,7 @@ impl Attempt {
             self.shadow.iter().any(|day| day.overlap.only_candidate + day.overlap.only_in_force > 0);
         (chosen > 0.0 && differs).then(|| {
             let (value, half) = (gain / chosen, Z * variance.sqrt() / chosen);
-            Difference { value, ends: [value - half, value + half], pages }
+            ArmDifference { value, ends: [value - half, value + half], pages }
         })
     }
 
@@ -165,13 +167,13 @@ impl Attempt {
 
     /// How much fresher the candidate's sites are than the control's, less how much they were before the candidate. The
     /// interval holds at every look: a confidence sequence, widened by the error of the time before. None without both.
-    pub fn effect(&self, times: &Times) -> Option<Difference> {
+    pub fn effect(&self, times: &Times) -> Option<ArmDifference> {
         let [earlier, now] = self.compared(times)?;
         let value = now.value - earlier.value;
         let pages = now.sample as f64;
         let half = half_width(pages, (now.variance * pages).sqrt(), ALPHA);
         let half = half.hypot(Z * earlier.variance.sqrt());
-        Some(Difference { value, ends: [value - half, value + half], pages: now.sample })
+        Some(ArmDifference { value, ends: [value - half, value + half], pages: now.sample })
     }
 
     /// Audited pages after which the lower end of [`Attempt::effect`] is above −`max_loss`, if its value and the deviation
@@ -214,11 +216,11 @@ pub(crate) mod tests {
     pub fn attempt() -> Attempt {
         let formula = |text: &str| Formula::from_expression(text).unwrap();
         Attempt {
-            candidate: Candidate::new(&formula("t * p_eb"), 9, back_test([0.01, 0.03])).unwrap(),
+            candidate: FormulaCandidate::new(&formula("t * p_eb"), 9, back_test([0.01, 0.03])).unwrap(),
             in_force: formula("t * X").to_toml().unwrap(),
             since: Cycle(10),
             trial_since: Some(Cycle(10)),
-            division: Some(Division::of(1, 100)),
+            division: Some(Division::new(1, 100)),
             shadow: Vec::new(),
             arms: Vec::new(),
         }
@@ -226,7 +228,7 @@ pub(crate) mod tests {
 
     #[test]
     fn one_step_is_what_the_other_choice_would_have_found() {
-        let found = |visits, changed| Found { visits, changed, ..Found::default() };
+        let found = |visits, changed| ComparedVisits { visits, changed, ..ComparedVisits::default() };
         let overlap = Overlap { both: 60, only_in_force: 40, only_candidate: 40, drawn: 10 };
         let of = |theirs: u64, ours: u64| FoundByShare {
             only_in_force: found(40, ours),

@@ -19,7 +19,7 @@ const FILE: &str = "candidate.json";
 /// A formula with what its back-test showed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Candidate {
+pub struct FormulaCandidate {
     version: u32,
     /// The formula file.
     pub formula_toml: String,
@@ -30,14 +30,14 @@ pub struct Candidate {
     /// The last cycle whose visits it was learned from.
     pub cycle: u32,
     /// How it compares with the formula that was in force, over completed histories.
-    pub back_test: BackTest,
+    pub back_test: BackTestFigures,
     digest: String,
 }
 
 /// Figures of a back-test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct BackTest {
+pub struct BackTestFigures {
     /// The figure that was compared: `change_rate`, `freshness` or `balanced`.
     pub fitness: String,
     /// The name of the formula in force, and what it reached.
@@ -71,7 +71,7 @@ pub struct FreshnessTest {
     pub gain: [f64; 2],
 }
 
-impl BackTest {
+impl BackTestFigures {
     /// Does the formula in force starve pages that the candidate would visit, and is a loss of freshness excluded, as by a
     /// trial? Then each cycle of a trial costs more than the guard risks.
     pub fn starved(&self, max_loss: f64) -> Option<String> {
@@ -93,13 +93,17 @@ pub fn digest_of(formula: &Formula) -> String {
     format!("{:032x}", xxh3_128(text.as_bytes()))
 }
 
-impl Candidate {
+impl FormulaCandidate {
     /// A new candidate.
     ///
     /// # Errors
     /// If the formula cannot be written as a file.
-    pub fn new(formula: &Formula, cycle: u32, back_test: BackTest) -> Result<Candidate, Failure> {
-        let mut candidate = Candidate {
+    pub fn new(
+        formula: &Formula,
+        cycle: u32,
+        back_test: BackTestFigures,
+    ) -> Result<FormulaCandidate, Failure> {
+        let mut candidate = FormulaCandidate {
             version: VERSION,
             formula_toml: formula.to_toml().map_err(Failure::work)?,
             name: formula.name.clone(),
@@ -114,7 +118,7 @@ impl Candidate {
 
     /// The digest of all but the digest.
     fn computed(&self) -> Result<String, Failure> {
-        let bare = Candidate { digest: String::new(), ..self.clone() };
+        let bare = FormulaCandidate { digest: String::new(), ..self.clone() };
         Ok(format!("{:032x}", xxh3_128(&serde_json::to_vec(&bare).map_err(Failure::work)?)))
     }
 
@@ -142,22 +146,25 @@ impl Candidate {
     /// When it cannot be written.
     pub fn write(&self, data_dir: &Path) -> Result<(), Failure> {
         let text = serde_json::to_vec_pretty(self).map_err(Failure::work)?;
-        whole_file::replace(&Candidate::path(data_dir), &text)
+        whole_file::replace(&FormulaCandidate::path(data_dir), &text)
     }
 
     /// The candidate in this data directory, if there is one; or why it is refused.
-    pub fn read(data_dir: &Path) -> Option<Result<Candidate, String>> {
-        let path = Candidate::path(data_dir);
+    pub fn read(data_dir: &Path) -> Option<Result<FormulaCandidate, String>> {
+        let path = FormulaCandidate::path(data_dir);
         let text = match fs::read(&path) {
             Err(e) if e.kind() == ErrorKind::NotFound => return None,
             Err(e) => return Some(Err(format!("cannot read {}: {e}", path.display()))),
             Ok(text) => text,
         };
-        Some(Candidate::parsed(&text).map_err(|why| format!("{}: {why}; it is not tried", path.display())))
+        Some(
+            FormulaCandidate::parsed(&text)
+                .map_err(|why| format!("{}: {why}; it is not tried", path.display())),
+        )
     }
 
-    fn parsed(text: &[u8]) -> Result<Candidate, String> {
-        let candidate: Candidate = serde_json::from_slice(text).map_err(|e| e.to_string())?;
+    fn parsed(text: &[u8]) -> Result<FormulaCandidate, String> {
+        let candidate: FormulaCandidate = serde_json::from_slice(text).map_err(|e| e.to_string())?;
         if candidate.version != VERSION {
             return Err(format!("version {}, this program reads {VERSION}", candidate.version));
         }
@@ -174,7 +181,7 @@ impl Candidate {
     /// # Errors
     /// When it cannot be removed.
     pub fn remove(data_dir: &Path) -> Result<(), Failure> {
-        let path = Candidate::path(data_dir);
+        let path = FormulaCandidate::path(data_dir);
         match fs::remove_file(&path) {
             Err(e) if e.kind() != ErrorKind::NotFound => {
                 Err(Failure::Work(format!("cannot remove {}: {e}", path.display())))
@@ -188,8 +195,8 @@ impl Candidate {
 pub(crate) mod tests {
     use super::*;
 
-    pub fn back_test(gain: [f64; 2]) -> BackTest {
-        BackTest {
+    pub fn back_test(gain: [f64; 2]) -> BackTestFigures {
+        BackTestFigures {
             fitness: "change_rate".into(),
             in_force: ("t * X".into(), 0.2),
             candidate: 0.2 + (gain[0] + gain[1]) / 2.0,
@@ -206,13 +213,13 @@ pub(crate) mod tests {
     fn a_file_that_was_changed_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let data_dir = folder.path();
-        assert_eq!(Candidate::read(data_dir), None);
+        assert_eq!(FormulaCandidate::read(data_dir), None);
         let formula = Formula::from_expression("t * p_eb").unwrap();
-        let candidate = Candidate::new(&formula, 70, back_test([0.01, 0.03])).unwrap();
+        let candidate = FormulaCandidate::new(&formula, 70, back_test([0.01, 0.03])).unwrap();
         candidate.write(data_dir).unwrap();
-        assert_eq!(Candidate::read(data_dir), Some(Ok(candidate.clone())));
+        assert_eq!(FormulaCandidate::read(data_dir), Some(Ok(candidate.clone())));
         assert_eq!(candidate.formula().unwrap().expr, formula.expr);
-        let path = Candidate::path(data_dir);
+        let path = FormulaCandidate::path(data_dir);
         let text = fs::read_to_string(&path).unwrap();
         for (from, to, what) in [
             ("t * p_eb", "t * X", "digest"),
@@ -221,12 +228,12 @@ pub(crate) mod tests {
             ("}", "", "expected"),
         ] {
             fs::write(&path, text.replacen(from, to, 1)).unwrap();
-            let why = Candidate::read(data_dir).unwrap().unwrap_err();
+            let why = FormulaCandidate::read(data_dir).unwrap().unwrap_err();
             assert!(why.contains(what) && why.contains("candidate.json"), "{why}");
         }
-        Candidate::remove(data_dir).unwrap();
-        Candidate::remove(data_dir).unwrap();
-        assert_eq!(Candidate::read(data_dir), None);
+        FormulaCandidate::remove(data_dir).unwrap();
+        FormulaCandidate::remove(data_dir).unwrap();
+        assert_eq!(FormulaCandidate::read(data_dir), None);
     }
 
     #[test]

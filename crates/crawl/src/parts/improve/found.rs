@@ -7,7 +7,7 @@ use std::ops::AddAssign;
 
 /// Visits that could be compared, with what was expected of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Found {
+pub struct ComparedVisits {
     /// Their number.
     pub visits: u64,
     /// Of these, changed.
@@ -20,21 +20,21 @@ pub struct Found {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FoundByShare {
     /// Chosen by score.
-    pub score: Found,
+    pub score: ComparedVisits,
     /// Of these, pages that a compared candidate would not have chosen.
-    pub only_in_force: Found,
+    pub only_in_force: ComparedVisits,
     /// Drawn from the pages that only the candidate would have chosen.
-    pub only_candidate: Found,
+    pub only_candidate: ComparedVisits,
     /// The audit sample.
-    pub audit: Found,
+    pub audit: ComparedVisits,
     /// The panel.
-    pub panel: Found,
+    pub panel: ComparedVisits,
     /// How the choices of the formula in force and the candidate differ; none without a candidate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlap: Option<Overlap>,
 }
 
-impl Found {
+impl ComparedVisits {
     fn count(&mut self, has_changed: bool, probability: f64) {
         self.visits += 1;
         self.changed += u64::from(has_changed);
@@ -42,8 +42,8 @@ impl Found {
     }
 }
 
-impl AddAssign for Found {
-    fn add_assign(&mut self, other: Found) {
+impl AddAssign for ComparedVisits {
+    fn add_assign(&mut self, other: ComparedVisits) {
         self.visits += other.visits;
         self.changed += other.changed;
         self.expected += other.expected;
@@ -111,7 +111,7 @@ mod tests {
         ] {
             found.add(&Visit { share, standing, ..Visit::new(url.clone(), outcome) });
         }
-        let count = |found: Found| (found.visits, found.changed);
+        let count = |found: ComparedVisits| (found.visits, found.changed);
         let FoundByShare { score, only_in_force, only_candidate, audit, panel, .. } = found;
         assert_eq!([score, only_in_force, only_candidate].map(count), [(2, 1), (1, 0), (1, 1)]);
         assert_eq!([audit, panel].map(count), [(1, 1), (1, 0)]);

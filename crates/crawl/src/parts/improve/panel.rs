@@ -17,7 +17,7 @@ const PANEL: &str = "panel";
 
 /// The pages of the panel in the order of their URLs, each with the cycle in which it entered.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Panel {
+pub struct AuditPanel {
     members: Vec<(CanonicalUrl, Cycle)>,
 }
 
@@ -27,23 +27,23 @@ struct StoredPanel {
     members: Vec<(String, Cycle)>,
 }
 
-impl Panel {
+impl AuditPanel {
     /// The panel of a cycle. Pages that entered in it do not count: they are visited for the audit.
     ///
     /// # Errors
     /// When the tables cannot be read.
-    pub fn of(tables: &SledTables, cycle: Cycle) -> Result<Panel, Failure> {
-        let Panel { mut members } = Panel::read(tables)?;
+    pub fn for_cycle(tables: &SledTables, cycle: Cycle) -> Result<AuditPanel, Failure> {
+        let AuditPanel { mut members } = AuditPanel::read(tables)?;
         members.retain(|(_, entered)| *entered < cycle && cycle.since(*entered) <= CYCLES);
-        Ok(Panel { members })
+        Ok(AuditPanel { members })
     }
 
-    fn read(tables: &SledTables) -> Result<Panel, Failure> {
+    fn read(tables: &SledTables) -> Result<AuditPanel, Failure> {
         let members = kept::<StoredPanel>(tables, PANEL)?.map(|kept| kept.members).unwrap_or_default();
         let rules = UrlRules::keep_all();
         let url = |text: &str| rules.canonicalize(text).map_err(Failure::work);
         let members = members.into_iter().map(|(text, entered)| Ok((url(&text)?, entered)));
-        Ok(Panel { members: members.collect::<Result<_, Failure>>()? })
+        Ok(AuditPanel { members: members.collect::<Result<_, Failure>>()? })
     }
 
     /// Removes pages, which may be named nowhere.
@@ -51,16 +51,16 @@ impl Panel {
     /// # Errors
     /// When the tables cannot be read or written.
     pub fn forget(tables: &SledTables, is_meant: &dyn Fn(&CanonicalUrl) -> bool) -> Result<(), Failure> {
-        let Panel { mut members } = Panel::read(tables)?;
+        let AuditPanel { mut members } = AuditPanel::read(tables)?;
         let pages = members.len();
         members.retain(|(url, _)| !is_meant(url));
-        if members.len() < pages { Panel { members }.write(tables) } else { Ok(()) }
+        if members.len() < pages { AuditPanel { members }.write(tables) } else { Ok(()) }
     }
 
     /// Keeps a panel of one page.
     #[cfg(test)]
     pub fn plant(tables: &SledTables, page: &CanonicalUrl) {
-        Panel { members: vec![(page.clone(), Cycle(1))] }.write(tables).unwrap();
+        AuditPanel { members: vec![(page.clone(), Cycle(1))] }.write(tables).unwrap();
     }
 
     fn write(&self, tables: &SledTables) -> Result<(), Failure> {
@@ -109,24 +109,24 @@ mod tests {
             |cycle: u32| UrlRules::keep_all().canonicalize(&format!("http://a.example/{cycle}")).unwrap();
         for cycle in 1..100 {
             let cycle = Cycle(cycle);
-            let panel = Panel::of(&tables, cycle).unwrap();
+            let panel = AuditPanel::for_cycle(&tables, cycle).unwrap();
             let mut expected: Vec<_> = (cycle.0.saturating_sub(CYCLES).max(1)..cycle.0).map(url).collect();
             expected.sort();
             assert_eq!(panel.urls(), expected, "{cycle}");
             // A crash between these and the schedule's end.
             panel.clone().keep(&tables, vec![url(cycle.0)], cycle).unwrap();
-            assert_eq!(Panel::of(&tables, cycle).unwrap(), panel);
+            assert_eq!(AuditPanel::for_cycle(&tables, cycle).unwrap(), panel);
             panel.keep(&tables, vec![url(cycle.0)], cycle).unwrap();
         }
-        Panel::forget(&tables, &|page| *page == url(90)).unwrap();
-        let left = Panel::of(&tables, Cycle(100)).unwrap();
+        AuditPanel::forget(&tables, &|page| *page == url(90)).unwrap();
+        let left = AuditPanel::for_cycle(&tables, Cycle(100)).unwrap();
         assert_eq!((left.members.len(), left.urls().contains(&url(90))), (CYCLES as usize - 1, false));
     }
 
     #[test]
     fn in_the_long_run_as_many_enter_as_leave() {
         for pages in [0.0, 0.9, 25.0, 28.0, 1000.0] {
-            let entered: u64 = (0..2800).map(|cycle| Panel::entrants(pages, Cycle(cycle))).sum();
+            let entered: u64 = (0..2800).map(|cycle| AuditPanel::entrants(pages, Cycle(cycle))).sum();
             assert!((entered as f64 - 100.0 * pages).abs() <= 1.0, "{entered} for {pages}");
         }
     }

@@ -1,7 +1,7 @@
 //! All pages, as a plan saw them: how many by gate, how many changes were expected, how they are distributed.
 
-use recrawl_formula::{Evidence, Priors};
-use recrawl_scheduler::{Counts, ExpectedChanges, Gate};
+use recrawl_formula::{Priors, RateEvidence};
+use recrawl_scheduler::{ExpectedChanges, Gate, PlanCounts};
 use recrawl_types::{Cycle, StateColumns};
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ const BINS: usize = 10;
 
 /// All pages of a generation when a revisit round was planned.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Population {
+pub struct ScorePopulation {
     /// Pages that are gone.
     pub gone: u64,
     /// Pages that a rule refuses.
@@ -52,7 +52,7 @@ pub struct Histograms {
 pub struct PopulationCounter {
     cycle: Cycle,
     warmup: u32,
-    evidence: Evidence,
+    evidence: RateEvidence,
     histograms: Histograms,
 }
 
@@ -76,7 +76,7 @@ impl PopulationCounter {
     /// Adds the pages of a block.
     pub fn add(&mut self, columns: &StateColumns) {
         for row in 0..columns.len() {
-            self.evidence.add(Evidence::of_row(columns, row));
+            self.evidence.add(RateEvidence::of_row(columns, row));
             if Gate::of_row(columns, row, self.cycle, self.warmup) != Gate::Revisit {
                 continue;
             }
@@ -96,8 +96,8 @@ impl PopulationCounter {
     }
 
     /// The population, whose changes were expected at this rate.
-    pub fn finish(self, counts: Counts, expected: ExpectedChanges, rate: f64) -> Population {
-        Population {
+    pub fn finish(self, counts: PlanCounts, expected: ExpectedChanges, rate: f64) -> ScorePopulation {
+        ScorePopulation {
             gone: counts.gone,
             refused: counts.refused,
             backing_off: counts.backing_off,

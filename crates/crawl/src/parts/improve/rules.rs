@@ -1,7 +1,7 @@
 //! How long each step of the loop takes, and what a candidate must show.
 
 use crate::config::Improve;
-use crate::parts::improve::attempt::{Attempt, Difference, IDLE_CYCLES, Times};
+use crate::parts::improve::attempt::{ArmDifference, Attempt, IDLE_CYCLES, Times};
 use recrawl_types::Cycle;
 
 /// The first cycles of a guard without a trial, which count as time before.
@@ -79,7 +79,7 @@ impl LoopRules {
     ///
     /// # Errors
     /// If a value is out of range: what, and what to write.
-    pub fn of(config: &Improve) -> Result<(bool, Option<LoopRules>), String> {
+    pub fn from_config(config: &Improve) -> Result<(bool, Option<LoopRules>), String> {
         let promotes = match config.mode.as_str() {
             "off" => return Ok((false, None)),
             "watch" => return Ok((true, None)),
@@ -142,7 +142,7 @@ impl LoopRules {
     }
 
     /// Cycles of the guard: longer while a loss cannot be excluded, as of a formula that was promoted without a trial.
-    pub fn guarded_for(&self, effect: Option<&Difference>) -> u32 {
+    pub fn guarded_for(&self, effect: Option<&ArmDifference>) -> u32 {
         let excludes_loss = effect.is_none_or(|effect| effect.ends[0] > -self.max_loss);
         if excludes_loss { self.guard } else { LONGEST_GUARD * self.guard }
     }
@@ -170,7 +170,7 @@ mod tests {
         let of = |change: fn(&mut Improve)| {
             let mut config = Improve::default();
             change(&mut config);
-            LoopRules::of(&config)
+            LoopRules::from_config(&config)
         };
         assert_eq!(of(|_| {}), Ok((false, None)));
         assert_eq!(of(|c| c.mode = "watch".into()), Ok((true, None)));
@@ -183,7 +183,7 @@ mod tests {
         let wrong = |change: fn(&mut Improve)| {
             let mut config = Improve { mode: "propose".into(), ..Improve::default() };
             change(&mut config);
-            LoopRules::of(&config).unwrap_err()
+            LoopRules::from_config(&config).unwrap_err()
         };
         for (why, key) in [
             (wrong(|c| c.mode = "on".into()), "improve.mode is \"on\""),

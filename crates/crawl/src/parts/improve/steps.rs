@@ -4,9 +4,9 @@
 //! but those of some sites (guard). The state moves on only when a cycle begins, and only once for a cycle.
 
 use crate::failure::Failure;
-use crate::parts::improve::arms::{Arm, Division};
-use crate::parts::improve::attempt::{Attempt, Difference, NextArms};
-use crate::parts::improve::candidate::{Candidate, digest_of};
+use crate::parts::improve::arms::{Division, SiteArm};
+use crate::parts::improve::attempt::{ArmDifference, Attempt, NextArms};
+use crate::parts::improve::candidate::{FormulaCandidate, digest_of};
 use crate::parts::improve::rules::{LoopRules, alpha_of};
 use crate::stored::{keep, kept};
 use recrawl_estimation::drift::CycleFound;
@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 
 mod operator;
 
-pub use operator::{NotNow, Operator};
+pub use operator::{DecisionAuthor, NotNow};
 
 /// The name under which the state is kept.
 const STATE: &str = "improve";
@@ -34,7 +34,7 @@ pub struct LoopState {
     /// The last cycle that it has moved on to.
     as_of: Cycle,
     /// The present step.
-    pub step: Step,
+    pub step: ImproveStep,
     /// Digest of the formula that shall be in force; none before the first cycle.
     in_force: Option<String>,
     /// A formula file that is to be written before the next plan.
@@ -64,7 +64,7 @@ pub struct LoopState {
     /// The cycle of the last alarm.
     pub alarm: Option<Cycle>,
     /// Events, oldest first.
-    pub events: VecDeque<Event>,
+    pub events: VecDeque<CandidateEvent>,
     /// Earlier events, which are not remembered any more.
     #[serde(default)]
     pub forgotten: u64,
@@ -82,7 +82,7 @@ pub struct ToWrite {
 /// The present step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Step {
+pub enum ImproveStep {
     /// Nothing is tried.
     #[default]
     Idle,
@@ -98,7 +98,7 @@ pub enum Step {
 
 /// Something that happened to a candidate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Event {
+pub struct CandidateEvent {
     /// The cycle that it began with.
     pub cycle: Cycle,
     /// When, in milliseconds since 1970.
@@ -115,7 +115,7 @@ pub struct Event {
 }
 
 /// The crawl as the loop sees it when a cycle begins.
-pub struct Now<'n> {
+pub struct CycleStart<'n> {
     /// The cycle.
     pub cycle: Cycle,
     /// The time, in milliseconds since 1970.
@@ -123,7 +123,7 @@ pub struct Now<'n> {
     /// The formula in force.
     pub in_force: &'n Formula,
     /// The candidate that waits, or why it is refused.
-    pub candidate: Option<Result<Candidate, String>>,
+    pub candidate: Option<Result<FormulaCandidate, String>>,
     /// Sites with pages.
     pub sites: u64,
     /// The seed of the crawl.
@@ -132,7 +132,7 @@ pub struct Now<'n> {
 
 /// The formulas that a plan compares.
 #[derive(Clone, Debug)]
-pub enum Comparison {
+pub enum PlanComparison {
     /// Both formulas score, the one in force is carried out.
     Shadow {
         /// The candidate.
@@ -149,34 +149,34 @@ pub enum Comparison {
         /// The arms.
         division: Division,
         /// The arm of another formula.
-        other: Option<(Arm, Box<Formula>)>,
+        other: Option<(SiteArm, Box<Formula>)>,
     },
 }
 
-impl Comparison {
+impl PlanComparison {
     /// The formula beside the one in force.
     pub fn other(&self) -> Option<&Formula> {
         match self {
-            Comparison::Shadow { candidate, .. } => Some(candidate),
-            Comparison::NextArms(_) => None,
-            Comparison::Arms { other, .. } => other.as_ref().map(|(_, formula)| &**formula),
+            PlanComparison::Shadow { candidate, .. } => Some(candidate),
+            PlanComparison::NextArms(_) => None,
+            PlanComparison::Arms { other, .. } => other.as_ref().map(|(_, formula)| &**formula),
         }
     }
 
     /// The index of the arm that it visits.
     pub fn arm_of_other(&self) -> Option<usize> {
         match self {
-            Comparison::Shadow { .. } | Comparison::NextArms(_) => None,
-            Comparison::Arms { other, .. } => other.as_ref().map(|(arm, _)| arm.index()),
+            PlanComparison::Shadow { .. } | PlanComparison::NextArms(_) => None,
+            PlanComparison::Arms { other, .. } => other.as_ref().map(|(arm, _)| arm.index()),
         }
     }
 
     /// The arms, if the plan only counts them.
     pub fn counted(&self) -> Option<Division> {
         match self {
-            Comparison::Shadow { division, .. } => *division,
-            Comparison::NextArms(division) => Some(*division),
-            Comparison::Arms { .. } => None,
+            PlanComparison::Shadow { division, .. } => *division,
+            PlanComparison::NextArms(division) => Some(*division),
+            PlanComparison::Arms { .. } => None,
         }
     }
 }
@@ -225,10 +225,14 @@ impl LoopState {
     /// are not noted.
     pub fn note_arms(&mut self, cycle: Cycle, division: Division, freshness: [Option<Interval>; 2]) {
         match (&mut self.step, &mut self.next_arms) {
-            (Step::Trial(attempt) | Step::Guard(attempt), _) if attempt.division == Some(division) => {
+            (ImproveStep::Trial(attempt) | ImproveStep::Guard(attempt), _)
+                if attempt.division == Some(division) =>
+            {
                 attempt.note_arms(cycle, freshness);
             }
-            (Step::Idle | Step::Proposed(_) | Step::Shadow(_), Some(arms)) if arms.division == division => {
+            (ImproveStep::Idle | ImproveStep::Proposed(_) | ImproveStep::Shadow(_), Some(arms))
+                if arms.division == division =>
+            {
                 arms.note(cycle, freshness);
             }
             _ => {}
@@ -239,36 +243,42 @@ impl LoopState {
     ///
     /// # Errors
     /// If a formula cannot be read.
-    pub fn comparison(&self, cycle: Cycle, k: u64, rules: &LoopRules) -> Result<Option<Comparison>, Failure> {
+    pub fn comparison(
+        &self,
+        cycle: Cycle,
+        k: u64,
+        rules: &LoopRules,
+    ) -> Result<Option<PlanComparison>, Failure> {
         let read = |toml: &str| Formula::from_toml(toml).map(Box::new).map_err(Failure::work);
-        let arms =
-            |attempt: &Attempt, other| attempt.division.map(|division| Comparison::Arms { division, other });
+        let arms = |attempt: &Attempt, other| {
+            attempt.division.map(|division| PlanComparison::Arms { division, other })
+        };
         Ok(match &self.step {
-            Step::Idle | Step::Proposed(_) => {
-                self.next_arms.as_ref().map(|arms| Comparison::NextArms(arms.division))
+            ImproveStep::Idle | ImproveStep::Proposed(_) => {
+                self.next_arms.as_ref().map(|arms| PlanComparison::NextArms(arms.division))
             }
-            Step::Shadow(attempt) => {
+            ImproveStep::Shadow(attempt) => {
                 // In the first cycle nothing is known of it.
                 let differing = attempt.shadow.last().map_or(k / 2, |day| day.overlap.only_candidate);
                 let candidate = Box::new(attempt.candidate.formula()?);
                 let division = self.next_arms.as_ref().map(|arms| arms.division);
-                Some(Comparison::Shadow { candidate, differing, division })
+                Some(PlanComparison::Shadow { candidate, differing, division })
             }
-            Step::Trial(attempt) => {
+            ImproveStep::Trial(attempt) => {
                 let has_begun = cycle > *rules.of_trial(attempt.since).before.end();
                 let candidate = has_begun.then(|| attempt.candidate.formula()).transpose()?;
-                let other = candidate.map(|formula| (Arm::Candidate, Box::new(formula)));
+                let other = candidate.map(|formula| (SiteArm::Candidate, Box::new(formula)));
                 arms(attempt, other)
             }
-            Step::Guard(attempt) => {
-                let other = Some((Arm::Control, read(&attempt.in_force)?));
+            ImproveStep::Guard(attempt) => {
+                let other = Some((SiteArm::Control, read(&attempt.in_force)?));
                 arms(attempt, other)
             }
         })
     }
 
     /// Moves on when a cycle begins; once for a cycle.
-    pub fn advance(&mut self, now: Now<'_>, rules: &LoopRules) {
+    pub fn advance(&mut self, now: CycleStart<'_>, rules: &LoopRules) {
         // A round that is planned again after a stop must not move on twice.
         if self.as_of == now.cycle {
             return;
@@ -299,7 +309,7 @@ impl LoopState {
             self.next_arms = None;
         }
         self.in_force = Some(digest);
-        let division = Division::of(now.seed ^ u64::from(now.cycle.0), now.sites);
+        let division = Division::new(now.seed ^ u64::from(now.cycle.0), now.sites);
         let fits = |arms: &NextArms| (arms.division.part / division.part - 1.0).abs() <= PART_TOLERANCE;
         // A crawl that has grown needs smaller arms.
         self.next_arms = Some(self.next_arms.take().filter(fits).unwrap_or_else(|| NextArms::new(division)));
@@ -308,11 +318,11 @@ impl LoopState {
             return;
         }
         match std::mem::take(&mut self.step) {
-            Step::Idle => self.take_up(now, rules, Step::Idle),
-            Step::Proposed(attempt) => self.take_up(now, rules, Step::Proposed(attempt)),
-            Step::Shadow(attempt) => self.after_shadow(&now, rules, attempt),
-            Step::Trial(attempt) => self.after_trial(&now, rules, attempt),
-            Step::Guard(attempt) => self.after_guard(&now, rules, attempt),
+            ImproveStep::Idle => self.take_up(now, rules, ImproveStep::Idle),
+            ImproveStep::Proposed(attempt) => self.take_up(now, rules, ImproveStep::Proposed(attempt)),
+            ImproveStep::Shadow(attempt) => self.after_shadow(&now, rules, attempt),
+            ImproveStep::Trial(attempt) => self.after_trial(&now, rules, attempt),
+            ImproveStep::Guard(attempt) => self.after_guard(&now, rules, attempt),
         }
     }
 
@@ -325,7 +335,7 @@ impl LoopState {
 
     /// May another formula be learned: is nothing tried, and the loop not held?
     pub fn is_free(&self) -> bool {
-        matches!(self.step, Step::Idle | Step::Proposed(_)) && !self.is_held
+        matches!(self.step, ImproveStep::Idle | ImproveStep::Proposed(_)) && !self.is_held
     }
 
     /// The error probability of the next back-test.
@@ -334,7 +344,7 @@ impl LoopState {
     }
 
     /// Takes up the candidate that waits, if it may be tried.
-    fn take_up(&mut self, mut now: Now<'_>, rules: &LoopRules, otherwise: Step) {
+    fn take_up(&mut self, mut now: CycleStart<'_>, rules: &LoopRules, otherwise: ImproveStep) {
         self.step = otherwise;
         let candidate = match now.candidate.take() {
             None => return,
@@ -392,12 +402,12 @@ impl LoopState {
         };
         let why = format!("gain {low:.4} to {high:.4} in the back-test");
         self.tell(&now, LoopEventKind::Shadowed, Some(&attempt.candidate), why);
-        self.step = Step::Shadow(Box::new(attempt));
+        self.step = ImproveStep::Shadow(Box::new(attempt));
     }
 
-    fn after_shadow(&mut self, now: &Now<'_>, rules: &LoopRules, mut attempt: Box<Attempt>) {
+    fn after_shadow(&mut self, now: &CycleStart<'_>, rules: &LoopRules, mut attempt: Box<Attempt>) {
         if now.cycle.since(attempt.since) < rules.shadow {
-            self.step = Step::Shadow(attempt);
+            self.step = ImproveStep::Shadow(attempt);
             return;
         }
         let Some(step) = attempt.one_step() else {
@@ -421,7 +431,7 @@ impl LoopState {
         match lacking {
             Some(why) => {
                 self.tell(now, LoopEventKind::Proposed, Some(&attempt.candidate), format!("{told}; {why}"));
-                self.step = Step::Proposed(attempt);
+                self.step = ImproveStep::Proposed(attempt);
             }
             None if calm && let Some(why) = attempt.candidate.back_test.starved(rules.max_loss) => {
                 self.put_in_force(
@@ -435,17 +445,17 @@ impl LoopState {
                 self.tell(now, LoopEventKind::TrialBegan, Some(&attempt.candidate), told);
                 attempt.trial_since = Some(now.cycle);
                 attempt.division = self.next_arms.take().map(|arms| arms.division);
-                self.step = Step::Trial(attempt);
+                self.step = ImproveStep::Trial(attempt);
             }
         }
     }
 
     /// Has the web been steady for long enough?
-    fn is_calm(&self, now: &Now<'_>, rules: &LoopRules) -> bool {
+    fn is_calm(&self, now: &CycleStart<'_>, rules: &LoopRules) -> bool {
         self.alarm.is_none_or(|alarm| now.cycle.since(alarm) >= rules.calm)
     }
 
-    fn after_trial(&mut self, now: &Now<'_>, rules: &LoopRules, mut attempt: Box<Attempt>) {
+    fn after_trial(&mut self, now: &CycleStart<'_>, rules: &LoopRules, mut attempt: Box<Attempt>) {
         let cycles = now.cycle.since(attempt.since);
         let effect = attempt.effect(&rules.of_trial(attempt.since));
         // The interval holds at every look, so a loss ends the trial as soon as it shows.
@@ -454,7 +464,7 @@ impl LoopState {
             return;
         }
         if cycles < rules.before + rules.settling + rules.trial {
-            self.step = Step::Trial(attempt);
+            self.step = ImproveStep::Trial(attempt);
             return;
         }
         let calm = self.is_calm(now, rules);
@@ -471,13 +481,13 @@ impl LoopState {
                 };
                 attempt.since = now.cycle;
                 self.tell(now, LoopEventKind::Proposed, Some(&attempt.candidate), why);
-                self.step = Step::Proposed(attempt);
+                self.step = ImproveStep::Proposed(attempt);
             }
-            _ => self.step = Step::Trial(attempt),
+            _ => self.step = ImproveStep::Trial(attempt),
         }
     }
 
-    fn after_guard(&mut self, now: &Now<'_>, rules: &LoopRules, attempt: Box<Attempt>) {
+    fn after_guard(&mut self, now: &CycleStart<'_>, rules: &LoopRules, attempt: Box<Attempt>) {
         let effect = attempt.effect(&rules.of_guard(&attempt));
         let is_worse = effect.is_some_and(|effect| effect.ends[1] < -rules.max_loss / 2.0);
         if let Some(effect) = effect.filter(|_| is_worse) {
@@ -488,15 +498,15 @@ impl LoopState {
             self.tell(now, LoopEventKind::Kept, Some(&attempt.candidate), why);
             self.tries = 0;
         } else {
-            self.step = Step::Guard(attempt);
+            self.step = ImproveStep::Guard(attempt);
         }
     }
 
     /// Ends the attempt at once, since a plan has failed: a promoted formula is taken back.
     pub fn fail(&mut self, cycle: Cycle, at: u64, rules: &LoopRules, why: &str) {
         match std::mem::take(&mut self.step) {
-            Step::Guard(attempt) => self.take_back(cycle, at, rules, attempt, why.into()),
-            Step::Shadow(attempt) | Step::Trial(attempt) => {
+            ImproveStep::Guard(attempt) => self.take_back(cycle, at, rules, attempt, why.into()),
+            ImproveStep::Shadow(attempt) | ImproveStep::Trial(attempt) => {
                 self.quarantine(cycle, rules, &attempt);
                 self.happened((cycle, at), LoopEventKind::Rejected, Some(&attempt.candidate), why.into());
             }
@@ -504,10 +514,10 @@ impl LoopState {
         }
     }
 
-    fn reject(&mut self, now: &Now<'_>, rules: &LoopRules, attempt: &Attempt, why: String) {
+    fn reject(&mut self, now: &CycleStart<'_>, rules: &LoopRules, attempt: &Attempt, why: String) {
         self.quarantine(now.cycle, rules, attempt);
         self.tell(now, LoopEventKind::Rejected, Some(&attempt.candidate), why);
-        self.step = Step::Idle;
+        self.step = ImproveStep::Idle;
     }
 
     fn quarantine(&mut self, cycle: Cycle, rules: &LoopRules, attempt: &Attempt) {
@@ -521,7 +531,7 @@ impl LoopState {
             (attempt.division, attempt.arms) = (Some(arms.division), arms.days);
         }
         attempt.since = cycle;
-        self.step = Step::Guard(attempt);
+        self.step = ImproveStep::Guard(attempt);
     }
 
     fn take_back(&mut self, cycle: Cycle, at: u64, rules: &LoopRules, attempt: Box<Attempt>, why: String) {
@@ -530,7 +540,7 @@ impl LoopState {
         if let Ok(before) = Formula::from_toml(&attempt.in_force) {
             self.replace(attempt.in_force.clone(), digest_of(&before));
         }
-        self.step = Step::Idle;
+        self.step = ImproveStep::Idle;
     }
 
     /// Decides on another formula.
@@ -539,7 +549,13 @@ impl LoopState {
         self.to_write = Some(ToWrite { toml, replaces });
     }
 
-    fn tell(&mut self, now: &Now<'_>, what: LoopEventKind, candidate: Option<&Candidate>, why: String) {
+    fn tell(
+        &mut self,
+        now: &CycleStart<'_>,
+        what: LoopEventKind,
+        candidate: Option<&FormulaCandidate>,
+        why: String,
+    ) {
         self.happened((now.cycle, now.at), what, candidate, why);
     }
 
@@ -547,15 +563,15 @@ impl LoopState {
         &mut self,
         (cycle, at): (Cycle, u64),
         what: LoopEventKind,
-        candidate: Option<&Candidate>,
+        candidate: Option<&FormulaCandidate>,
         why: String,
     ) {
-        let id = candidate.map(Candidate::id).unwrap_or_default();
+        let id = candidate.map(FormulaCandidate::id).unwrap_or_default();
         let candidate = candidate.map(|candidate| candidate.expression.clone()).unwrap_or_default();
-        self.push(Event { cycle, at, what, candidate, id, why });
+        self.push(CandidateEvent { cycle, at, what, candidate, id, why });
     }
 
-    fn push(&mut self, event: Event) {
+    fn push(&mut self, event: CandidateEvent) {
         tracing::info!(
             cycle = event.cycle.0,
             candidate = event.candidate,
@@ -571,20 +587,21 @@ impl LoopState {
     }
 }
 
-impl Step {
+impl ImproveStep {
     /// The candidate that is tried.
     pub fn attempt(&self) -> Option<&Attempt> {
         match self {
-            Step::Idle => None,
-            Step::Shadow(attempt) | Step::Proposed(attempt) | Step::Trial(attempt) | Step::Guard(attempt) => {
-                Some(attempt)
-            }
+            ImproveStep::Idle => None,
+            ImproveStep::Shadow(attempt)
+            | ImproveStep::Proposed(attempt)
+            | ImproveStep::Trial(attempt)
+            | ImproveStep::Guard(attempt) => Some(attempt),
         }
     }
 }
 
-fn told(effect: &Difference) -> String {
-    let Difference { value, ends: [low, high], pages } = effect;
+fn told(effect: &ArmDifference) -> String {
+    let ArmDifference { value, ends: [low, high], pages } = effect;
     format!("{value:+.4} ({low:+.4} to {high:+.4}) in freshness, from {pages} audited pages")
 }
 

@@ -5,7 +5,7 @@
 
 use crate::page_rules::PageRules;
 use crate::parts::noise::site::floor_of;
-use crate::parts::notify::Target;
+use crate::parts::notify::NotifyTarget;
 use recrawl_change::{ChangeRules, LastComparisons};
 use recrawl_repository::SledTables;
 use recrawl_types::{CanonicalUrl, Site, Visited};
@@ -24,13 +24,13 @@ pub struct NoiseRules<'r> {
     /// The part of a page that counts.
     pub pages: &'r PageRules,
     /// The targets that are notified of changes.
-    pub notify: &'r [Target],
+    pub notify: &'r [NotifyTarget],
 }
 
 impl NoiseRules<'_> {
     /// Why each difference of a page counts, whatever the noise floor of its site; none if the floor judges it.
     pub fn why_exact(&self, url: &CanonicalUrl) -> Option<String> {
-        let rule = self.pages.of(url).filter(|rule| rule.part().is_some());
+        let rule = self.pages.rule_for(url).filter(|rule| rule.part().is_some());
         let target = || self.notify.iter().find(|target| target.asks_for_changes_of(url));
         rule.map(|rule| format!("[[pages]] match {:?} says what counts", rule.matches))
             .or_else(|| target().map(|target| format!("[[notify]] {:?} asks for its changes", target.name)))
@@ -50,13 +50,14 @@ impl PageNoise {
     ///
     /// # Errors
     /// When the floor cannot be read.
-    pub fn of(
+    pub fn read(
         rules: NoiseRules<'_>,
         tables: &SledTables,
         url: &CanonicalUrl,
         visited: &Visited,
     ) -> io::Result<Option<PageNoise>> {
-        let (floor, last) = (floor_of(tables, &Site::of(url))?.floor(), LastComparisons::of(visited));
+        let (floor, last) =
+            (floor_of(tables, &Site::from_url(url))?.floor(), LastComparisons::from_visited(visited));
         let is_any = floor.is_some() || last.within_noise > 0;
         Ok(is_any.then(|| PageNoise { floor, last, exact: rules.why_exact(url) }))
     }
@@ -93,7 +94,7 @@ impl PageNoise {
 
 /// Advice to somebody who is notified of a page at nearly every visit, or of one that a floor judged until lately.
 pub fn hint(visited: &Visited) -> Option<String> {
-    let last = LastComparisons::of(visited);
+    let last = LastComparisons::from_visited(visited);
     let LastComparisons { seen, different, within_noise } = last;
     let swallowed = match within_noise {
         0 => String::new(),

@@ -9,9 +9,9 @@ use crate::failure::Failure;
 use crate::lesson::RoundLesson;
 use crate::parts::noise::page::NoiseRules;
 use recrawl_change::noise::remember;
-use recrawl_change::{Compared, LastComparisons, NoiseFloor, Tally};
+use recrawl_change::{Compared, LastComparisons, NoiseFloor, NoiseTally};
 use recrawl_repository::SledTables;
-use recrawl_types::{CanonicalUrl, Content, DatedRound, Difference, Site, Visit, Visited};
+use recrawl_types::{CanonicalUrl, Content, ContentDifference, DatedRound, Site, Visit, Visited};
 use std::collections::HashMap;
 use std::io;
 
@@ -32,7 +32,7 @@ impl<'t> SiteNoise<'t> {
     ///
     /// # Errors
     /// When the table cannot be read.
-    pub fn of(&self, site: &Site) -> io::Result<NoiseFloor> {
+    pub fn floor(&self, site: &Site) -> io::Result<NoiseFloor> {
         self.cache.get_or_load(site, || floor_of(self.tables, site))
     }
 
@@ -45,8 +45,10 @@ impl<'t> SiteNoise<'t> {
         if !rules.changed(&before.content, after, &NoiseFloor::default()) {
             return Ok(Compared::Equal);
         }
-        let is_judged = !LastComparisons::of(before).are_quiet() && self.rules.why_exact(url).is_none();
-        let is_change = !is_judged || rules.changed(&before.content, after, &self.of(&Site::of(url))?);
+        let is_judged =
+            !LastComparisons::from_visited(before).are_quiet() && self.rules.why_exact(url).is_none();
+        let is_change =
+            !is_judged || rules.changed(&before.content, after, &self.floor(&Site::from_url(url))?);
         Ok(if is_change { Compared::Changed } else { Compared::WithinNoise })
     }
 
@@ -78,19 +80,19 @@ pub fn floor_of(tables: &SledTables, site: &Site) -> io::Result<NoiseFloor> {
 /// Evidence of a cycle about the noise of sites, collected from the visit log.
 #[derive(Default)]
 pub struct NoiseLesson {
-    tallies: HashMap<Site, Tally>,
+    tallies: HashMap<Site, NoiseTally>,
 }
 
 impl RoundLesson for NoiseLesson {
     fn visited(&mut self, visit: &Visit) {
-        if let Some(Difference { same_digest, distance, cycles }) = visit.difference {
-            let tally = self.tallies.entry(Site::of(&visit.url)).or_default();
+        if let Some(ContentDifference { same_digest, distance, cycles }) = visit.difference {
+            let tally = self.tallies.entry(Site::from_url(&visit.url)).or_default();
             tally.observe(visit.share, cycles, same_digest, distance.into());
         }
     }
 
     fn store(&mut self, tables: &SledTables, round: DatedRound) -> Result<(), Failure> {
-        let folded = |(site, tally): (Site, Tally)| -> io::Result<(String, Vec<u8>)> {
+        let folded = |(site, tally): (Site, NoiseTally)| -> io::Result<(String, Vec<u8>)> {
             let mut floor = floor_of(tables, &site)?;
             floor.fold(&tally);
             Ok((site.to_string(), serde_json::to_vec(&floor).expect("a noise floor is plain data")))

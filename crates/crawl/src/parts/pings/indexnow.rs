@@ -8,7 +8,7 @@ pub const MAX_URLS: usize = 10_000;
 
 /// A request as it was sent.
 #[derive(Clone, Debug, Default)]
-pub struct Request {
+pub struct IndexNowRequest {
     /// The host, if it is named beside the URLs.
     pub host: Option<String>,
     /// The pages.
@@ -47,14 +47,14 @@ impl Wrong {
     }
 }
 
-impl Request {
+impl IndexNowRequest {
     /// Checks the request by the rules of the protocol: a key has 8 to 128 letters, digits and hyphens; all
     /// URLs are of one host, that of the key file, and below the folder of the key file.
     ///
     /// # Errors
     /// The first thing that is wrong.
     pub fn read(&self, rules: &UrlRules) -> Result<Notice, Wrong> {
-        let Request { host, urls, key, key_location } = self;
+        let IndexNowRequest { host, urls, key, key_location } = self;
         let is_sign = |c: char| c.is_ascii_alphanumeric() || c == '-';
         if !(8..=128).contains(&key.len()) || !key.chars().all(is_sign) {
             return Err(Wrong::new("key", "not a key", "send 8 to 128 letters, digits and hyphens"));
@@ -72,7 +72,9 @@ impl Request {
         // By the protocol, a key without a location is a file at the root of the host.
         let key_file = match key_location {
             Some(location) => rules.canonicalize(location.trim()).map_err(|e| e.to_string()),
-            None => rules.canonicalize(&format!("{}/{key}.txt", Origin::of(home))).map_err(|e| e.to_string()),
+            None => rules
+                .canonicalize(&format!("{}/{key}.txt", Origin::from_url(home)))
+                .map_err(|e| e.to_string()),
         };
         let key_file =
             key_file.map_err(|e| Wrong::new("keyLocation", e, "send the URL of a text file on the host"))?;

@@ -3,7 +3,7 @@
 //! The crawl fetches the file as politely as any page of the host: after its robots.txt, with its delay.
 
 use recrawl_fetcher::{FetchResult, FetchedPage};
-use recrawl_types::{CanonicalUrl, Effect, Outcome, Skip};
+use recrawl_types::{CanonicalUrl, Outcome, OutcomeEffect, Skip};
 use std::collections::BTreeMap;
 
 /// Maximum number of keys that are known or being checked.
@@ -19,39 +19,41 @@ const MAX_KEY_TRIES: u8 = 3;
 
 /// The keys, by file and key.
 #[derive(Default)]
-pub(super) struct Keys {
-    keys: BTreeMap<(CanonicalUrl, String), State>,
+pub(super) struct IndexNowKeys {
+    keys: BTreeMap<(CanonicalUrl, String), KeyCheck>,
     /// Pages that wait for keys.
     pages: usize,
 }
 
-enum State {
+enum KeyCheck {
     Unknown { pages: Vec<CanonicalUrl>, tries: u8, is_asked: bool },
     Known { is_right: bool, until: u64 },
 }
 
 /// State of a key, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Key {
+pub(super) enum KeyState {
     Valid,
     Wrong,
     Unknown,
 }
 
-impl Keys {
+impl IndexNowKeys {
     /// State of this key; none if it was never asked for, or too long ago.
-    pub fn of(&self, file: &CanonicalUrl, key: &str, now: u64) -> Option<Key> {
+    pub fn get(&self, file: &CanonicalUrl, key: &str, now: u64) -> Option<KeyState> {
         match self.keys.get(&(file.clone(), key.to_owned()))? {
-            State::Unknown { .. } => Some(Key::Unknown),
-            State::Known { until, .. } if *until <= now => None,
-            State::Known { is_right, .. } => Some(if *is_right { Key::Valid } else { Key::Wrong }),
+            KeyCheck::Unknown { .. } => Some(KeyState::Unknown),
+            KeyCheck::Known { until, .. } if *until <= now => None,
+            KeyCheck::Known { is_right, .. } => {
+                Some(if *is_right { KeyState::Valid } else { KeyState::Wrong })
+            }
         }
     }
 
     /// Lets pages wait for a key; false if too many wait.
     pub fn wait(&mut self, file: CanonicalUrl, key: String, pages: Vec<CanonicalUrl>, now: u64) -> bool {
         if self.keys.len() >= MAX_KEYS {
-            self.keys.retain(|_, state| !matches!(state, State::Known { until, .. } if *until <= now));
+            self.keys.retain(|_, state| !matches!(state, KeyCheck::Known { until, .. } if *until <= now));
         }
         let at = (file, key);
         let is_new = !self.keys.contains_key(&at);
@@ -59,12 +61,12 @@ impl Keys {
             return false;
         }
         self.pages += pages.len();
-        let unknown = || State::Unknown { pages: Vec::new(), tries: 0, is_asked: false };
+        let unknown = || KeyCheck::Unknown { pages: Vec::new(), tries: 0, is_asked: false };
         let state = self.keys.entry(at).or_insert_with(unknown);
-        if let State::Known { .. } = state {
+        if let KeyCheck::Known { .. } = state {
             *state = unknown();
         }
-        if let State::Unknown { pages: waiting, .. } = state {
+        if let KeyCheck::Unknown { pages: waiting, .. } = state {
             waiting.extend(pages);
         }
         true
@@ -72,15 +74,15 @@ impl Keys {
 
     /// Is there a key whose file no round has asked for?
     pub fn has_unchecked(&self) -> bool {
-        self.keys.values().any(|state| matches!(state, State::Unknown { is_asked: false, .. }))
+        self.keys.values().any(|state| matches!(state, KeyCheck::Unknown { is_asked: false, .. }))
     }
 
     /// The files to fetch. A file that was asked for in an earlier round and did not come is asked for
     /// again, at most [`MAX_KEY_TRIES`] times.
     pub fn take_unchecked(&mut self) -> Vec<CanonicalUrl> {
-        let Keys { keys, pages: waiting } = self;
+        let IndexNowKeys { keys, pages: waiting } = self;
         keys.retain(|_, state| match state {
-            State::Unknown { pages, tries, .. } if *tries >= MAX_KEY_TRIES => {
+            KeyCheck::Unknown { pages, tries, .. } if *tries >= MAX_KEY_TRIES => {
                 *waiting -= pages.len();
                 false
             }
@@ -88,7 +90,7 @@ impl Keys {
         });
         let mut files = Vec::new();
         for ((file, _), state) in keys {
-            if let State::Unknown { tries, is_asked, .. } = state {
+            if let KeyCheck::Unknown { tries, is_asked, .. } = state {
                 *tries += 1;
                 *is_asked = true;
                 files.push(file.clone());
@@ -101,7 +103,7 @@ impl Keys {
     /// Ends a round: files that did not come may be asked for again.
     pub fn end_round(&mut self) {
         for state in self.keys.values_mut() {
-            if let State::Unknown { is_asked, .. } = state {
+            if let KeyCheck::Unknown { is_asked, .. } = state {
                 *is_asked = false;
             }
         }
@@ -109,12 +111,12 @@ impl Keys {
 
     /// Is this the file of a key that is being checked?
     pub fn is_file(&self, url: &CanonicalUrl) -> bool {
-        self.of_file(url).any(|(_, state)| matches!(state, State::Unknown { .. }))
+        self.of_file(url).any(|(_, state)| matches!(state, KeyCheck::Unknown { .. }))
     }
 
     /// Number of keys that are being checked.
     pub fn checking(&self) -> usize {
-        self.keys.values().filter(|state| matches!(state, State::Unknown { .. })).count()
+        self.keys.values().filter(|state| matches!(state, KeyCheck::Unknown { .. })).count()
     }
 
     /// Compares the keys with their file. Returns the pages whose key is right, and the number of those
@@ -130,9 +132,9 @@ impl Keys {
         let keys: Vec<_> = self.of_file(file).map(|((file, key), _)| (file.clone(), key.clone())).collect();
         for at in keys {
             let is_right = text.split(|byte| *byte == b'\n').any(|line| line.trim_ascii() == at.1.as_bytes());
-            let known = State::Known { is_right, until: page.at.saturating_add(HOLDS) };
-            let Some(state @ State::Unknown { .. }) = self.keys.get_mut(&at) else { continue };
-            if let State::Unknown { pages, .. } = std::mem::replace(state, known) {
+            let known = KeyCheck::Known { is_right, until: page.at.saturating_add(HOLDS) };
+            let Some(state @ KeyCheck::Unknown { .. }) = self.keys.get_mut(&at) else { continue };
+            if let KeyCheck::Unknown { pages, .. } = std::mem::replace(state, known) {
                 self.pages -= pages.len();
                 match is_right {
                     true => proven.extend(pages),
@@ -143,7 +145,7 @@ impl Keys {
         (proven, forged)
     }
 
-    fn of_file(&self, file: &CanonicalUrl) -> impl Iterator<Item = (&(CanonicalUrl, String), &State)> {
+    fn of_file(&self, file: &CanonicalUrl) -> impl Iterator<Item = (&(CanonicalUrl, String), &KeyCheck)> {
         let first = (file.clone(), String::new());
         self.keys.range(first..).take_while(move |((of, _), _)| of == file)
     }
@@ -151,6 +153,6 @@ impl Keys {
 
 /// Was the file not asked for or not read, or may it be there at the next try?
 fn is_passing(outcome: Outcome) -> bool {
-    outcome.effect() == Effect::Nothing
+    outcome.effect() == OutcomeEffect::Nothing
         || matches!(outcome, Outcome::Failed(_) | Outcome::Skipped(Skip::MediaType))
 }

@@ -39,7 +39,7 @@ impl RoundLesson for PingLesson {
         if !self.pings.is_used.load(Relaxed) {
             return;
         }
-        let origin = Origin::of(url);
+        let origin = Origin::from_url(url);
         if self.pings.state().origins.contains_key(&origin) {
             let is_pinged = self.visited.contains_key(url);
             self.counts.entry(origin).or_default().observe(is_pinged, is_changed);

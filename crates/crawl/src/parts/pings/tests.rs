@@ -1,4 +1,4 @@
-use super::indexnow::{MAX_URLS, Request};
+use super::indexnow::{IndexNowRequest, MAX_URLS};
 use super::*;
 use crate::lesson::RoundLesson;
 use recrawl_fetcher::{Condition, FetchResult, Response};
@@ -15,8 +15,8 @@ fn url(text: &str) -> CanonicalUrl {
     UrlRules::default().canonicalize(text).unwrap()
 }
 
-fn request(urls: &[&str], key: &str, key_location: Option<&str>) -> Request {
-    Request {
+fn request(urls: &[&str], key: &str, key_location: Option<&str>) -> IndexNowRequest {
+    IndexNowRequest {
         host: None,
         urls: urls.iter().map(ToString::to_string).collect(),
         key: key.into(),
@@ -52,7 +52,7 @@ fn pings() -> Arc<Pings> {
     Arc::new(Pings::open(Arc::new(SledTables::temporary().unwrap()), 0.5).unwrap())
 }
 
-fn receive(pings: &Pings, notice: Notice) -> Result<Received, Refused> {
+fn receive(pings: &Pings, notice: Notice) -> Result<Received, PingRefusal> {
     pings.receive(notice, &|_| true, 1_000, NOW).unwrap()
 }
 
@@ -88,7 +88,7 @@ fn a_request_is_read_by_the_rules_of_the_protocol() {
         (request(&[page], KEY, None), None),
         (request(&[page, "https://a.test/y", page], KEY, Some("https://a.test/k.txt")), None),
         (request(&["https://a.test/s/x"], KEY, Some("https://a.test/s/k.txt?a=/b/")), None),
-        (Request { host: Some("A.test".into()), ..request(&[page], KEY, None) }, None),
+        (IndexNowRequest { host: Some("A.test".into()), ..request(&[page], KEY, None) }, None),
         (request(&[page], "short", None), Some("key")),
         (request(&[page], &"k".repeat(129), None), Some("key")),
         (request(&[page], "../../etc/passwd", None), Some("key")),
@@ -99,8 +99,8 @@ fn a_request_is_read_by_the_rules_of_the_protocol() {
         (request(&[page], KEY, Some("https://b.test/k.txt")), Some("urlList[0]")),
         (request(&[page], KEY, Some("k.txt")), Some("keyLocation")),
         (request(&[page], KEY, Some("https://a.test/s/k.txt")), Some("urlList[0]")),
-        (Request { host: Some("b.test".into()), ..request(&[page], KEY, None) }, Some("host")),
-        (Request { host: Some("a b".into()), ..request(&[page], KEY, None) }, Some("host")),
+        (IndexNowRequest { host: Some("b.test".into()), ..request(&[page], KEY, None) }, Some("host")),
+        (IndexNowRequest { host: Some("a b".into()), ..request(&[page], KEY, None) }, Some("host")),
     ] {
         let read = request.read(&UrlRules::default());
         assert_eq!(read.as_ref().err().map(|wrong| wrong.at.as_str()), wrong, "{request:?}");
@@ -140,7 +140,7 @@ fn a_key_that_is_not_in_its_file_lets_nothing_in() {
         let pings = pings();
         receive(&pings, notice(&["https://a.test/x"], KEY)).unwrap();
         assert!(pings.take_key_file(&key_file("a.test", KEY, answer)).unwrap());
-        assert_eq!(receive(&pings, notice(&["https://a.test/x"], KEY)), Err(Refused::WrongKey));
+        assert_eq!(receive(&pings, notice(&["https://a.test/x"], KEY)), Err(PingRefusal::WrongKey));
         assert_eq!((pings.sizes(), pings.counts().forged), ([0; 3], 2));
         // The result holds for a day.
         let again = pings.receive(notice(&["https://a.test/x"], KEY), &|_| true, 9, NOW + 24 * HOUR).unwrap();
@@ -174,7 +174,7 @@ fn floods_are_bounded() {
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     proven(&pings, "a.test", 300);
     assert_eq!(receive(&pings, notice(&many, KEY)), Ok(Received::Noted(600)));
-    assert_eq!(receive(&pings, notice(&many, KEY)), Err(Refused::TooMany(3_600)));
+    assert_eq!(receive(&pings, notice(&many, KEY)), Err(PingRefusal::TooMany(3_600)));
     let later = pings.receive(notice(&many, KEY), &|_| true, 1_000, NOW + HOUR).unwrap();
     assert_eq!(later, Ok(Received::Noted(600)), "the next hour");
     // Each key is a request to the host: a few an hour.
@@ -183,12 +183,12 @@ fn floods_are_bounded() {
         assert_eq!(receive(&pings, forged), Ok(Received::Checking(1)));
     }
     let forged = notice(&["https://b.test/"], "forged-again");
-    assert_eq!(receive(&pings, forged), Err(Refused::TooMany(3_600)));
+    assert_eq!(receive(&pings, forged), Err(PingRefusal::TooMany(3_600)));
     // A forger does not use up what the host itself may send.
     let pings = self::pings();
     proven(&pings, "a.test", 1);
     assert_eq!(receive(&pings, notice(&many, "forged-key")), Ok(Received::Checking(600)));
-    assert_eq!(receive(&pings, notice(&many, "forged-key")), Err(Refused::TooMany(3_600)));
+    assert_eq!(receive(&pings, notice(&many, "forged-key")), Err(PingRefusal::TooMany(3_600)));
     assert_eq!(receive(&pings, notice(&many, KEY)), Ok(Received::Noted(600)));
     // Pages that wait for keys.
     let pings = self::pings();
@@ -196,7 +196,7 @@ fn floods_are_bounded() {
         let urls: Vec<String> = (0..600).map(|page| format!("https://h{host}.test/{page}")).collect();
         let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
         let is_full = (host + 1) * 600 > MAX_PAGES_WITHOUT_KEY;
-        let expected = if is_full { Err(Refused::Full) } else { Ok(Received::Checking(600)) };
+        let expected = if is_full { Err(PingRefusal::Full) } else { Ok(Received::Checking(600)) };
         assert_eq!(receive(&pings, notice(&urls, KEY)), expected, "{host}");
     }
 }
@@ -261,9 +261,9 @@ fn what_waits_and_what_was_learned_survive_a_restart() {
     let pings = open();
     assert_eq!(pings.sizes(), sizes);
     // The round again, as after a crash before its commit: it counts once.
-    let before = tables.ping_counts(&Origin::of(&url("https://a.test/"))).unwrap();
+    let before = tables.ping_counts(&Origin::from_url(&url("https://a.test/"))).unwrap();
     learn(&pings, 1, &[("https://a.test/1", true)]);
-    assert_eq!(tables.ping_counts(&Origin::of(&url("https://a.test/"))).unwrap(), before);
+    assert_eq!(tables.ping_counts(&Origin::from_url(&url("https://a.test/"))).unwrap(), before);
     assert_eq!(Pings::forget(&tables, &|url| url.path_and_query() == "/2", true).unwrap(), 1);
     assert_eq!(Pings::forget(&tables, &|url| url.path_and_query() == "/2", false).unwrap(), 1);
     assert_eq!(open().sizes(), [0, 0, 1]);

@@ -19,7 +19,7 @@ use recrawl_repository::SledTables;
 use recrawl_types::{CanonicalUrl, ContentKind, Outcome, UrlRules, Visit};
 use secret::{MasterKey, is_signed};
 use std::sync::{Arc, Mutex, MutexGuard};
-use subscriptions::{LEASE, Row, Subscriptions};
+use subscriptions::{LEASE, SubscriptionRow, Subscriptions};
 
 /// The setting with the random key.
 const KEY: &str = "websub_key";
@@ -52,10 +52,10 @@ pub struct WebSub {
     /// The public URL of the console, without a slash at its end.
     base: String,
     key: MasterKey,
-    state: Mutex<State>,
+    state: Mutex<WebSubState>,
 }
 
-struct State {
+struct WebSubState {
     table: Subscriptions,
     /// Since it was stored.
     has_changed: bool,
@@ -74,7 +74,7 @@ pub struct DueRequest {
 
 /// The question of a hub to a callback, by `hub.mode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Verification<'v> {
+pub struct HubQuestion<'v> {
     /// `hub.mode`.
     pub mode: &'v str,
     /// `hub.topic`.
@@ -85,7 +85,7 @@ pub struct Verification<'v> {
 
 /// The sender of a notification.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Sender {
+pub enum PingSender {
     /// Someone who knows no callback, or the hub of a subscription that was dropped.
     Unknown,
     /// Someone who does not know the secret.
@@ -114,13 +114,13 @@ impl WebSub {
                 key
             }
         };
-        let rows: Vec<Row> = kept(&tables, TABLE)?.unwrap_or_default();
-        let state = State { table: Subscriptions::of_rows(rows), has_changed: false };
+        let rows: Vec<SubscriptionRow> = kept(&tables, TABLE)?.unwrap_or_default();
+        let state = WebSubState { table: Subscriptions::of_rows(rows), has_changed: false };
         let base = base.trim_end_matches('/').to_owned();
         Ok(WebSub { tables, base, key: MasterKey::new(&key), state: Mutex::new(state) })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, WebSubState> {
         self.state.lock().expect("no panic under the lock")
     }
 
@@ -171,7 +171,7 @@ impl WebSub {
     }
 
     /// Takes a verification of intent, or a denial. True if it fits a request; then the challenge is answered.
-    pub fn verify(&self, id: &str, Verification { mode, topic, lease }: Verification<'_>, now: u64) -> bool {
+    pub fn verify(&self, id: &str, HubQuestion { mode, topic, lease }: HubQuestion<'_>, now: u64) -> bool {
         let mut state = self.state();
         let fits = match mode {
             "subscribe" => state.table.verified(id, topic, lease, now),
@@ -183,12 +183,12 @@ impl WebSub {
     }
 
     /// The sender of this notification, by its `X-Hub-Signature`.
-    pub fn sender(&self, id: &str, signature: Option<&str>, body: &[u8]) -> Sender {
-        let Some(feed) = self.state().table.feed(id).cloned() else { return Sender::Unknown };
+    pub fn sender(&self, id: &str, signature: Option<&str>, body: &[u8]) -> PingSender {
+        let Some(feed) = self.state().table.feed(id).cloned() else { return PingSender::Unknown };
         let secret = self.key.secret(id);
         match signature.is_some_and(|signature| is_signed(&secret, signature, body)) {
-            true => Sender::HubOf(feed),
-            false => Sender::Forger,
+            true => PingSender::HubOf(feed),
+            false => PingSender::Forger,
         }
     }
 
@@ -236,8 +236,8 @@ impl WebSub {
         is_meant: &dyn Fn(&CanonicalUrl) -> bool,
         only_count: bool,
     ) -> Result<u64, Failure> {
-        let rows: Vec<Row> = kept(tables, TABLE)?.unwrap_or_default();
-        let (meant, rest): (Vec<Row>, Vec<Row>) =
+        let rows: Vec<SubscriptionRow> = kept(tables, TABLE)?.unwrap_or_default();
+        let (meant, rest): (Vec<SubscriptionRow>, Vec<SubscriptionRow>) =
             rows.into_iter().partition(|row| row.urls().any(|url| is_meant(&url)));
         if !only_count && !meant.is_empty() {
             keep(tables, TABLE, &rest)?;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The pages of a promise at the start of a cycle. Each page is counted in exactly one of `kept`,
 /// `late`, `never_visited`, `gone`, `refused`, `backing_off` and `kept_out`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Account {
+pub struct PromiseAccount {
     /// The pages. An older version had a prefix of URLs, without a star.
     #[serde(rename = "match", alias = "prefix")]
     pub pages: String,
@@ -39,7 +39,7 @@ pub struct Account {
     pub limit: Option<Binding>,
 }
 
-impl Account {
+impl PromiseAccount {
     /// The number of its pages.
     pub fn count(&self) -> u64 {
         self.kept

@@ -11,7 +11,7 @@ use std::collections::BinaryHeap;
 
 /// A page that a promise may visit in this cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Due {
+pub struct PromisedPage {
     /// Milliseconds until its gap would pass if it were visited then; below 0 if it has passed.
     pub left: i64,
     /// Order of equals.
@@ -29,7 +29,7 @@ pub struct DuePages {
     /// Pages by deadline, in cycles from now.
     deadlines: Vec<u64>,
     /// The pages with the earliest deadlines, the latest on top.
-    first: BinaryHeap<Due>,
+    first: BinaryHeap<PromisedPage>,
     most: usize,
 }
 
@@ -43,7 +43,7 @@ impl DuePages {
     }
 
     /// Offers a page.
-    pub fn offer(&mut self, page: Due) {
+    pub fn offer(&mut self, page: PromisedPage) {
         let cycles = (page.left / self.period).max(0) as usize;
         let last = self.deadlines.len() - 1;
         self.deadlines[cycles.min(last)] += 1;
@@ -54,7 +54,7 @@ impl DuePages {
     }
 
     /// The pages that this cycle visits, with `visits` a cycle from now on.
-    pub fn finish(self, visits: u64) -> Vec<Due> {
+    pub fn finish(self, visits: u64) -> Vec<PromisedPage> {
         let (mut due, mut needed) = (0u64, 0u64);
         for (cycles, pages) in (0u64..).zip(&self.deadlines) {
             due += pages;
@@ -67,7 +67,7 @@ impl DuePages {
 }
 
 /// The most urgent pages of all promises, at most this many.
-pub fn most_urgent(mut pages: Vec<Due>, most: u64) -> Vec<Due> {
+pub fn most_urgent(mut pages: Vec<PromisedPage>, most: u64) -> Vec<PromisedPage> {
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     if pages.len() > most {
         pages.sort_unstable_by_key(|page| Reverse(*page));
@@ -90,7 +90,7 @@ mod tests {
         let chosen = |left: &[i64], visits| {
             let mut pages = DuePages::new(PERIOD as i64, 4, 100);
             (0..).zip(left).for_each(|(ordinal, left)| {
-                pages.offer(Due { left: *left, tie: ordinal, ordinal, promise: 0 })
+                pages.offer(PromisedPage { left: *left, tie: ordinal, ordinal, promise: 0 })
             });
             pages.finish(visits).iter().map(|page| page.ordinal).collect::<Vec<u64>>()
         };
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(chosen(&[3000, 3001, 3002], 1), [] as [u64; 0]);
         assert_eq!(chosen(&[], 1), [] as [u64; 0]);
         let urgent = most_urgent(
-            (0..9).map(|left| Due { left, tie: 0, ordinal: left as u64, promise: 0 }).collect(),
+            (0..9).map(|left| PromisedPage { left, tie: 0, ordinal: left as u64, promise: 0 }).collect(),
             3,
         );
         assert_eq!(urgent.iter().map(|page| page.ordinal).max(), Some(2));
@@ -115,7 +115,7 @@ mod tests {
             count in 1u64..150, within in 1u64..12, delay in 0u64..8, failing in 0u64..4, seed in any::<u64>(),
         ) {
             let (period, within) = (Duration::from_millis(PERIOD), Duration::from_millis(within * PERIOD));
-            let Some(rhythm) = Rhythm::of(within, period, Duration::from_millis(count * delay)) else {
+            let Some(rhythm) = Rhythm::slowest(within, period, Duration::from_millis(count * delay)) else {
                 return Ok(());
             };
             let (within, spread) = (within.as_millis() as i64, rhythm.spread.as_millis() as i64 + 1);
@@ -129,7 +129,7 @@ mod tests {
                 let mut pages = DuePages::new(PERIOD as i64, rhythm.every, count);
                 for (ordinal, last) in (0..).zip(&last) {
                     let tie = (ordinal + 1u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-                    pages.offer(Due { left: within - spread - (now - last), tie, ordinal, promise: 0 });
+                    pages.offer(PromisedPage { left: within - spread - (now - last), tie, ordinal, promise: 0 });
                 }
                 for (place, page) in (1..).zip(pages.finish(visits)) {
                     lot = lot.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -22,7 +22,7 @@ pub struct Rhythm {
 
 impl Rhythm {
     /// The slowest rhythm that keeps gaps `within`; none if there is none. `takes` is n·D of the slowest host.
-    pub fn of(within: Duration, period: Duration, takes: Duration) -> Option<Rhythm> {
+    pub fn slowest(within: Duration, period: Duration, takes: Duration) -> Option<Rhythm> {
         let [w, p, t] = [within, period, takes].map(|time| time.as_secs_f64());
         // P g² − W g + n·D ≤ 0.
         let root = (w * w - 4.0 * p * t).max(0.0).sqrt();
@@ -70,7 +70,7 @@ impl SlowestHost {
 
 /// A limit that keeps a promise from being kept.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Limit {
+pub enum PromiseLimit {
     /// A page is visited at most once a cycle.
     Period {
         /// The promise.
@@ -117,20 +117,20 @@ pub struct Binding {
     pub why: String,
 }
 
-impl Limit {
+impl PromiseLimit {
     /// The name in JSON.
     pub fn name(&self) -> &'static str {
         match self {
-            Limit::Period { .. } => "period",
-            Limit::Host { slowest, .. } if slowest.is_crawl_delay => "crawl_delay",
-            Limit::Host { .. } => "host_delay",
-            Limit::MaxPerHost { .. } => "max_per_host",
-            Limit::Budget { .. } => "budget",
+            PromiseLimit::Period { .. } => "period",
+            PromiseLimit::Host { slowest, .. } if slowest.is_crawl_delay => "crawl_delay",
+            PromiseLimit::Host { .. } => "host_delay",
+            PromiseLimit::MaxPerHost { .. } => "max_per_host",
+            PromiseLimit::Budget { .. } => "budget",
         }
     }
 
     /// With the promise that it concerns.
-    pub fn of(&self, pages: &Pattern) -> Binding {
+    pub fn binding(&self, pages: &Pattern) -> Binding {
         Binding { pages: pages.to_string(), limit: self.name().into(), why: self.to_string() }
     }
 }
@@ -141,16 +141,16 @@ impl fmt::Display for Binding {
     }
 }
 
-impl fmt::Display for Limit {
+impl fmt::Display for PromiseLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Limit::Period { within, period } => write!(
+            PromiseLimit::Period { within, period } => write!(
                 f,
                 "a page is visited at most once a cycle of {}, which is more than {}; lower cycle.period, or raise within",
                 spelled(*period),
                 spelled(*within)
             ),
-            Limit::Host { within, period, slowest } => {
+            PromiseLimit::Host { within, period, slowest } => {
                 let SlowestHost { host, pages: count, delay, is_crawl_delay } = slowest;
                 let (of, remedy) = match is_crawl_delay {
                     true => ("Crawl-delay", "promise a longer time or fewer pages"),
@@ -169,11 +169,11 @@ impl fmt::Display for Limit {
                     spelled(*within)
                 )
             }
-            Limit::MaxPerHost { host, visits, most } => write!(
+            PromiseLimit::MaxPerHost { host, visits, most } => write!(
                 f,
                 "it takes {visits} visits of {host} a cycle, and schedule.max_per_host allows {most}; raise it, or raise within"
             ),
-            Limit::Budget { visits, most } => write!(
+            PromiseLimit::Budget { visits, most } => write!(
                 f,
                 "all promises take {visits} visits a cycle, and half of k is {most}; raise cycle.pages or cycle.pages_min, or \
                  raise within"
@@ -191,8 +191,9 @@ mod tests {
 
     #[test]
     fn the_rhythm_leaves_room_for_the_visits_of_a_cycle() {
-        let of =
-            |within: u32, takes: Duration| Rhythm::of(HOUR * within, HOUR, takes).map(|rhythm| rhythm.every);
+        let of = |within: u32, takes: Duration| {
+            Rhythm::slowest(HOUR * within, HOUR, takes).map(|rhythm| rhythm.every)
+        };
         assert_eq!(of(6, Duration::ZERO), Some(6), "gaps of exactly six periods");
         assert_eq!(of(6, Duration::from_secs(1)), Some(5), "a second more would be too late");
         // 5 h + 5/5 h of visits a cycle is within 6 h.
@@ -203,7 +204,7 @@ mod tests {
         assert_eq!(of(1, Duration::from_secs(1)), None);
         // A cycle cannot take longer than its period.
         assert_eq!(of(12, HOUR * 8), Some(11));
-        assert_eq!(Rhythm::of(HOUR * 2, HOUR, HOUR / 2).unwrap().spread, HOUR / 2);
+        assert_eq!(Rhythm::slowest(HOUR * 2, HOUR, HOUR / 2).unwrap().spread, HOUR / 2);
     }
 
     #[test]
@@ -215,24 +216,27 @@ mod tests {
             delay: Duration::from_secs(10),
             is_crawl_delay,
         };
-        let host =
-            |is_crawl_delay| Limit::Host { within: HOUR * 6, period: HOUR, slowest: slowest(is_crawl_delay) };
+        let host = |is_crawl_delay| PromiseLimit::Host {
+            within: HOUR * 6,
+            period: HOUR,
+            slowest: slowest(is_crawl_delay),
+        };
         for (limit, name, words) in [
             (
-                Limit::Period { within: HOUR * 6, period: HOUR * 24 },
+                PromiseLimit::Period { within: HOUR * 6, period: HOUR * 24 },
                 "period",
                 "once a cycle of 1 d, which is more than 6 h",
             ),
             (host(false), "host_delay", "5,000 pages of a.example at a delay of 10 s take 50000 s"),
             (host(true), "crawl_delay", "at a Crawl-delay of 10 s"),
             (
-                Limit::MaxPerHost { host: "a.example".into(), visits: 9, most: 5 },
+                PromiseLimit::MaxPerHost { host: "a.example".into(), visits: 9, most: 5 },
                 "max_per_host",
                 "schedule.max_per_host allows 5",
             ),
-            (Limit::Budget { visits: 900, most: 50 }, "budget", "half of k is 50"),
+            (PromiseLimit::Budget { visits: 900, most: 50 }, "budget", "half of k is 50"),
         ] {
-            let binding = limit.of(&news);
+            let binding = limit.binding(&news);
             assert_eq!(binding.limit, name);
             assert!(binding.to_string().contains(words), "{binding}");
             assert!(
@@ -249,7 +253,7 @@ mod tests {
             let is_feasible =
                 |every: &u32| takes / *every <= period && period * *every + takes / *every <= within;
             let expected = (1..=2000).rev().find(is_feasible);
-            prop_assert_eq!(Rhythm::of(within, period, takes).map(|rhythm| rhythm.every), expected);
+            prop_assert_eq!(Rhythm::slowest(within, period, takes).map(|rhythm| rhythm.every), expected);
         }
     }
 }

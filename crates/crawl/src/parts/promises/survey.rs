@@ -1,10 +1,10 @@
 //! Walks the pages of all promises, with their kept visits: what was kept, what is due, and which
 //! limit binds.
 
-use super::account::Account;
-use super::due::{Due, DuePages, most_urgent};
-use super::limits::{Limit, Rhythm, SlowestHost};
-use super::{Promise, cycles_of};
+use super::account::PromiseAccount;
+use super::due::{DuePages, PromisedPage, most_urgent};
+use super::limits::{PromiseLimit, Rhythm, SlowestHost};
+use super::{VisitPromise, cycles_of};
 use crate::admission::decisions::Decisions;
 use crate::config::Config;
 use crate::failure::Failure;
@@ -12,7 +12,9 @@ use crate::forbidding::{Forbidding, OfOrigin};
 use recrawl_fetcher::{DelayReason, FetchConfig, HostDelay};
 use recrawl_repository::{Generation, SledTables, StoredRounds, StoredVisit, StoredVisits};
 use recrawl_scheduler::Gate;
-use recrawl_types::{CanonicalUrl, Change, Cycle, HostState, HostTable, Origin, Outcome, PageRecord, Status};
+use recrawl_types::{
+    CanonicalUrl, Change, Cycle, HostState, HostTable, Origin, Outcome, PageRecord, PageStatus,
+};
 use std::time::Duration;
 
 /// Part of a period that is left for the plan and the requests.
@@ -21,7 +23,7 @@ const HEADROOM: i64 = 10;
 /// The part of a survey that settings, tables and operators decide.
 pub struct SurveyRules<'s> {
     /// The promises.
-    pub promises: &'s [Promise],
+    pub promises: &'s [VisitPromise],
     /// The budget and the shares that bound them.
     pub config: &'s Config,
     /// Delays that are configured.
@@ -35,7 +37,7 @@ pub struct SurveyRules<'s> {
 }
 
 /// The inputs of a survey.
-pub struct Survey<'s> {
+pub struct PromiseSurvey<'s> {
     /// See [`SurveyRules`].
     pub rules: SurveyRules<'s>,
     /// The known pages.
@@ -60,9 +62,9 @@ pub struct Survey<'s> {
 #[derive(Default)]
 pub struct Surveyed {
     /// Of each promise.
-    pub accounts: Vec<Account>,
+    pub accounts: Vec<PromiseAccount>,
     /// The pages to visit in this cycle, at most k/2.
-    pub due: Vec<Due>,
+    pub due: Vec<PromisedPage>,
 }
 
 impl Surveyed {
@@ -90,7 +92,7 @@ enum DeadlineStatus {
 }
 
 /// State of the origin of the pages at hand.
-struct OriginNow {
+struct SurveyedOrigin {
     of: Option<OfOrigin>,
     is_paused: bool,
     is_backing_off: bool,
@@ -109,7 +111,7 @@ struct Demand {
 }
 
 impl Demand {
-    fn add(&mut self, host: &str, origin: &OriginNow) {
+    fn add(&mut self, host: &str, origin: &SurveyedOrigin) {
         if self.host.host != host {
             self.close();
             self.host = SlowestHost { host: host.into(), ..SlowestHost::default() };
@@ -134,11 +136,11 @@ impl Demand {
 
 /// Of each promise, its rhythm and the limit that binds.
 struct Rhythms {
-    of: Vec<(Rhythm, Option<Limit>)>,
+    of: Vec<(Rhythm, Option<PromiseLimit>)>,
     visits: Vec<u64>,
 }
 
-impl Survey<'_> {
+impl PromiseSurvey<'_> {
     /// The first limit that keeps a promise from being kept, as far as known pages and delays tell.
     ///
     /// # Errors
@@ -149,7 +151,7 @@ impl Survey<'_> {
         let binding = promises
             .iter()
             .zip(&rhythms.of)
-            .find_map(|(promise, (_, limit))| limit.as_ref().map(|limit| limit.of(&promise.pages)));
+            .find_map(|(promise, (_, limit))| limit.as_ref().map(|limit| limit.binding(&promise.pages)));
         binding.map_or(Ok(()), |binding| Err(Failure::usage(format!("[[promises]]: {binding}"))))
     }
 
@@ -163,16 +165,16 @@ impl Survey<'_> {
         let period = self.period.as_millis() as i64;
         // The other half of k stays with the score, whatever was promised.
         let most = self.k / 2;
-        let mut accounts: Vec<Account> = Vec::new();
+        let mut accounts: Vec<PromiseAccount> = Vec::new();
         let mut due: Vec<DuePages> = Vec::new();
         for (promise, (rhythm, limit)) in promises.iter().zip(&rhythms) {
-            accounts.push(Account {
+            accounts.push(PromiseAccount {
                 pages: promise.pages.to_string(),
                 within_ms: promise.within.as_millis() as u64,
                 share: promise.share,
                 every: rhythm.every,
-                limit: limit.as_ref().map(|limit| limit.of(&promise.pages)),
-                ..Account::default()
+                limit: limit.as_ref().map(|limit| limit.binding(&promise.pages)),
+                ..PromiseAccount::default()
             });
             due.push(DuePages::new(period, rhythm.every, most));
         }
@@ -192,7 +194,7 @@ impl Survey<'_> {
                     let within = promise.within.as_millis();
                     let is_kept = gaps.longest.is_some_and(|gap| u128::from(gap) * 1000 <= within);
                     let visits = record.visited.as_ref().map(|visited| visited.history.visits);
-                    if Gate::of(&record.known, visits, self.cycle, warmup) == Gate::Revisit {
+                    if Gate::for_page(&record.known, visits, self.cycle, warmup) == Gate::Revisit {
                         let (rhythm, _) = &rhythms[place];
                         // The next cycle must still reach the page in time: its host takes time for the
                         // others, and planning takes some.
@@ -200,7 +202,7 @@ impl Survey<'_> {
                         let age =
                             gaps.last.map_or(within as i64, |last| self.now as i64 - last as i64 * 1000);
                         let tie = tie(url.key());
-                        due[place].offer(Due { left: slack - age, tie, ordinal, promise: place });
+                        due[place].offer(PromisedPage { left: slack - age, tie, ordinal, promise: place });
                     }
                     if is_kept { &mut account.kept } else { &mut account.late }
                 }
@@ -208,12 +210,12 @@ impl Survey<'_> {
             *count += 1;
             Ok(())
         })?;
-        let chosen: Vec<Due> =
+        let chosen: Vec<PromisedPage> =
             due.into_iter().zip(visits).flat_map(|(due, visits)| due.finish(visits)).collect();
         // A site may have outgrown its promise: then the most urgent pages come first.
         let due = most_urgent(chosen, most);
         due.iter().for_each(|page| accounts[page.promise].planned += 1);
-        accounts.iter_mut().for_each(Account::count_share);
+        accounts.iter_mut().for_each(PromiseAccount::count_share);
         Ok(Surveyed { accounts, due })
     }
 
@@ -240,30 +242,30 @@ impl Survey<'_> {
         })?;
         demands.iter_mut().for_each(Demand::close);
         let period = self.period;
-        let rhythm = |(promise, demand): (&Promise, &Demand)| {
+        let rhythm = |(promise, demand): (&VisitPromise, &Demand)| {
             let (within, slowest) = (promise.within, demand.slowest.clone());
             let takes = slowest.takes();
-            let Some(rhythm) = Rhythm::of(within, period, takes) else {
+            let Some(rhythm) = Rhythm::slowest(within, period, takes) else {
                 // A host that is too slow for the configured period is at fault; else the cycle, which took longer.
                 let configured = config.cycle.period.0;
-                let limit = match Rhythm::of(within, configured, takes) {
-                    None => Limit::Host { within, period: configured, slowest },
-                    Some(_) => Limit::Period { within, period },
+                let limit = match Rhythm::slowest(within, configured, takes) {
+                    None => PromiseLimit::Host { within, period: configured, slowest },
+                    Some(_) => PromiseLimit::Period { within, period },
                 };
                 return (Rhythm::best_effort(within, takes), Some(limit));
             };
             let (most, largest) = (config.schedule.max_per_host, &demand.largest);
             let visits = rhythm.visits(largest.pages);
             let is_capped = most > 0 && visits > most;
-            (rhythm, is_capped.then(|| Limit::MaxPerHost { host: largest.host.clone(), visits, most }))
+            (rhythm, is_capped.then(|| PromiseLimit::MaxPerHost { host: largest.host.clone(), visits, most }))
         };
-        let mut of: Vec<(Rhythm, Option<Limit>)> = promises.iter().zip(&demands).map(rhythm).collect();
+        let mut of: Vec<(Rhythm, Option<PromiseLimit>)> = promises.iter().zip(&demands).map(rhythm).collect();
         let visits: Vec<u64> =
             of.iter().zip(&demands).map(|((rhythm, _), demand)| rhythm.visits(demand.pages)).collect();
         let (all, most) = (visits.iter().sum::<u64>(), self.k / 2);
         if all > most {
             of.iter_mut().zip(&visits).filter(|(_, visits)| **visits > 0).for_each(|((_, limit), _)| {
-                limit.get_or_insert(Limit::Budget { visits: all, most });
+                limit.get_or_insert(PromiseLimit::Budget { visits: all, most });
             });
         }
         Ok(Rhythms { of, visits })
@@ -272,8 +274,8 @@ impl Survey<'_> {
     /// Calls `each` with every page of a promise, in URL order.
     fn walk(&self, each: &mut EachPage<'_>) -> Result<(), Failure> {
         let promises = self.rules.promises;
-        let mut origin: Option<(Origin, OriginNow)> = None;
-        let mut prefixes: Vec<Vec<u8>> = promises.iter().flat_map(Promise::key_prefixes).collect();
+        let mut origin: Option<(Origin, SurveyedOrigin)> = None;
+        let mut prefixes: Vec<Vec<u8>> = promises.iter().flat_map(VisitPromise::key_prefixes).collect();
         prefixes.sort_unstable();
         // A prefix within another is walked with it.
         prefixes.dedup_by(|next, walked| next.starts_with(walked));
@@ -288,8 +290,8 @@ impl Survey<'_> {
                     break;
                 }
                 (self.on_progress)();
-                let Some((place, _)) = Promise::covering(promises, &url) else { continue };
-                let of = Origin::of(&url);
+                let Some((place, _)) = VisitPromise::covering(promises, &url) else { continue };
+                let of = Origin::from_url(&url);
                 if origin.as_ref().is_none_or(|(known, _)| *known != of) {
                     let now = self.origin(&of)?;
                     origin = Some((of, now));
@@ -302,7 +304,7 @@ impl Survey<'_> {
         Ok(())
     }
 
-    fn origin(&self, origin: &Origin) -> Result<OriginNow, Failure> {
+    fn origin(&self, origin: &Origin) -> Result<SurveyedOrigin, Failure> {
         let state =
             self.rules.tables.map(|tables| tables.load(origin)).transpose()?.flatten().unwrap_or_default();
         let of = match (&self.rules.forbidding, self.rules.tables) {
@@ -312,8 +314,8 @@ impl Survey<'_> {
         let is_backing_off = state.back_off_until > self.now;
         // What robots.txt and the configuration ask for: latency passes.
         let asked = HostState { latency: 0, slow_down: 0, ..state };
-        let HostDelay { delay, because, .. } = HostDelay::of(&asked, self.rules.fetch, self.now);
-        Ok(OriginNow {
+        let HostDelay { delay, because, .. } = HostDelay::from_state(&asked, self.rules.fetch, self.now);
+        Ok(SurveyedOrigin {
             of,
             is_paused: self.rules.decided.paused_hosts.contains_key(&*origin.host),
             is_backing_off,
@@ -322,32 +324,32 @@ impl Survey<'_> {
         })
     }
 
-    fn standing(&self, url: &CanonicalUrl, record: &PageRecord, origin: &OriginNow) -> DeadlineStatus {
+    fn standing(&self, url: &CanonicalUrl, record: &PageRecord, origin: &SurveyedOrigin) -> DeadlineStatus {
         let is_visited = record.visited.is_some();
         let is_forbidden = || {
             let gates = self.rules.forbidding.as_ref().zip(origin.of.as_ref());
             gates.is_some_and(|(forbidding, of)| !forbidding.gates(of, url, is_visited).is_empty())
         };
         match record.known.status {
-            Status::Gone => DeadlineStatus::Gone,
-            Status::Refused => DeadlineStatus::Refused,
-            Status::Live if origin.is_paused || is_forbidden() => DeadlineStatus::KeptOut,
-            Status::Live if origin.is_backing_off || !record.known.is_due(self.cycle) => {
+            PageStatus::Gone => DeadlineStatus::Gone,
+            PageStatus::Refused => DeadlineStatus::Refused,
+            PageStatus::Live if origin.is_paused || is_forbidden() => DeadlineStatus::KeptOut,
+            PageStatus::Live if origin.is_backing_off || !record.known.is_due(self.cycle) => {
                 DeadlineStatus::BackingOff
             }
-            Status::Live if is_visited => DeadlineStatus::Visited,
-            Status::Live => DeadlineStatus::NeverVisited,
+            PageStatus::Live if is_visited => DeadlineStatus::Visited,
+            PageStatus::Live => DeadlineStatus::NeverVisited,
         }
     }
 }
 
-type EachPage<'e> =
-    dyn FnMut(usize, u64, &CanonicalUrl, &PageRecord, DeadlineStatus, &OriginNow) -> Result<(), Failure> + 'e;
+type EachPage<'e> = dyn FnMut(usize, u64, &CanonicalUrl, &PageRecord, DeadlineStatus, &SurveyedOrigin) -> Result<(), Failure>
+    + 'e;
 
 /// The kept visits of pages that are asked for in URL order. Memory: a frame for each round.
-struct VisitsOf(Vec<Cursor>);
+struct VisitsOf(Vec<VisitCursor>);
 
-struct Cursor {
+struct VisitCursor {
     visits: StoredVisits,
     next: Option<StoredVisit>,
     has_begun: bool,
@@ -355,7 +357,7 @@ struct Cursor {
 
 /// The gaps of a page, in seconds.
 #[derive(Debug, PartialEq)]
-struct Gaps {
+struct PageGaps {
     /// Its last visit, in seconds since 1970; none if it is not kept.
     last: Option<u64>,
     /// The longest of those that ended in time, and the open one; none if it began before the kept visits.
@@ -368,14 +370,14 @@ impl VisitsOf {
         for round in kept.list()?.into_iter().filter(|round| round.cycle >= first) {
             // Absent if a commit removed the file just now.
             if let Some(visits) = kept.visits(round)? {
-                cursors.push(Cursor { visits, next: None, has_begun: false });
+                cursors.push(VisitCursor { visits, next: None, has_begun: false });
             }
         }
         Ok(VisitsOf(cursors))
     }
 
     /// The gaps of the next page, of those that ended after `since`.
-    fn gaps(&mut self, url: &CanonicalUrl, since: u64, now: u64) -> Result<Gaps, Failure> {
+    fn gaps(&mut self, url: &CanonicalUrl, since: u64, now: u64) -> Result<PageGaps, Failure> {
         let mut times = Vec::new();
         for cursor in &mut self.0 {
             if !cursor.has_begun || cursor.next.as_ref().is_some_and(|next| next.url < *url) {
@@ -398,9 +400,9 @@ impl VisitsOf {
 }
 
 /// The gaps between visits, each with whether it is the page's first.
-fn gaps(mut times: Vec<(u64, bool)>, since: u64, now: u64) -> Gaps {
+fn gaps(mut times: Vec<(u64, bool)>, since: u64, now: u64) -> PageGaps {
     times.sort_unstable();
-    let Some((last, _)) = times.last().copied() else { return Gaps { last: None, longest: None } };
+    let Some((last, _)) = times.last().copied() else { return PageGaps { last: None, longest: None } };
     let mut longest = Some(now.saturating_sub(last));
     if let Some((at, is_first)) = times.first()
         && *at >= since
@@ -411,7 +413,7 @@ fn gaps(mut times: Vec<(u64, bool)>, since: u64, now: u64) -> Gaps {
     }
     let ended = times.windows(2).filter(|pair| pair[1].0 >= since).map(|pair| pair[1].0 - pair[0].0);
     let longest = longest.map(|open| ended.fold(open, u64::max));
-    Gaps { last: Some(last), longest }
+    PageGaps { last: Some(last), longest }
 }
 
 /// Mixes hosts in the order of pages with equal deadlines (FNV-1a).
@@ -427,7 +429,7 @@ mod tests {
     #[test]
     fn gaps_are_those_that_ended_and_the_open_one() {
         let of = |times: &[(u64, bool)]| gaps(times.to_vec(), 1000, 2000);
-        let told = |last, longest| Gaps { last, longest };
+        let told = |last, longest| PageGaps { last, longest };
         assert_eq!(of(&[]), told(None, None));
         assert_eq!(
             of(&[(100, true), (900, false)]),

@@ -56,7 +56,7 @@ impl Measured {
 
 /// State of a rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Rule {
+struct AutoRule {
     /// Measured pages.
     pages: u32,
     /// Those whose text appears after scripts.
@@ -68,7 +68,7 @@ struct Rule {
     begun: u32,
 }
 
-impl Rule {
+impl AutoRule {
     fn observe(&mut self, measured: Measured) {
         self.pages += 1;
         self.need += u32::from(measured.needs_browser());
@@ -85,8 +85,8 @@ impl Rule {
 /// The rules with `"auto"`, by their pattern.
 #[derive(Debug, Default)]
 pub struct AutoRules {
-    before: BTreeMap<String, Rule>,
-    now: Mutex<BTreeMap<String, Rule>>,
+    before: BTreeMap<String, AutoRule>,
+    now: Mutex<BTreeMap<String, AutoRule>>,
 }
 
 impl AutoRules {
@@ -95,7 +95,7 @@ impl AutoRules {
     /// # Errors
     /// When the tables cannot be read.
     pub fn open(tables: &SledTables) -> Result<AutoRules, Failure> {
-        let before: BTreeMap<String, Rule> = kept(tables, STATE)?.unwrap_or_default();
+        let before: BTreeMap<String, AutoRule> = kept(tables, STATE)?.unwrap_or_default();
         Ok(AutoRules { now: Mutex::new(before.clone()), before })
     }
 
@@ -147,7 +147,7 @@ impl AutoRules {
         }
     }
 
-    fn now(&self) -> MutexGuard<'_, BTreeMap<String, Rule>> {
+    fn now(&self) -> MutexGuard<'_, BTreeMap<String, AutoRule>> {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -179,7 +179,7 @@ mod tests {
         let table = PagesTable { matches: "a.test".into(), render: Render::Auto, ..PagesTable::default() };
         let rules = PageRules::new(&[table], &UrlRules::default()).unwrap();
         let url = |i: u64| UrlRules::default().canonicalize(&format!("http://a.test/{i}")).unwrap();
-        let rule = rules.of(&url(0)).unwrap();
+        let rule = rules.rule_for(&url(0)).unwrap();
         let auto = AutoRules::open(&tables).unwrap();
         let first: Vec<RenderChoice> = (0..12).map(|i| auto.turn(rule, &url(i), 0)).collect();
         assert_eq!(first, [[RenderChoice::Measured; 10].as_slice(), &[RenderChoice::AsSent; 2]].concat());

@@ -2,8 +2,10 @@
 
 use crate::admission::loading::LoadRules;
 use crate::operator::control::Control;
-use recrawl_fetcher::{FetchResult, HeaderMap, HeaderName, HeaderValue, Load, RequestOptions, Response};
-use recrawl_renderer::{Answer, AnswerFuture, Ask, Kind, Resource, Source, Waiting};
+use recrawl_fetcher::{FetchResult, HeaderMap, HeaderName, HeaderValue, PageLoad, RequestOptions, Response};
+use recrawl_renderer::{
+    AnswerFuture, Ask, Resource, ResourceAnswer, ResourceKind, ResourceSource, WaitingRequest,
+};
 use recrawl_types::{CanonicalUrl, Failure, Origin, Outcome, Site, Skip, UrlRules};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct PageSource<'p> {
     pub page: &'p CanonicalUrl,
     pub rules: LoadRules<'p>,
-    pub rendering: &'p Load,
+    pub rendering: &'p PageLoad,
     pub control: &'p Control,
     /// Collects answers, if they are archived.
     pub loaded: Option<&'p Loaded>,
@@ -20,39 +22,45 @@ pub struct PageSource<'p> {
 /// Answers to a page's requests, by URL.
 pub type Loaded = Mutex<Vec<(CanonicalUrl, FetchResult)>>;
 
-impl Source for PageSource<'_> {
-    fn get<'a>(&'a self, ask: &'a Ask, waiting: Waiting) -> AnswerFuture<'a> {
+impl ResourceSource for PageSource<'_> {
+    fn get<'a>(&'a self, ask: &'a Ask, waiting: WaitingRequest) -> AnswerFuture<'a> {
         Box::pin(self.answer(ask, waiting))
     }
 }
 
 impl PageSource<'_> {
-    async fn answer(&self, ask: &Ask, waiting: Waiting) -> Answer {
+    async fn answer(&self, ask: &Ask, waiting: WaitingRequest) -> ResourceAnswer {
         // Other rules than those of pages: a parameter that names no page may name a resource.
-        let Ok(url) = UrlRules::keep_all().canonicalize(&ask.url) else { return Answer::Refused };
+        let Ok(url) = UrlRules::keep_all().canonicalize(&ask.url) else { return ResourceAnswer::Refused };
         if self.rules.refuse(&url, &self.control.blocks()) {
-            return Answer::Refused;
+            return ResourceAnswer::Refused;
         }
-        let is_own_site = Site::of(&url) == Site::of(self.page);
+        let is_own_site = Site::from_url(&url) == Site::from_url(self.page);
         let manner = RequestOptions {
             is_anonymous: !ask.is_own,
             is_public_only: self.rules.is_public_only(&url),
-            is_preflight: ask.kind == Kind::Preflight,
+            is_preflight: ask.kind == ResourceKind::Preflight,
             fields: header_map(&ask.fields),
             ..RequestOptions::default()
         };
-        let Some(mut asked) = self.rendering.ask(url.clone(), manner).await else { return Answer::NotNow };
+        let Some(mut asked) = self.rendering.ask(url.clone(), manner).await else {
+            return ResourceAnswer::NotNow;
+        };
         asked.started().await;
         drop(waiting);
         let result = asked.answer().await;
-        if let (Some(loaded), Some(result)) = (self.loaded.filter(|_| ask.kind != Kind::Preflight), &result) {
+        if let (Some(loaded), Some(result)) =
+            (self.loaded.filter(|_| ask.kind != ResourceKind::Preflight), &result)
+        {
             let mut loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
             loaded.push((url.clone(), result.clone()));
         }
         match result {
-            None => Answer::NotNow,
+            None => ResourceAnswer::NotNow,
             Some(result) => match answer_of(result, is_own_site) {
-                Answer::Response(resource) if self.is_kept_from(ask, &url, &resource) => Answer::Refused,
+                ResourceAnswer::Response(resource) if self.is_kept_from(ask, &url, &resource) => {
+                    ResourceAnswer::Refused
+                }
                 answer => answer,
             },
         }
@@ -61,13 +69,15 @@ impl PageSource<'_> {
     /// Does a server keep an answer that CORS does not check from pages of this origin (the field
     /// Cross-Origin-Resource-Policy)?
     fn is_kept_from(&self, ask: &Ask, url: &CanonicalUrl, resource: &Resource) -> bool {
-        if ask.field("origin").is_some() || Origin::of(url) == Origin::of(self.page) {
+        if ask.field("origin").is_some() || Origin::from_url(url) == Origin::from_url(self.page) {
             return false;
         }
         match resource.header("cross-origin-resource-policy").map(str::trim) {
             Some("same-origin") => true,
             // Of one site only by the same scheme.
-            Some("same-site") => Site::of(url) != Site::of(self.page) || url.scheme() != self.page.scheme(),
+            Some("same-site") => {
+                Site::from_url(url) != Site::from_url(self.page) || url.scheme() != self.page.scheme()
+            }
             _ => false,
         }
     }
@@ -82,25 +92,25 @@ fn header_map(fields: &[(&'static str, String)]) -> HeaderMap {
 
 /// The answer for the browser. Without what our own limits keep back now, a page of the same site would look
 /// emptied; another site's scripts may be missing for ever, and a page must do without them.
-fn answer_of(result: FetchResult, is_own_site: bool) -> Answer {
-    let of_status = |status| Answer::Response(Arc::new(Resource { status, ..Resource::default() }));
+fn answer_of(result: FetchResult, is_own_site: bool) -> ResourceAnswer {
+    let of_status = |status| ResourceAnswer::Response(Arc::new(Resource { status, ..Resource::default() }));
     match result {
         // Half a script is none.
-        FetchResult::Page(response) if response.is_cut() => Answer::Refused,
+        FetchResult::Page(response) if response.is_cut() => ResourceAnswer::Refused,
         FetchResult::Page(response)
         | FetchResult::NotModified(response)
         | FetchResult::Redirect { response, .. } => {
             let (status, headers) = (response.status, fields(&response));
-            Answer::Response(Arc::new(Resource { status, headers, body: response.body }))
+            ResourceAnswer::Response(Arc::new(Resource { status, headers, body: response.body }))
         }
         FetchResult::Nothing(Outcome::NotFound(status) | Outcome::Failed(Failure::Status(status))) => {
             of_status(status)
         }
-        FetchResult::Nothing(Outcome::Skipped(Skip::Deadline)) => Answer::NotNow,
+        FetchResult::Nothing(Outcome::Skipped(Skip::Deadline)) => ResourceAnswer::NotNow,
         FetchResult::Nothing(
             Outcome::Skipped(Skip::HostBackOff | Skip::ByteBudget) | Outcome::RobotsUnreachable(_),
-        ) if is_own_site => Answer::NotNow,
-        FetchResult::Nothing(_) => Answer::Refused,
+        ) if is_own_site => ResourceAnswer::NotNow,
+        FetchResult::Nothing(_) => ResourceAnswer::Refused,
     }
 }
 

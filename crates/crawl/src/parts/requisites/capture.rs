@@ -3,11 +3,11 @@
 use crate::admission::consent;
 use crate::capture::head;
 use crate::config::Consent;
-use recrawl_archive::answer::Answer;
-use recrawl_archive::{ArchiveReader, Capture, Compressor, Record};
+use recrawl_archive::answer::ArchivedAnswer;
+use recrawl_archive::{ArchiveReader, Compressor, EarlierCapture, Record};
 use recrawl_extractor::{
-    Extracted, Fields, Options, Requisite, RequisiteKind, consent_of_header, extract, media_type, requisites,
-    style_requisites,
+    BodyFields, ExtractOptions, Extracted, Requisite, RequisiteKind, consent_of_header, extract, media_type,
+    requisites, style_requisites,
 };
 use recrawl_fetcher::{FetchResult, Response};
 use recrawl_repository::RequisiteRow;
@@ -71,7 +71,7 @@ pub fn kind_of_loaded(result: &FetchResult) -> RequisiteKind {
 pub struct RequisiteReader {
     pub archive: ArchiveReader,
     pub consent: Consent,
-    pub reading: Options,
+    pub reading: ExtractOptions,
     pub urls: UrlRules,
     pub max_body: u64,
     pub max_document: u64,
@@ -120,11 +120,11 @@ impl RequisiteReader {
 
     /// The same of an archived body.
     pub fn of_archived(&self, url: &CanonicalUrl, position: ArchivePosition) -> OfPage {
-        let answer = Answer::read(&self.archive, position, self.max_document);
-        let is_its = |answer: &Answer| answer.field("WARC-Target-URI") == Some(&*url.as_text());
+        let answer = ArchivedAnswer::read(&self.archive, position, self.max_document);
+        let is_its = |answer: &ArchivedAnswer| answer.field("WARC-Target-URI") == Some(&*url.as_text());
         let Some(answer) = answer.ok().filter(is_its) else { return OfPage::default() };
         let content_type = answer.content_type();
-        let sent = Fields { content_type: content_type.as_deref(), ..Fields::default() };
+        let sent = BodyFields { content_type: content_type.as_deref(), ..BodyFields::default() };
         let types = &self.reading.types;
         let mut found = requisites(&answer.body, &sent, url, types);
         if let Some(document) = &answer.rendered {
@@ -173,7 +173,7 @@ impl RequisiteReader {
         };
         let same = before.as_ref().filter(|row| row.payload == payload);
         let record = match same {
-            Some(row) => Record::Same { body, of: Capture { at: row.archived_at } },
+            Some(row) => Record::Same { body, of: EarlierCapture { at: row.archived_at } },
             None => {
                 let truncated = response.cut.map(crate::capture::truncation);
                 Record::Response { truncated, body, before: before.as_ref().map(|row| row.archive) }
@@ -223,7 +223,7 @@ impl RequisiteReader {
 
     /// The requisites that an archived one names. Only style sheets, documents and redirects name any.
     pub fn named_by(&self, requisite: &Requisite, row: &RequisiteRow) -> Arc<[Requisite]> {
-        let Ok(answer) = Answer::read(&self.archive, row.archive, self.max_body) else {
+        let Ok(answer) = ArchivedAnswer::read(&self.archive, row.archive, self.max_body) else {
             return Arc::default();
         };
         if answer.field("WARC-Target-URI") != Some(&*requisite.url.as_text()) {
@@ -234,11 +234,11 @@ impl RequisiteReader {
             return named.into_iter().collect();
         }
         let content_type = answer.content_type();
-        let fields = Fields { content_type: content_type.as_deref(), ..Fields::default() };
+        let fields = BodyFields { content_type: content_type.as_deref(), ..BodyFields::default() };
         self.named_in(requisite, &answer.body, &fields)
     }
 
-    fn named_in(&self, requisite: &Requisite, body: &[u8], fields: &Fields<'_>) -> Arc<[Requisite]> {
+    fn named_in(&self, requisite: &Requisite, body: &[u8], fields: &BodyFields<'_>) -> Arc<[Requisite]> {
         let mut named = match requisite.kind {
             RequisiteKind::Style => style_requisites(body, fields.content_type, &requisite.url),
             RequisiteKind::Frame => requisites(body, fields, &requisite.url, &self.reading.types),

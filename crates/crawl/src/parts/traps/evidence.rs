@@ -1,7 +1,7 @@
 //! The evidence of an origin's URL patterns from first visits, and the rule that makes a pattern a
 //! trap.
 
-use super::pattern::{Level, Pattern};
+use super::pattern::{Level, TrapPattern};
 use recrawl_types::{CanonicalUrl, Cycle, DatedRound, Round};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ const VERSION: u32 = 1;
 
 /// The rule that makes a pattern a trap.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rule {
+pub struct TrapRule {
     /// First visits needed for a verdict.
     pub min_pages: u32,
     /// Share of near-duplicates among them.
@@ -44,7 +44,7 @@ fn is_zero(number: &u32) -> bool {
 
 /// The evidence of one pattern.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Evidence {
+pub struct TrapEvidence {
     /// First visits of its pages with text; halved from time to time.
     pub first_visits: u32,
     /// Of these, visits whose text was a near-duplicate of another page of the pattern.
@@ -61,9 +61,9 @@ pub struct Evidence {
     sample: Vec<u64>,
 }
 
-impl Evidence {
-    fn new() -> Evidence {
-        Evidence {
+impl TrapEvidence {
+    fn new() -> TrapEvidence {
+        TrapEvidence {
             first_visits: 0,
             near_duplicates: 0,
             cut_since: None,
@@ -78,7 +78,7 @@ impl Evidence {
         if self.probed_in == cycle { self.probes } else { 0 }
     }
 
-    fn observe(&mut self, simhash: u64, cycle: Cycle, rule: &Rule) {
+    fn observe(&mut self, simhash: u64, cycle: Cycle, rule: &TrapRule) {
         let near = |other: &u64| (other ^ simhash).count_ones() <= rule.max_distance;
         let found = self.sample.iter().position(near);
         self.first_visits += 1;
@@ -101,20 +101,20 @@ impl Evidence {
     }
 
     /// Is it known to have pages that differ? Then no verdict on a wider pattern applies to it.
-    fn is_honest(&self, rule: &Rule) -> bool {
+    fn is_honest(&self, rule: &TrapRule) -> bool {
         self.first_visits >= (rule.min_pages / HONEST_PART).max(1)
             && self.share() < rule.near_duplicates / 2.0
     }
 
     /// Does it look like a trap, with too few visits for a verdict? Its first page resembles none before it.
-    fn is_suspected(&self, level: Level, rule: &Rule) -> bool {
+    fn is_suspected(&self, level: Level, rule: &TrapRule) -> bool {
         let enough = (rule.min_pages / HONEST_PART).max(MIN_SUSPECTED).saturating_mul(level.caution());
         let share = f64::from(self.near_duplicates + 1) / f64::from(self.first_visits.max(1));
         self.cut_since.is_none() && self.first_visits >= enough && share >= rule.near_duplicates
     }
 
     /// Judges it again; returns whether it was just cut off.
-    fn judge(&mut self, level: Level, cycle: Cycle, rule: &Rule) -> bool {
+    fn judge(&mut self, level: Level, cycle: Cycle, rule: &TrapRule) -> bool {
         match self.cut_since {
             None => {
                 let is_trap = self.first_visits >= rule.min_pages.saturating_mul(level.caution())
@@ -133,7 +133,7 @@ impl Evidence {
 
     /// Reduces the counts, so that new visits can change the verdict. A pattern that is cut off
     /// gets few.
-    fn forget(&mut self, rule: &Rule) {
+    fn forget(&mut self, rule: &TrapRule) {
         let most =
             if self.cut_since.is_some() { rule.min_pages } else { rule.min_pages.saturating_mul(MEMORY) };
         while self.first_visits > most {
@@ -160,7 +160,7 @@ impl Level {
 pub struct OriginTraps {
     /// The last round whose visits are counted, so that a round counts once.
     pub as_of: Round,
-    patterns: BTreeMap<Pattern, Evidence>,
+    patterns: BTreeMap<TrapPattern, TrapEvidence>,
 }
 
 /// The stored form.
@@ -169,14 +169,14 @@ pub struct OriginTraps {
 struct StoredEvidence {
     version: u32,
     as_of: Round,
-    patterns: Vec<(Pattern, Evidence)>,
+    patterns: Vec<(TrapPattern, TrapEvidence)>,
 }
 
 impl OriginTraps {
     /// Adds the first visit of a page with text. Visits come in URL order.
-    pub fn observe(&mut self, url: &CanonicalUrl, simhash: u64, cycle: Cycle, rule: &Rule) {
-        for pattern in Pattern::all_of(url) {
-            let evidence = self.patterns.entry(pattern).or_insert_with(Evidence::new);
+    pub fn observe(&mut self, url: &CanonicalUrl, simhash: u64, cycle: Cycle, rule: &TrapRule) {
+        for pattern in TrapPattern::all_of(url) {
+            let evidence = self.patterns.entry(pattern).or_insert_with(TrapEvidence::new);
             evidence.observe(simhash, cycle, rule);
             // A wider pattern only counts what its narrower ones do not explain.
             if evidence.cut_since.is_some() {
@@ -194,14 +194,14 @@ impl OriginTraps {
         url: &CanonicalUrl,
         simhash: u64,
         cycle: Cycle,
-        rule: &Rule,
-    ) -> Vec<Pattern> {
+        rule: &TrapRule,
+    ) -> Vec<TrapPattern> {
         self.observe(url, simhash, cycle, rule);
-        self.judge(Pattern::all_of(url).collect(), cycle, rule)
+        self.judge(TrapPattern::all_of(url).collect(), cycle, rule)
     }
 
     /// Ends a round: judges every pattern and returns those that were just cut off.
-    pub fn settle(&mut self, DatedRound { round, cycle }: DatedRound, rule: &Rule) -> Vec<Pattern> {
+    pub fn settle(&mut self, DatedRound { round, cycle }: DatedRound, rule: &TrapRule) -> Vec<TrapPattern> {
         self.as_of = round;
         // Narrow patterns sort first.
         let news = self.judge(self.patterns.keys().cloned().collect(), cycle, rule);
@@ -212,13 +212,13 @@ impl OriginTraps {
 
     /// Judges these patterns, which come narrow ones first, and returns those that were just cut
     /// off.
-    fn judge(&mut self, mut patterns: Vec<Pattern>, cycle: Cycle, rule: &Rule) -> Vec<Pattern> {
+    fn judge(&mut self, mut patterns: Vec<TrapPattern>, cycle: Cycle, rule: &TrapRule) -> Vec<TrapPattern> {
         patterns.retain(|pattern| {
             let Some(evidence) = self.patterns.get_mut(pattern) else { return false };
             let is_news = evidence.judge(pattern.level, cycle, rule);
             if is_news {
                 let (visits, near) = (evidence.first_visits, evidence.near_duplicates);
-                for wider in std::iter::successors(pattern.wider(), Pattern::wider) {
+                for wider in std::iter::successors(pattern.wider(), TrapPattern::wider) {
                     if let Some(wider) = self.patterns.get_mut(&wider) {
                         wider.first_visits = wider.first_visits.saturating_sub(visits);
                         wider.near_duplicates =
@@ -233,12 +233,12 @@ impl OriginTraps {
 
     /// The pattern by which the URL is cut off, if any. The narrowest pattern known to be a trap or
     /// honest decides.
-    pub fn cut(&self, url: &CanonicalUrl, rule: &Rule) -> Option<Pattern> {
+    pub fn cut(&self, url: &CanonicalUrl, rule: &TrapRule) -> Option<TrapPattern> {
         self.narrowest(url, rule, |_, evidence| evidence.cut_since.is_some())
     }
 
     /// Is a pattern of the URL suspected? The narrowest one that is suspected or honest decides.
-    pub fn suspects(&self, url: &CanonicalUrl, rule: &Rule) -> bool {
+    pub fn suspects(&self, url: &CanonicalUrl, rule: &TrapRule) -> bool {
         self.narrowest(url, rule, |level, evidence| evidence.is_suspected(level, rule)).is_some()
     }
 
@@ -246,10 +246,10 @@ impl OriginTraps {
     fn narrowest(
         &self,
         url: &CanonicalUrl,
-        rule: &Rule,
-        found: impl Fn(Level, &Evidence) -> bool,
-    ) -> Option<Pattern> {
-        for pattern in Pattern::all_of(url) {
+        rule: &TrapRule,
+        found: impl Fn(Level, &TrapEvidence) -> bool,
+    ) -> Option<TrapPattern> {
+        for pattern in TrapPattern::all_of(url) {
             let Some(evidence) = self.patterns.get(&pattern) else { continue };
             if found(pattern.level, evidence) {
                 return Some(pattern);
@@ -267,15 +267,15 @@ impl OriginTraps {
     }
 
     /// Is a pattern cut off, or suspected? As for few origins.
-    pub fn has_signs(&self, rule: &Rule) -> bool {
-        let is_sign = |(pattern, evidence): (&Pattern, &Evidence)| {
+    pub fn has_signs(&self, rule: &TrapRule) -> bool {
+        let is_sign = |(pattern, evidence): (&TrapPattern, &TrapEvidence)| {
             evidence.cut_since.is_some() || evidence.is_suspected(pattern.level, rule)
         };
         self.patterns.iter().any(is_sign)
     }
 
     /// The evidence of a pattern.
-    pub fn evidence(&self, pattern: &Pattern) -> Option<&Evidence> {
+    pub fn evidence(&self, pattern: &TrapPattern) -> Option<&TrapEvidence> {
         self.patterns.get(pattern)
     }
 
@@ -285,7 +285,7 @@ impl OriginTraps {
     }
 
     /// All patterns that are cut off.
-    pub fn cut_patterns(&self) -> impl Iterator<Item = (&Pattern, &Evidence)> {
+    pub fn cut_patterns(&self) -> impl Iterator<Item = (&TrapPattern, &TrapEvidence)> {
         self.patterns.iter().filter(|(_, evidence)| evidence.cut_since.is_some())
     }
 
@@ -294,8 +294,9 @@ impl OriginTraps {
         if self.patterns.len() <= count {
             return;
         }
-        let rank = |e: &Evidence| std::cmp::Reverse((e.cut_since.is_some(), e.first_visits));
-        let mut all: Vec<(Pattern, Evidence)> = std::mem::take(&mut self.patterns).into_iter().collect();
+        let rank = |e: &TrapEvidence| std::cmp::Reverse((e.cut_since.is_some(), e.first_visits));
+        let mut all: Vec<(TrapPattern, TrapEvidence)> =
+            std::mem::take(&mut self.patterns).into_iter().collect();
         // Stable: ties keep their order.
         all.sort_by_key(|(_, evidence)| rank(evidence));
         all.truncate(count);

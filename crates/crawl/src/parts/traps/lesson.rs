@@ -16,12 +16,12 @@ pub struct TrapLesson {
     rules: TrapRules,
     tables: Arc<SledTables>,
     round: DatedRound,
-    open: Option<Open>,
+    open: Option<OpenOrigin>,
     failed: Option<io::Error>,
 }
 
 /// The origin whose pages are being merged.
-struct Open {
+struct OpenOrigin {
     home: CanonicalUrl,
     /// None if there is nothing to learn: the host is exempt, or an earlier run of the cycle
     /// counted it.
@@ -34,19 +34,18 @@ impl TrapLesson {
         TrapLesson { rules: rules.clone(), tables: tables.clone(), round, open: None, failed: None }
     }
 
-    fn open(&self, url: &CanonicalUrl) -> io::Result<Open> {
+    fn open(&self, url: &CanonicalUrl) -> io::Result<OpenOrigin> {
         let known = match self.rules.hold_for(&url.host()) {
-            true => {
-                Some(known(&self.tables, &Origin::of(url))?).filter(|known| known.as_of < self.round.round)
-            }
+            true => Some(known(&self.tables, &Origin::from_url(url))?)
+                .filter(|known| known.as_of < self.round.round),
             false => None,
         };
-        Ok(Open { home: url.clone(), known })
+        Ok(OpenOrigin { home: url.clone(), known })
     }
 
-    fn close(&self, open: Option<Open>) -> io::Result<()> {
-        let Some(Open { home, known: Some(mut known) }) = open else { return Ok(()) };
-        let origin = Origin::of(&home);
+    fn close(&self, open: Option<OpenOrigin>) -> io::Result<()> {
+        let Some(OpenOrigin { home, known: Some(mut known) }) = open else { return Ok(()) };
+        let origin = Origin::from_url(&home);
         for pattern in known.settle(self.round, &self.rules.rule) {
             tracing::warn!(%origin, %pattern, "trap: pattern cut off, its pages are near-duplicates");
         }

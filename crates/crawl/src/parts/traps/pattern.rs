@@ -37,22 +37,22 @@ pub enum Level {
 
 /// A pattern of URLs, within an origin.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Pattern {
+pub struct TrapPattern {
     /// The part that the pattern leaves out.
     pub level: Level,
     /// The pattern as text.
     pub text: String,
 }
 
-impl fmt::Display for Pattern {
+impl fmt::Display for TrapPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-impl Pattern {
+impl TrapPattern {
     /// The narrowest pattern of a URL.
-    pub fn of(url: &CanonicalUrl) -> Pattern {
+    pub fn narrowest(url: &CanonicalUrl) -> TrapPattern {
         let (path, query) = url.path_and_query().split_once('?').unwrap_or((url.path_and_query(), ""));
         let mut text = mask(path);
         let mut names: Vec<&str> = query
@@ -67,30 +67,32 @@ impl Pattern {
             text.push_str(&mask(&names.join("&")));
         }
         text.truncate(MAX_PATTERN);
-        Pattern { level: Level::Address, text }
+        TrapPattern { level: Level::Address, text }
     }
 
     /// The next wider pattern. It follows from the text alone, so patterns form a tree.
-    pub fn wider(&self) -> Option<Pattern> {
+    pub fn wider(&self) -> Option<TrapPattern> {
         let (path, query) = self.text.split_once('?').map_or((&*self.text, None), |(p, q)| (p, Some(q)));
-        let folder =
-            || Pattern { level: Level::Folder, text: format!("{}*", &path[..=path.rfind('/').unwrap_or(0)]) };
+        let folder = || TrapPattern {
+            level: Level::Folder,
+            text: format!("{}*", &path[..=path.rfind('/').unwrap_or(0)]),
+        };
         match self.level {
             Level::Address if query.is_some() => {
-                Some(Pattern { level: Level::Query, text: format!("{path}?*") })
+                Some(TrapPattern { level: Level::Query, text: format!("{path}?*") })
             }
             Level::Address | Level::Query => Some(folder()),
             Level::Folder => {
                 let first = path.get(1..)?.split_once('/')?.0;
-                Some(Pattern { level: Level::Top, text: format!("/{first}/**") })
+                Some(TrapPattern { level: Level::Top, text: format!("/{first}/**") })
             }
             Level::Top => None,
         }
     }
 
     /// The patterns of a URL, narrowest first.
-    pub fn all_of(url: &CanonicalUrl) -> impl Iterator<Item = Pattern> {
-        std::iter::successors(Some(Pattern::of(url)), Pattern::wider)
+    pub fn all_of(url: &CanonicalUrl) -> impl Iterator<Item = TrapPattern> {
+        std::iter::successors(Some(TrapPattern::narrowest(url)), TrapPattern::wider)
     }
 }
 
@@ -157,7 +159,7 @@ mod tests {
     }
 
     fn texts(path: &str) -> Vec<String> {
-        Pattern::all_of(&url(path)).map(|pattern| pattern.text).collect()
+        TrapPattern::all_of(&url(path)).map(|pattern| pattern.text).collect()
     }
 
     #[test]
@@ -194,7 +196,7 @@ mod tests {
             let url = url(&path);
             let text = url.path_and_query();
             prop_assert_eq!(mask(&mask(text)), mask(text));
-            let all: Vec<Pattern> = Pattern::all_of(&url).collect();
+            let all: Vec<TrapPattern> = TrapPattern::all_of(&url).collect();
             prop_assert!((2..=4).contains(&all.len()), "{:?}", all);
             prop_assert!(all.iter().all(|p| p.text.len() <= MAX_PATTERN + 3 && p.text.starts_with('/')));
             prop_assert!(all.is_sorted_by(|a, b| a.level < b.level));

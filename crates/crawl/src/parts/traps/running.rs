@@ -1,7 +1,7 @@
 //! The evidence of patterns from a running cycle's visits, before the merge counts them.
 
-use super::evidence::Rule;
-use super::{OriginTraps, Pattern};
+use super::evidence::TrapRule;
+use super::{OriginTraps, TrapPattern};
 use recrawl_types::{CanonicalUrl, DatedRound};
 use std::collections::HashMap;
 use std::io;
@@ -14,16 +14,16 @@ const MAX_RUNNING: usize = 100_000;
 /// The evidence of the origins visited last. It depends only on the order of the visits in the log,
 /// so a resumed cycle gets the same from its log.
 #[derive(Default)]
-pub struct Running {
+pub struct RunningEvidence {
     /// By the key of an origin.
-    origins: HashMap<Box<[u8]>, Counted>,
+    origins: HashMap<Box<[u8]>, CountedOrigin>,
     /// Number of patterns of all origins.
     patterns: usize,
     /// First visits so far.
     visits: u64,
 }
 
-struct Counted {
+struct CountedOrigin {
     known: Arc<OriginTraps>,
     /// Is something of it cut off or suspected? Asked for every few links, changed by few visits.
     has_signs: bool,
@@ -31,7 +31,7 @@ struct Counted {
     last: u64,
 }
 
-impl Running {
+impl RunningEvidence {
     /// The evidence of an origin to which this cycle added something; within it, none if nothing is cut off
     /// or suspected.
     pub fn signs(&self, origin_key: &[u8]) -> Option<Option<&Arc<OriginTraps>>> {
@@ -48,15 +48,15 @@ impl Running {
         url: &CanonicalUrl,
         simhash: u64,
         dated: DatedRound,
-        rule: &Rule,
+        rule: &TrapRule,
         load: impl FnOnce() -> io::Result<OriginTraps>,
-    ) -> io::Result<Vec<Pattern>> {
+    ) -> io::Result<Vec<TrapPattern>> {
         let key = url.origin_key();
         if !self.origins.contains_key(key) {
             let known = load()?;
             self.patterns += known.patterns();
             let has_signs = known.has_signs(rule);
-            self.origins.insert(key.into(), Counted { known: Arc::new(known), has_signs, last: 0 });
+            self.origins.insert(key.into(), CountedOrigin { known: Arc::new(known), has_signs, last: 0 });
         }
         let counted = self.origins.get_mut(key).expect("it was put there");
         self.visits += 1;
@@ -97,16 +97,16 @@ mod tests {
     use super::*;
     use recrawl_types::{Cycle, UrlRules};
 
-    const RULE: Rule = Rule { min_pages: 20, near_duplicates: 0.95, max_distance: 3 };
+    const RULE: TrapRule = TrapRule { min_pages: 20, near_duplicates: 0.95, max_distance: 3 };
 
-    fn visit(running: &mut Running, url: &str) -> Vec<Pattern> {
+    fn visit(running: &mut RunningEvidence, url: &str) -> Vec<TrapPattern> {
         let url = UrlRules::default().canonicalize(url).unwrap();
         running.observe(&url, 7, DatedRound::only_of(Cycle(3)), &RULE, || Ok(OriginTraps::default())).unwrap()
     }
 
     #[test]
     fn memory_is_bounded_and_who_was_visited_last_stays() {
-        let mut running = Running::default();
+        let mut running = RunningEvidence::default();
         for host in 0..MAX_RUNNING {
             visit(&mut running, &format!("http://h{host}.example/a/b"));
             assert!(running.patterns <= MAX_RUNNING);
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_trap_is_told_at_the_visit_that_is_one_too_many() {
-        let mut running = Running::default();
+        let mut running = RunningEvidence::default();
         let told: Vec<u32> = (1..=40)
             .filter(|month| !visit(&mut running, &format!("http://a.example/cal/{month}")).is_empty())
             .collect();
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn an_origin_that_cannot_be_read_is_told() {
-        let mut running = Running::default();
+        let mut running = RunningEvidence::default();
         let url = UrlRules::default().canonicalize("http://a.example/").unwrap();
         let load = || Err(io::Error::other("the disk"));
         assert!(running.observe(&url, 7, DatedRound::only_of(Cycle(3)), &RULE, load).is_err());

@@ -119,11 +119,11 @@ fn a_running_cycle_cuts_off_what_its_log_shows_and_a_resumed_one_the_same() {
     assert_eq!(trapped(&resumed), 1);
     // The merge makes the verdict over the cycle, starting from the evidence before it.
     teach(&rules, &tables, 3);
-    assert_eq!(known(&tables, &Origin::of(&cut)).unwrap().cut_patterns().count(), 1);
+    assert_eq!(known(&tables, &Origin::from_url(&cut)).unwrap().cut_patterns().count(), 1);
     let again = Traps::new(&rules, &tables, DatedRound::only_of(Cycle(3)));
     log.iter().for_each(|visit| again.observe(visit).unwrap());
     let counted = again.running.read().unwrap().signs(cut.origin_key()).unwrap().cloned().unwrap();
-    assert_eq!(*counted, known(&tables, &Origin::of(&cut)).unwrap(), "a cycle counts once");
+    assert_eq!(*counted, known(&tables, &Origin::from_url(&cut)).unwrap(), "a cycle counts once");
 }
 
 /// A trap with more than 64 links per page does not grow by its probes.
@@ -198,7 +198,7 @@ fn the_merge_of_a_cycle_is_counted_once_and_holds_from_the_next_on() {
     let traps = Traps::new(&rules, &empty, DatedRound::only_of(Cycle(3)));
     let [cut, _] = addresses("a.example");
     assert!(!traps.refuse(&cut));
-    let origin = Origin::of(&cut);
+    let origin = Origin::from_url(&cut);
     teach(&rules, &empty, 3);
     let once = known(&empty, &origin).unwrap();
     teach(&rules, &empty, 3);
@@ -220,7 +220,10 @@ fn where_traps_are_not_to_be_cut_nothing_is() {
         assert_eq!(Traps::new(&rules(edit), &learned, DatedRound::only_of(Cycle(4))).refuse(&cut), refused);
         let fresh = Arc::new(SledTables::temporary().unwrap());
         teach(&rules(edit), &fresh, 1);
-        assert_eq!(known(&fresh, &Origin::of(&cut)).unwrap().cut_patterns().count(), usize::from(refused));
+        assert_eq!(
+            known(&fresh, &Origin::from_url(&cut)).unwrap().cut_patterns().count(),
+            usize::from(refused)
+        );
     }
 }
 
@@ -229,7 +232,7 @@ fn what_is_damaged_is_noticed() {
     let rules = rules(|_| {});
     let tables = tables(&rules);
     let [cut, _] = addresses("a.example");
-    tables.keep_traps(&Origin::of(&cut), b"{\"version\":2,\"as_of\":1,\"patterns\":[]}").unwrap();
+    tables.keep_traps(&Origin::from_url(&cut), b"{\"version\":2,\"as_of\":1,\"patterns\":[]}").unwrap();
     let traps = Traps::new(&rules, &tables, DatedRound::only_of(Cycle(4)));
     let mut links = vec![Link::to(cut.clone(), 0)];
     let error = traps.sift(&Filters::new(&config::Scope::default()), &mut links).unwrap_err();
@@ -242,7 +245,7 @@ fn what_is_damaged_is_noticed() {
 fn settings_that_make_no_sense_are_refused() {
     for (edit, key) in [
         ((|c| c.min_pages = 1) as fn(&mut config::Traps), "traps.min_pages"),
-        (|c| c.near_duplicates = crate::config::units::Share(0.5), "traps.near_duplicates"),
+        (|c| c.near_duplicates = crate::config::units::Proportion(0.5), "traps.near_duplicates"),
         (|c| c.max_distance = 17, "traps.max_distance"),
         (|c| c.allow_hosts = vec!["a/b".into()], "traps.allow_hosts"),
     ] {

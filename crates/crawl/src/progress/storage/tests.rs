@@ -1,9 +1,9 @@
 use super::*;
-use crate::clock::NextRound;
+use crate::clock::RoundToRun;
 use crate::config::Config;
-use crate::crawl::{Crawl, Disk};
+use crate::crawl::{Crawl, CrawlDisk};
 use crate::cycle::{RoundEnd, round};
-use crate::process::Process;
+use crate::process::ProgramServices;
 use crate::progress::figures::Stage;
 use crate::report::{IMPORT, RoundReport};
 use crate::settings::Settings;
@@ -19,26 +19,26 @@ const STALL: u64 = 600_000;
 
 /// The time, and the longest observed time without progress.
 #[derive(Default)]
-struct Clock {
+struct TestClock {
     now: AtomicU64,
     longest: AtomicU64,
 }
 
 /// Files on a disk that takes `step` milliseconds per operation.
-struct Slow {
+struct SlowStorage {
     files: Arc<FileStorage>,
-    clock: Arc<Clock>,
+    clock: Arc<TestClock>,
     live: Arc<RoundProgress>,
     step: u64,
 }
 
-impl fmt::Debug for Slow {
+impl fmt::Debug for SlowStorage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.files.fmt(f)
     }
 }
 
-impl Slow {
+impl SlowStorage {
     /// Lets time pass and then checks the progress, except while pages are fetched, where other
     /// code reports it.
     fn passes(&self) {
@@ -49,13 +49,13 @@ impl Slow {
         self.clock.longest.fetch_max(self.live.idle_ms(), Relaxed);
     }
 
-    fn again(&self) -> Slow {
-        let Slow { files, clock, live, step } = self;
-        Slow { files: files.clone(), clock: clock.clone(), live: live.clone(), step: *step }
+    fn again(&self) -> SlowStorage {
+        let SlowStorage { files, clock, live, step } = self;
+        SlowStorage { files: files.clone(), clock: clock.clone(), live: live.clone(), step: *step }
     }
 }
 
-impl Storage for Slow {
+impl Storage for SlowStorage {
     fn create(&self, name: &str) -> io::Result<Box<dyn WriteFile>> {
         self.passes();
         Ok(Box::new(SlowFile(self.files.create(name)?, self.again())))
@@ -103,7 +103,7 @@ impl Storage for Slow {
     }
 }
 
-struct SlowFile<F>(F, Slow);
+struct SlowFile<F>(F, SlowStorage);
 
 impl WriteFile for SlowFile<Box<dyn WriteFile>> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -171,19 +171,20 @@ fn cycle_over(step: u64, formula: &str) -> (u64, u64, (u64, u64)) {
     ))
     .unwrap();
     config.storage.data_dir = folder.path().into();
-    let clock = Arc::new(Clock::default());
+    let clock = Arc::new(TestClock::default());
     let time = clock.clone();
     let uptime = Arc::new(move || Duration::from_millis(time.now.load(Relaxed)));
     let live = Arc::new(RoundProgress::by(recrawl_fetcher::system_clock(), uptime));
-    let slow = Slow { files, clock: clock.clone(), live: live.clone(), step };
+    let slow = SlowStorage { files, clock: clock.clone(), live: live.clone(), step };
     let settings = Settings::check(config).unwrap();
     let warc = Arc::new(MemoryStorage::new());
-    let disk = Disk { files: Arc::new(slow), warc, sync: recrawl_repository::sync_files() };
-    let mut crawl = Crawl::over(disk, live.clone(), settings, &[], 1, Process::quiet().unwrap()).unwrap();
+    let disk = CrawlDisk { files: Arc::new(slow), warc, sync: recrawl_repository::sync_files() };
+    let mut crawl =
+        Crawl::over(disk, live.clone(), settings, &[], 1, ProgramServices::quiet().unwrap()).unwrap();
     clock.now.store(0, Relaxed);
     clock.longest.store(0, Relaxed);
     live.moved();
-    let ended = round(&mut crawl, NextRound::OF_NEXT_CYCLE, &[]).unwrap();
+    let ended = round(&mut crawl, RoundToRun::OF_NEXT_CYCLE, &[]).unwrap();
     assert!(matches!(ended, RoundEnd::Committed(report) if report.scheduled > 0));
     let now = live.now().unwrap();
     (clock.now.load(Relaxed), clock.longest.load(Relaxed), (now.passed, now.to_pass))

@@ -14,7 +14,7 @@ use recrawl_mockweb::web::Web;
 use recrawl_repository::storage::{MemoryStorage, Storage};
 use recrawl_repository::{BLOCK_PAGES, Repository};
 use recrawl_scheduler::policy::formula::FormulaPolicy;
-use recrawl_scheduler::shuffle::{Purpose, Shuffle};
+use recrawl_scheduler::shuffle::{Shuffle, ShufflePurpose};
 use recrawl_scheduler::{Gate, PlanMemory, PlanRequest, Planner, Ties};
 use recrawl_types::{
     CanonicalUrl, Content, Cycle, DatedRound, Failure, Fingerprint, Link, LogRecord, Share, Skip, UrlRules,
@@ -35,7 +35,7 @@ const WARMUP: u32 = 1;
 
 /// Disturbances of a crawl.
 #[derive(Clone, Copy)]
-struct Trouble {
+struct Disturbance {
     name: &'static str,
     /// Maximum pages per host and cycle.
     cap: u64,
@@ -49,32 +49,32 @@ struct Trouble {
 }
 
 /// An estimate with its interval, and the truth.
-struct Judged {
+struct JudgedEstimate {
     truth: f64,
     estimate: Estimate,
 }
 
 /// The estimates of one crawl, cycle by cycle.
 #[derive(Default)]
-struct Told {
-    freshness: Vec<Judged>,
-    audit_change_rate: Vec<Judged>,
-    change_rate: Vec<Judged>,
+struct CrawlEstimates {
+    freshness: Vec<JudgedEstimate>,
+    audit_change_rate: Vec<JudgedEstimate>,
+    change_rate: Vec<JudgedEstimate>,
     /// Was the true freshness within the bounds?
     bounds: Vec<bool>,
     /// The share of unchanged pages in the unweighted sample, minus the truth.
     unweighted: Vec<f64>,
 }
 
-struct World {
+struct EstimateWorld {
     seed: u64,
     lively: Procedural,
     quiet: Procedural,
     pages: HashMap<CanonicalUrl, (u32, u32)>,
 }
 
-impl World {
-    fn new(seed: u64) -> World {
+impl EstimateWorld {
+    fn new(seed: u64) -> EstimateWorld {
         let web = |mix: &str| {
             let mix = mix.parse().unwrap();
             let config =
@@ -87,7 +87,7 @@ impl World {
             let url = format!("http://h{:02}.test{}", address.host, address.target);
             (UrlRules::keep_all().canonicalize(&url).unwrap(), (page, address.host))
         });
-        World { seed, pages: pages.collect(), lively, quiet }
+        EstimateWorld { seed, pages: pages.collect(), lively, quiet }
     }
 
     /// The content of the page in a cycle, as a number.
@@ -99,30 +99,30 @@ impl World {
 
     /// A random number from 0 to 1, the same for the same crawl, cycle, purpose and thing.
     fn chance(&self, cycle: Cycle, purpose: u64, thing: u64) -> f64 {
-        let shuffle = Shuffle::new(self.seed ^ purpose << 32, cycle, Purpose::Scores);
+        let shuffle = Shuffle::new(self.seed ^ purpose << 32, cycle, ShufflePurpose::Scores);
         shuffle.apply(thing) as f64 / u64::MAX as f64
     }
 }
 
-struct Crawl {
-    world: World,
-    trouble: Trouble,
+struct SampledCrawl {
+    world: EstimateWorld,
+    trouble: Disturbance,
     storage: Arc<dyn Storage>,
     repository: Repository,
 }
 
 /// The pages of a plan, and the true freshness of the population of the audit sample.
-struct Planned {
+struct PlannedPages {
     facts: Facts,
     chosen: Vec<(CanonicalUrl, Share, Option<u64>)>,
     freshness: f64,
 }
 
-impl Crawl {
-    fn new(seed: u64, trouble: Trouble) -> Crawl {
+impl SampledCrawl {
+    fn new(seed: u64, trouble: Disturbance) -> SampledCrawl {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
         let repository = Repository::open(storage.clone()).unwrap();
-        Crawl { world: World::new(seed), trouble, storage, repository }
+        SampledCrawl { world: EstimateWorld::new(seed), trouble, storage, repository }
     }
 
     /// Merges the records of a cycle's log, and commits.
@@ -166,7 +166,7 @@ impl Crawl {
 
     /// The program's plan of the next cycle, and the true freshness of the population of the audit
     /// sample.
-    fn plan(&self) -> Planned {
+    fn plan(&self) -> PlannedPages {
         let generation = self.repository.current();
         let round = generation.dated().in_next_cycle();
         let cycle = round.cycle;
@@ -234,11 +234,11 @@ impl Crawl {
             }
         }
         assert_eq!(facts.audit_eligible, Some(eligible), "the population of the sample");
-        Planned { facts, chosen, freshness: fresh as f64 / eligible as f64 }
+        PlannedPages { facts, chosen, freshness: fresh as f64 / eligible as f64 }
     }
 
     /// Outcomes of the scheduled pages.
-    fn fetch(&self, planned: &Planned) -> Vec<Visit> {
+    fn fetch(&self, planned: &PlannedPages) -> Vec<Visit> {
         let (cycle, trouble, world) = (planned.facts.cycle, self.trouble, &self.world);
         let mut order: Vec<usize> = (0..planned.chosen.len()).collect();
         let lot = |at: &usize| {
@@ -265,7 +265,7 @@ impl Crawl {
         order.into_iter().enumerate().map(one).collect()
     }
 
-    fn run(mut self) -> Told {
+    fn run(mut self) -> CrawlEstimates {
         let seeds: Vec<CanonicalUrl> = self.world.pages.keys().cloned().collect();
         let links = seeds.iter().map(|url| Link::to(url.clone(), 0)).collect();
         self.commit(std::iter::once(LogRecord::Seeds(links)));
@@ -280,11 +280,11 @@ impl Crawl {
             let visits: Vec<Visit> = seeds.iter().map(visit).collect();
             self.commit(visits.into_iter().map(|visit| LogRecord::Visit(Box::new(visit))));
         }
-        let mut told = Told::default();
+        let mut told = CrawlEstimates::default();
         while self.repository.current().number().0 < *COUNTED.end() {
             let planned = self.plan();
             let visits = self.fetch(&planned);
-            let (mut tally, mut responses) = (Tally::default(), Responses::default());
+            let (mut tally, mut responses) = (Tally::default(), PageResponses::default());
             for visit in &visits {
                 tally.add(visit, 0);
                 responses.add(visit);
@@ -298,7 +298,7 @@ impl Crawl {
             let merged = self.commit(visits.into_iter().map(|visit| LogRecord::Visit(Box::new(visit))));
             if COUNTED.contains(&planned.facts.cycle.0) {
                 let report = {
-                    let sample = Sample::new(&tally, responses, &planned.facts);
+                    let sample = CycleSample::new(&tally, responses, &planned.facts);
                     RoundReport::new(&planned.facts, tally, &sample, &merged, StoppedBy::End, 0)
                 };
                 told.note(&report, planned.freshness, &by_score);
@@ -308,21 +308,21 @@ impl Crawl {
     }
 }
 
-impl Told {
+impl CrawlEstimates {
     fn note(&mut self, report: &RoundReport, freshness: f64, by_score: &[bool]) {
         let Estimates { freshness: fresh, audit_change_rate, change_rate, freshness_bounds, .. } =
             report.estimates;
         let changed = by_score.iter().filter(|changed| **changed).count() as f64 / by_score.len() as f64;
         let tally = &report.tally;
         if let (Some(estimate), Some([low, high])) = (fresh, freshness_bounds) {
-            self.freshness.push(Judged { truth: freshness, estimate });
+            self.freshness.push(JudgedEstimate { truth: freshness, estimate });
             self.bounds.push((low..=high).contains(&freshness));
             let share = tally.audit_changed as f64 / tally.audit_visits as f64;
             self.unweighted.push(1.0 - share - freshness);
         }
         self.audit_change_rate
-            .extend(audit_change_rate.map(|estimate| Judged { truth: 1.0 - freshness, estimate }));
-        self.change_rate.extend(change_rate.map(|estimate| Judged { truth: changed, estimate }));
+            .extend(audit_change_rate.map(|estimate| JudgedEstimate { truth: 1.0 - freshness, estimate }));
+        self.change_rate.extend(change_rate.map(|estimate| JudgedEstimate { truth: changed, estimate }));
     }
 }
 
@@ -337,10 +337,10 @@ struct Quality {
 
 impl Quality {
     /// The cycles of one crawl are alike, so the standard error is over crawls.
-    fn of(crawls: &[Told], figure: fn(&Told) -> &Vec<Judged>) -> Quality {
+    fn measure(crawls: &[CrawlEstimates], figure: fn(&CrawlEstimates) -> &Vec<JudgedEstimate>) -> Quality {
         let all = || crawls.iter().flat_map(figure);
         let count = all().count() as f64;
-        let of_crawl = |told: &Told| {
+        let of_crawl = |told: &CrawlEstimates| {
             let errors: Vec<f64> = figure(told).iter().map(|j| j.estimate.share - j.truth).collect();
             errors.iter().sum::<f64>() / errors.len() as f64
         };
@@ -349,7 +349,8 @@ impl Quality {
         let bias = means.iter().sum::<f64>() / n;
         let squares: f64 = means.iter().map(|mean| (mean - bias) * (mean - bias)).sum();
         // An ulp of tolerance for exact shares: their interval is a point.
-        let holds = |j: &&Judged| j.estimate.low - 1e-9 <= j.truth && j.truth <= j.estimate.high + 1e-9;
+        let holds =
+            |j: &&JudgedEstimate| j.estimate.low - 1e-9 <= j.truth && j.truth <= j.estimate.high + 1e-9;
         Quality {
             bias,
             error: (squares / (n - 1.0) / n).sqrt(),
@@ -369,13 +370,13 @@ impl Quality {
     }
 }
 
-fn crawls(trouble: Trouble) -> Vec<Told> {
-    let told: Vec<Told> = (0..CRAWLS).map(|seed| Crawl::new(seed, trouble).run()).collect();
+fn crawls(trouble: Disturbance) -> Vec<CrawlEstimates> {
+    let told: Vec<CrawlEstimates> = (0..CRAWLS).map(|seed| SampledCrawl::new(seed, trouble).run()).collect();
     println!("{} ({CRAWLS} crawls, cycles {COUNTED:?})", trouble.name);
     let unweighted: Vec<f64> = told.iter().flat_map(|told| told.unweighted.iter().copied()).collect();
     let bounds: Vec<bool> = told.iter().flat_map(|told| told.bounds.iter().copied()).collect();
     for (name, figure) in FIGURES {
-        Quality::of(&told, figure).print(name);
+        Quality::measure(&told, figure).print(name);
     }
     println!(
         "  freshness unweighted would be off by {:+.4}; its bounds hold the truth in {:.1} %",
@@ -386,15 +387,15 @@ fn crawls(trouble: Trouble) -> Vec<Told> {
 }
 
 /// A figure's name and its field.
-type Figure = (&'static str, fn(&Told) -> &Vec<Judged>);
+type NamedFigure = (&'static str, fn(&CrawlEstimates) -> &Vec<JudgedEstimate>);
 
-const FIGURES: [Figure; 3] = [
+const FIGURES: [NamedFigure; 3] = [
     ("freshness", |told| &told.freshness),
     ("audit ChangeRate", |told| &told.audit_change_rate),
     ("ChangeRate", |told| &told.change_rate),
 ];
 
-const CAPS: Trouble = Trouble { name: "caps", cap: 8, failures: 0.0, outages: 0.0, reached: 1.0 };
+const CAPS: Disturbance = Disturbance { name: "caps", cap: 8, failures: 0.0, outages: 0.0, reached: 1.0 };
 
 /// If pages fail by chance, every estimate is unbiased, and its interval contains the truth as
 /// often as stated. A deadline misses whole hosts, drawn at random: that is unbiased too, and the
@@ -403,15 +404,15 @@ const CAPS: Trouble = Trouble { name: "caps", cap: 8, failures: 0.0, outages: 0.
 fn estimates_of_two_hundred_crawls_are_without_bias_and_intervals_hold_the_truth() {
     for trouble in [
         CAPS,
-        Trouble { name: "caps, failures", failures: 0.15, ..CAPS },
-        Trouble { name: "caps, failures, deadlines", failures: 0.1, reached: 0.7, ..CAPS },
+        Disturbance { name: "caps, failures", failures: 0.15, ..CAPS },
+        Disturbance { name: "caps, failures, deadlines", failures: 0.1, reached: 0.7, ..CAPS },
     ] {
         let told = crawls(trouble);
         let bounds: Vec<bool> = told.iter().flat_map(|told| told.bounds.iter().copied()).collect();
         let held = bounds.iter().filter(|held| **held).count() as f64 / bounds.len() as f64;
         assert!(held > 0.93, "{}: bounds hold the truth in {held}", trouble.name);
         for (name, figure) in FIGURES {
-            let quality = Quality::of(&told, figure);
+            let quality = Quality::measure(&told, figure);
             assert!(quality.bias.abs() < 4.0 * quality.error + 1e-9, "{}, {name}", trouble.name);
             assert!(quality.bias.abs() < 0.015 && quality.coverage > 0.93, "{}, {name}", trouble.name);
         }
@@ -424,17 +425,17 @@ fn estimates_of_two_hundred_crawls_are_without_bias_and_intervals_hold_the_truth
 /// If whole hosts do not answer, the others are no fair sample of all. The bounds show that.
 #[test]
 fn where_hosts_are_down_the_bounds_hold() {
-    let told = crawls(Trouble { name: "caps, outages", outages: 0.2, ..CAPS });
+    let told = crawls(Disturbance { name: "caps, outages", outages: 0.2, ..CAPS });
     let bounds: Vec<bool> = told.iter().flat_map(|told| told.bounds.iter().copied()).collect();
     let held = bounds.iter().filter(|held| **held).count() as f64 / bounds.len() as f64;
     assert!(held > 0.95, "{held}");
-    let freshness = Quality::of(&told, |told| &told.freshness);
+    let freshness = Quality::measure(&told, |told| &told.freshness);
     assert!(freshness.bias.abs() < 0.03 && freshness.coverage > 0.92);
 }
 
 #[test]
 fn an_unmeasured_sample_is_stored_as_before() {
-    let stored = serde_json::to_value(Sample::default()).unwrap();
+    let stored = serde_json::to_value(CycleSample::default()).unwrap();
     assert!(
         stored["responses"]["beside_expected"].is_null() && stored.get("population").is_none(),
         "{stored}"

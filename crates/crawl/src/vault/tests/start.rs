@@ -1,7 +1,7 @@
 //! How a process and the one before it in the same directory, or in a copy of it, take a vault.
 
 use super::super::lineage::Lineage;
-use super::super::{CrawlVault, Followed, OpenVault, Prepared, prepare_in, will_purge};
+use super::super::{CrawlVault, FollowedCrawl, OpenVault, Prepared, prepare_in, will_purge};
 use super::settings;
 use crate::failure::Failure;
 use crate::settings::Settings;
@@ -28,7 +28,7 @@ fn begin(prepared: Prepared, settings: &Settings) -> Result<CrawlVault, Failure>
     let storage = Arc::new(FileStorage::create(&settings.data_dir).unwrap());
     let warc = opener::create(&settings.data_dir).unwrap();
     let tables = Arc::new(SledTables::temporary().unwrap());
-    prepared.begin(Followed { settings, storage, warc, tables, clock: Arc::new(|| 1) })
+    prepared.begin(FollowedCrawl { settings, storage, warc, tables, clock: Arc::new(|| 1) })
 }
 
 fn shipped(vault: &CrawlVault) {

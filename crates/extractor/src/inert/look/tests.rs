@@ -36,7 +36,7 @@ fn archive(url: &CanonicalUrl, _kind: RequisiteKind) -> Option<ArchivedRequisite
 
 fn look(html: &str) -> Looked {
     let url = UrlRules::keep_all().canonicalize("http://a.test/page").unwrap();
-    let fields = Fields { content_type: Some("text/html; charset=utf-8"), ..Fields::default() };
+    let fields = BodyFields { content_type: Some("text/html; charset=utf-8"), ..BodyFields::default() };
     inert_look(html.as_bytes(), &fields, &url, &MediaTypes::default(), &mut archive).unwrap()
 }
 

@@ -168,7 +168,7 @@ fn the_other_languages_of_a_sitemap_entry_are_entries_behind_the_others() {
     expect(&found, ListingKind::Urlset, &expected);
     assert_eq!((found.refused, found.over_limit), (0, 0));
     // They take no place of an entry.
-    let limits = Limits { max_entries: 3, ..Limits::default() };
+    let limits = ExtractLimits { max_entries: 3, ..ExtractLimits::default() };
     let Extracted::Listing(few, _) = extracted(sitemap.as_bytes(), None, &limits) else {
         panic!("a sitemap")
     };

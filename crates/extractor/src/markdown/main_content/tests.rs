@@ -1,13 +1,13 @@
 //! Pages as common templates make them.
 
-use crate::{Fields, Options, PageExtent, markdown};
+use crate::{BodyFields, ExtractOptions, PageExtent, markdown};
 use recrawl_types::UrlRules;
 
 fn main(html: &str) -> String {
     let rules = UrlRules::default();
     let url = rules.canonicalize("https://example.com/a").unwrap();
-    let fields = Fields { content_type: Some("text/html; charset=utf-8"), ..Fields::default() };
-    markdown(html.as_bytes(), &fields, &url, &rules, &Options::default(), None, PageExtent::Main)
+    let fields = BodyFields { content_type: Some("text/html; charset=utf-8"), ..BodyFields::default() };
+    markdown(html.as_bytes(), &fields, &url, &rules, &ExtractOptions::default(), None, PageExtent::Main)
         .unwrap()
         .text
 }

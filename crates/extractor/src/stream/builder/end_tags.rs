@@ -1,9 +1,9 @@
 //! What an end tag does, except in tables.
 
-use super::{Builder, Mode, Step};
+use super::{Builder, Mode, TokenStep};
 use crate::names::Name::*;
 use crate::stream::Slow;
-use crate::stream::stack::{Open, Scope};
+use crate::stream::stack::{Open, StackScope};
 use crate::stream::tokens::Tag;
 
 impl<'d> Builder<'d, '_> {
@@ -12,8 +12,8 @@ impl<'d> Builder<'d, '_> {
             && !top.is_html()
         {
             match self.end_foreign(tag)? {
-                Step::Done => return Ok(()),
-                Step::Again => {}
+                TokenStep::Done => return Ok(()),
+                TokenStep::Again => {}
             }
         }
         loop {
@@ -57,8 +57,8 @@ impl<'d> Builder<'d, '_> {
                 // Behind the body, an end tag takes effect as in the body (§13.2.6.4.19).
                 Mode::AfterBody | Mode::AfterAfterBody => self.mode = Mode::InBody,
                 _ => match self.end_in_table(tag)? {
-                    Step::Done => return Ok(()),
-                    Step::Again => {}
+                    TokenStep::Done => return Ok(()),
+                    TokenStep::Again => {}
                 },
             }
         }
@@ -72,33 +72,33 @@ impl<'d> Builder<'d, '_> {
             Address | Article | Aside | Blockquote | Button | Center | Details | Dialog | Dir | Div | Dl
             | Fieldset | Figcaption | Figure | Footer | Header | Hgroup | Listing | Main | Menu | Nav
             | Ol | Pre | Search | Section | Select | Summary | Ul => {
-                if self.is_in_scope(Scope::Default, tag.name) {
+                if self.is_in_scope(StackScope::Default, tag.name) {
                     self.close_implied(Other);
                     self.close_through(|open| open.is(tag.name));
                 }
             }
             P => {
-                if !self.is_in_scope(Scope::Button, P) {
+                if !self.is_in_scope(StackScope::Button, P) {
                     self.imply(P)?;
                 }
                 self.close_implied(P);
                 self.close_through(|open| open.is(P));
             }
             Li | Dd | Dt => {
-                let scope = if tag.name == Li { Scope::ListItem } else { Scope::Default };
+                let scope = if tag.name == Li { StackScope::ListItem } else { StackScope::Default };
                 if self.is_in_scope(scope, tag.name) {
                     self.close_implied(tag.name);
                     self.close_through(|open| open.is(tag.name));
                 }
             }
             H1 | H2 | H3 | H4 | H5 | H6 => {
-                if self.in_scope(Scope::Default, Open::is_heading).is_some() {
+                if self.in_scope(StackScope::Default, Open::is_heading).is_some() {
                     self.close_implied(Other);
                     self.close_through(Open::is_heading);
                 }
             }
             Applet | Marquee | Object => {
-                if self.is_in_scope(Scope::Default, tag.name) {
+                if self.is_in_scope(StackScope::Default, tag.name) {
                     self.close_implied(Other);
                     self.close_through(|open| open.is(tag.name));
                     self.clear_to_marker();
@@ -107,14 +107,14 @@ impl<'d> Builder<'d, '_> {
             Form => {
                 self.steps += 2 * self.open.len() as u64;
                 if !self.templates.is_empty() {
-                    if self.is_in_scope(Scope::Default, Form) {
+                    if self.is_in_scope(StackScope::Default, Form) {
                         self.close_implied(Other);
                         self.close_through(|open| open.is(Form));
                     }
                     return Ok(());
                 }
                 let Some(form) = self.form.take() else { return Ok(()) };
-                if self.in_scope(Scope::Default, |open| open.id == form).is_some() {
+                if self.in_scope(StackScope::Default, |open| open.id == form).is_some() {
                     self.close_implied(Other);
                     if self.top().is_none_or(|top| top.id != form) {
                         return Err(Slow("form that ends in an element"));
@@ -129,7 +129,7 @@ impl<'d> Builder<'d, '_> {
             }
             Body | Html => {
                 self.steps += self.open.len() as u64;
-                if self.is_in_scope(Scope::Default, Body) {
+                if self.is_in_scope(StackScope::Default, Body) {
                     self.mode = if tag.name == Html { Mode::AfterAfterBody } else { Mode::AfterBody };
                 }
             }
@@ -156,7 +156,7 @@ impl<'d> Builder<'d, '_> {
         Ok(())
     }
 
-    fn end_foreign(&mut self, tag: &Tag<'d>) -> Result<Step, Slow> {
+    fn end_foreign(&mut self, tag: &Tag<'d>) -> Result<TokenStep, Slow> {
         if matches!(tag.name, Br | P) {
             return Err(Slow("markup in foreign content"));
         }
@@ -164,13 +164,13 @@ impl<'d> Builder<'d, '_> {
             self.steps += 1;
             let open = &self.open[at];
             if at + 1 < self.open.len() && open.is_html() {
-                return Ok(Step::Again);
+                return Ok(TokenStep::Again);
             }
             if open.has_name_of(tag) {
                 self.close_down_to(at);
-                return Ok(Step::Done);
+                return Ok(TokenStep::Done);
             }
         }
-        Ok(Step::Done)
+        Ok(TokenStep::Done)
     }
 }

@@ -4,7 +4,7 @@ use super::{Builder, MANY_IMPLIED};
 use crate::element::Element;
 use crate::names::Name::*;
 use crate::stream::Slow;
-use crate::stream::stack::{Formatting, Open, Scope};
+use crate::stream::stack::{Formatting, Open, StackScope};
 use crate::stream::tokens::Tag;
 
 impl<'d> Builder<'d, '_> {
@@ -82,7 +82,7 @@ impl<'d> Builder<'d, '_> {
             self.forget_formatting(id);
             return Ok(());
         };
-        if self.in_scope(Scope::Default, |open| open.id == id).is_none() {
+        if self.in_scope(StackScope::Default, |open| open.id == id).is_none() {
             return Ok(());
         }
         if self.open[at..].iter().any(Open::is_special) {

@@ -1,15 +1,15 @@
 //! What a start tag does, except in tables.
 
-use super::{Builder, Mode, Quirks, Step};
-use crate::element::{Element, Space};
+use super::{Builder, Mode, Quirks, TokenStep};
+use crate::element::{Element, ElementSpace};
 use crate::names::Attr;
 use crate::names::Name::{self, *};
 use crate::stream::Slow;
-use crate::stream::stack::{Formatting, Open, Scope};
-use crate::stream::tokens::{Content, Tag};
+use crate::stream::stack::{Formatting, Open, StackScope};
+use crate::stream::tokens::{ContentModel, Tag};
 
 impl<'d> Builder<'d, '_> {
-    pub(super) fn start(&mut self, element: &mut Element<'d>, tag: &Tag<'d>) -> Result<Content, Slow> {
+    pub(super) fn start(&mut self, element: &mut Element<'d>, tag: &Tag<'d>) -> Result<ContentModel, Slow> {
         if let Some(top) = self.top()
             && !top.is_html()
         {
@@ -27,12 +27,12 @@ impl<'d> Builder<'d, '_> {
                 Mode::BeforeHtml if tag.name == Html => {
                     self.insert(element, Some(tag))?;
                     self.mode = Mode::BeforeHead;
-                    return Ok(Content::Markup);
+                    return Ok(ContentModel::Markup);
                 }
                 Mode::BeforeHead if tag.name == Head => {
                     self.insert(element, Some(tag))?;
                     self.mode = Mode::InHead;
-                    return Ok(Content::Markup);
+                    return Ok(ContentModel::Markup);
                 }
                 Mode::BeforeHtml | Mode::BeforeHead => self.advance()?,
                 Mode::InHead | Mode::InHeadNoscript if tag.name == Html => return self.merge(element),
@@ -40,9 +40,9 @@ impl<'d> Builder<'d, '_> {
                     Noscript => {
                         self.insert(element, Some(tag))?;
                         self.mode = Mode::InHeadNoscript;
-                        return Ok(Content::Markup);
+                        return Ok(ContentModel::Markup);
                     }
-                    Head => return Ok(Content::Markup),
+                    Head => return Ok(ContentModel::Markup),
                     _ if is_for_head(tag.name) => return self.start_in_head(element, tag),
                     _ => self.advance()?,
                 },
@@ -50,7 +50,7 @@ impl<'d> Builder<'d, '_> {
                     Basefont | Bgsound | Link | Meta | Noframes | Style => {
                         return self.start_in_head(element, tag);
                     }
-                    Head | Noscript => return Ok(Content::Markup),
+                    Head | Noscript => return Ok(ContentModel::Markup),
                     _ => self.advance()?,
                 },
                 Mode::AfterHead => match tag.name {
@@ -58,10 +58,10 @@ impl<'d> Builder<'d, '_> {
                         self.close_down_to(1);
                         self.insert(element, Some(tag))?;
                         self.mode = Mode::InBody;
-                        return Ok(Content::Markup);
+                        return Ok(ContentModel::Markup);
                     }
                     Frameset => return Err(Slow("frameset")),
-                    Head => return Ok(Content::Markup),
+                    Head => return Ok(ContentModel::Markup),
                     _ if is_for_head(tag.name) => return self.start_in_head(element, tag),
                     _ => self.advance()?,
                 },
@@ -82,38 +82,42 @@ impl<'d> Builder<'d, '_> {
                 Mode::AfterBody | Mode::AfterAfterBody if tag.name == Html => return self.merge(element),
                 Mode::AfterBody | Mode::AfterAfterBody => self.mode = Mode::InBody,
                 _ => match self.start_in_table(element, tag)? {
-                    (Step::Done, content) => return Ok(content),
-                    (Step::Again, _) => {}
+                    (TokenStep::Done, content) => return Ok(content),
+                    (TokenStep::Again, _) => {}
                 },
             }
         }
     }
 
     /// Another tag of the root or the body adds attributes.
-    pub(super) fn merge(&mut self, element: &Element<'d>) -> Result<Content, Slow> {
+    pub(super) fn merge(&mut self, element: &Element<'d>) -> Result<ContentModel, Slow> {
         self.steps += self.open.len() as u64;
         match element.attributes.is_empty() || !self.templates.is_empty() {
-            true => Ok(Content::Markup),
+            true => Ok(ContentModel::Markup),
             false => Err(Slow("attributes of a second tag")),
         }
     }
 
-    pub(super) fn start_in_head(&mut self, element: &Element<'d>, tag: &Tag<'d>) -> Result<Content, Slow> {
+    pub(super) fn start_in_head(
+        &mut self,
+        element: &Element<'d>,
+        tag: &Tag<'d>,
+    ) -> Result<ContentModel, Slow> {
         let content = match tag.name {
             Base | Basefont | Bgsound | Link | Meta => {
                 self.insert_void(element)?;
-                return Ok(Content::Markup);
+                return Ok(ContentModel::Markup);
             }
-            Title => Content::RcData,
-            Noframes | Style => Content::RawText,
-            Script => Content::Script,
+            Title => ContentModel::RcData,
+            Noframes | Style => ContentModel::RawText,
+            Script => ContentModel::Script,
             _ if element.get(Attr::ShadowRootMode).is_some() => return Err(Slow("shadow tree")),
             _ => {
                 self.formatting.push(Formatting::Marker);
                 self.insert(element, Some(tag))?;
                 self.templates.push(Mode::InTemplate);
                 self.mode = Mode::InTemplate;
-                return Ok(Content::Markup);
+                return Ok(ContentModel::Markup);
             }
         };
         self.insert(element, Some(tag))?;
@@ -124,7 +128,7 @@ impl<'d> Builder<'d, '_> {
         &mut self,
         element: &mut Element<'d>,
         tag: &Tag<'d>,
-    ) -> Result<Content, Slow> {
+    ) -> Result<ContentModel, Slow> {
         match tag.name {
             A => {
                 self.end_outer_link(tag)?;
@@ -137,7 +141,7 @@ impl<'d> Builder<'d, '_> {
             }
             Nobr => {
                 self.reconstruct()?;
-                if self.is_in_scope(Scope::Default, Nobr) {
+                if self.is_in_scope(StackScope::Default, Nobr) {
                     return Err(Slow("nobr in a nobr"));
                 }
                 self.insert_formatting(element, tag)?;
@@ -173,7 +177,7 @@ impl<'d> Builder<'d, '_> {
             }
             Param | Source | Track => self.insert_void(element)?,
             Input => {
-                if self.is_in_scope(Scope::Default, Select) {
+                if self.is_in_scope(StackScope::Default, Select) {
                     self.close_through(|open| open.is(Select));
                 }
                 self.reconstruct()?;
@@ -181,7 +185,7 @@ impl<'d> Builder<'d, '_> {
             }
             Hr => {
                 self.close_paragraph();
-                if self.is_in_scope(Scope::Default, Select) {
+                if self.is_in_scope(StackScope::Default, Select) {
                     self.close_implied(Other);
                     self.steps += 4 * self.open.len() as u64;
                 }
@@ -196,18 +200,18 @@ impl<'d> Builder<'d, '_> {
                 }
             }
             Button => {
-                if self.is_in_scope(Scope::Default, Button) {
+                if self.is_in_scope(StackScope::Default, Button) {
                     self.close_implied(Other);
                     self.close_through(|open| open.is(Button));
                 }
                 self.reconstruct()?;
                 self.insert(element, Some(tag))?;
             }
-            Select if self.is_in_scope(Scope::Default, Select) => {
+            Select if self.is_in_scope(StackScope::Default, Select) => {
                 self.close_through(|open| open.is(Select));
             }
             Opt | Optgroup => {
-                if self.is_in_scope(Scope::Default, Select) {
+                if self.is_in_scope(StackScope::Default, Select) {
                     self.close_implied(if tag.name == Opt { Optgroup } else { Other });
                     self.steps += 4 * self.open.len() as u64;
                 } else if self.top_is(Opt) {
@@ -217,7 +221,7 @@ impl<'d> Builder<'d, '_> {
                 self.insert(element, Some(tag))?;
             }
             Rb | Rtc | Rp | Rt => {
-                if self.is_in_scope(Scope::Default, Ruby) {
+                if self.is_in_scope(StackScope::Default, Ruby) {
                     self.close_implied(if matches!(tag.name, Rp | Rt) { Rtc } else { Other });
                 }
                 self.insert(element, Some(tag))?;
@@ -228,7 +232,7 @@ impl<'d> Builder<'d, '_> {
                 self.formatting.push(Formatting::Marker);
             }
             Table => {
-                if self.quirks == Quirks::Unknown && self.is_in_scope(Scope::Button, P) {
+                if self.quirks == Quirks::Unknown && self.is_in_scope(StackScope::Button, P) {
                     return Err(Slow("table in a paragraph under an unusual doctype"));
                 }
                 if self.quirks != Quirks::Yes {
@@ -239,21 +243,21 @@ impl<'d> Builder<'d, '_> {
             }
             Textarea => {
                 self.insert(element, Some(tag))?;
-                return Ok(Content::RcData);
+                return Ok(ContentModel::RcData);
             }
             Xmp => {
                 self.close_paragraph();
                 self.reconstruct()?;
                 self.insert(element, Some(tag))?;
-                return Ok(Content::RawText);
+                return Ok(ContentModel::RawText);
             }
             Iframe | Noembed => {
                 self.insert(element, Some(tag))?;
-                return Ok(Content::RawText);
+                return Ok(ContentModel::RawText);
             }
             Math | Svg => {
                 self.reconstruct()?;
-                let space = if tag.name == Svg { Space::Svg } else { Space::MathMl };
+                let space = if tag.name == Svg { ElementSpace::Svg } else { ElementSpace::MathMl };
                 return self.insert_foreign(element, tag, space);
             }
             Html | Body => return self.merge(element),
@@ -265,7 +269,7 @@ impl<'d> Builder<'d, '_> {
                 self.insert(element, Some(tag))?;
             }
         }
-        Ok(Content::Markup)
+        Ok(ContentModel::Markup)
     }
 
     /// An item ends the one before it in its list.
@@ -287,7 +291,7 @@ impl<'d> Builder<'d, '_> {
         }
     }
 
-    fn start_foreign(&mut self, element: &mut Element<'d>, tag: &Tag<'d>) -> Result<Content, Slow> {
+    fn start_foreign(&mut self, element: &mut Element<'d>, tag: &Tag<'d>) -> Result<ContentModel, Slow> {
         let Some(top) = self.open.last().copied() else { return Err(Slow("foreign")) };
         match tag.name {
             _ if top.is_integration_point() => Err(Slow("markup in foreign content")),
@@ -303,19 +307,19 @@ impl<'d> Builder<'d, '_> {
         &mut self,
         element: &mut Element<'d>,
         tag: &Tag<'d>,
-        space: Space,
-    ) -> Result<Content, Slow> {
+        space: ElementSpace,
+    ) -> Result<ContentModel, Slow> {
         element.space = space;
         if tag.is_closed {
             self.insert_void(element)?;
-            return Ok(Content::Markup);
+            return Ok(ContentModel::Markup);
         }
         if matches!(tag.name, Script | Style | Template) {
             // The walk reads nothing in them, but here they are no raw texts.
             return Err(Slow("style in foreign content"));
         }
         self.insert(element, Some(tag))?;
-        Ok(Content::Markup)
+        Ok(ContentModel::Markup)
     }
 }
 

@@ -1,24 +1,24 @@
 //! The insertion modes of tables.
 
-use super::{Builder, Mode, Step};
+use super::{Builder, Mode, TokenStep};
 use crate::element::Element;
 use crate::names::{Attr, Name::*};
 use crate::stream::Slow;
-use crate::stream::stack::{Formatting, Open, Scope};
-use crate::stream::tokens::{Content, Tag};
+use crate::stream::stack::{Formatting, Open, StackScope};
+use crate::stream::tokens::{ContentModel, Tag};
 
-const DONE: (Step, Content) = (Step::Done, Content::Markup);
-const AGAIN: (Step, Content) = (Step::Again, Content::Markup);
+const DONE: (TokenStep, ContentModel) = (TokenStep::Done, ContentModel::Markup);
+const AGAIN: (TokenStep, ContentModel) = (TokenStep::Again, ContentModel::Markup);
 
 impl<'d> Builder<'d, '_> {
     pub(super) fn start_in_table(
         &mut self,
         element: &mut Element<'d>,
         tag: &Tag<'d>,
-    ) -> Result<(Step, Content), Slow> {
+    ) -> Result<(TokenStep, ContentModel), Slow> {
         match (self.mode, tag.name) {
             (Mode::InCell, Caption | Col | Colgroup | Tbody | Td | Tfoot | Th | Thead | Tr) => {
-                if self.in_scope(Scope::Table, is_cell).is_none() {
+                if self.in_scope(StackScope::Table, is_cell).is_none() {
                     return Ok(DONE);
                 }
                 self.close_cell();
@@ -28,7 +28,7 @@ impl<'d> Builder<'d, '_> {
             (Mode::InCaption, Caption | Col | Colgroup | Tbody | Td | Tfoot | Th | Thead | Tr) => {
                 Ok(if self.close_caption() { AGAIN } else { DONE })
             }
-            (Mode::InCell | Mode::InCaption, _) => Ok((Step::Done, self.start_in_body(element, tag)?)),
+            (Mode::InCell | Mode::InCaption, _) => Ok((TokenStep::Done, self.start_in_body(element, tag)?)),
 
             (Mode::InRow, Td | Th) => {
                 self.close_to(|open| is_row_context(open));
@@ -57,12 +57,12 @@ impl<'d> Builder<'d, '_> {
                 Ok(if self.close_body() { AGAIN } else { DONE })
             }
 
-            (Mode::InColumnGroup, Html) => Ok((Step::Done, self.merge(element)?)),
+            (Mode::InColumnGroup, Html) => Ok((TokenStep::Done, self.merge(element)?)),
             (Mode::InColumnGroup, Col) => {
                 self.insert_void(element)?;
                 Ok(DONE)
             }
-            (Mode::InColumnGroup, Template) => Ok((Step::Done, self.start_in_head(element, tag)?)),
+            (Mode::InColumnGroup, Template) => Ok((TokenStep::Done, self.start_in_head(element, tag)?)),
             (Mode::InColumnGroup, _) => Ok(if self.close_column_group() { AGAIN } else { DONE }),
 
             (_, Caption) => {
@@ -97,7 +97,7 @@ impl<'d> Builder<'d, '_> {
                 Ok(AGAIN)
             }
             (_, Table) => Ok(if self.close_table() { AGAIN } else { DONE }),
-            (_, Style | Script | Template) => Ok((Step::Done, self.start_in_head(element, tag)?)),
+            (_, Style | Script | Template) => Ok((TokenStep::Done, self.start_in_head(element, tag)?)),
             (_, Input) if element.get(Attr::Type).is_some_and(|kind| kind.eq_ignore_ascii_case("hidden")) => {
                 self.insert_void(element)?;
                 Ok(DONE)
@@ -110,88 +110,94 @@ impl<'d> Builder<'d, '_> {
                 }
                 Ok(DONE)
             }
-            _ if !self.templates.is_empty() => Ok((Step::Done, self.start_in_body(element, tag)?)),
+            _ if !self.templates.is_empty() => Ok((TokenStep::Done, self.start_in_body(element, tag)?)),
             // Anything else, even what the body would ignore, stands before the table.
             _ => Err(Slow("before a table")),
         }
     }
 
-    pub(super) fn end_in_table(&mut self, tag: &Tag<'d>) -> Result<Step, Slow> {
+    pub(super) fn end_in_table(&mut self, tag: &Tag<'d>) -> Result<TokenStep, Slow> {
         match (self.mode, tag.name) {
             (Mode::InCell, Td | Th) => {
-                if self.is_in_scope(Scope::Table, tag.name) {
+                if self.is_in_scope(StackScope::Table, tag.name) {
                     self.close_implied(Other);
                     self.close_through(|open| open.is(tag.name));
                     self.clear_to_marker();
                     self.mode = Mode::InRow;
                 }
-                Ok(Step::Done)
+                Ok(TokenStep::Done)
             }
-            (Mode::InCell, Body | Caption | Col | Colgroup | Html) => Ok(Step::Done),
+            (Mode::InCell, Body | Caption | Col | Colgroup | Html) => Ok(TokenStep::Done),
             (Mode::InCell, Table | Tbody | Tfoot | Thead | Tr) => {
-                if !self.is_in_scope(Scope::Table, tag.name) {
-                    return Ok(Step::Done);
+                if !self.is_in_scope(StackScope::Table, tag.name) {
+                    return Ok(TokenStep::Done);
                 }
                 self.close_cell();
                 self.mode = Mode::InRow;
-                Ok(Step::Again)
+                Ok(TokenStep::Again)
             }
             (Mode::InCaption, Caption) => {
                 self.close_caption();
-                Ok(Step::Done)
+                Ok(TokenStep::Done)
             }
-            (Mode::InCaption, Table) => Ok(if self.close_caption() { Step::Again } else { Step::Done }),
+            (Mode::InCaption, Table) => {
+                Ok(if self.close_caption() { TokenStep::Again } else { TokenStep::Done })
+            }
             (Mode::InCaption, Body | Col | Colgroup | Html | Tbody | Td | Tfoot | Th | Thead | Tr) => {
-                Ok(Step::Done)
+                Ok(TokenStep::Done)
             }
             (Mode::InCell | Mode::InCaption, _) => {
                 self.end_in_body(tag)?;
-                Ok(Step::Done)
+                Ok(TokenStep::Done)
             }
 
             (Mode::InRow, Tr) => {
                 self.close_row();
-                Ok(Step::Done)
+                Ok(TokenStep::Done)
             }
-            (Mode::InRow, Table) => Ok(if self.close_row() { Step::Again } else { Step::Done }),
+            (Mode::InRow, Table) => Ok(if self.close_row() { TokenStep::Again } else { TokenStep::Done }),
             (Mode::InRow, Tbody | Tfoot | Thead) => {
-                let is_open = self.is_in_scope(Scope::Table, tag.name);
-                Ok(if is_open && self.close_row() { Step::Again } else { Step::Done })
+                let is_open = self.is_in_scope(StackScope::Table, tag.name);
+                Ok(if is_open && self.close_row() { TokenStep::Again } else { TokenStep::Done })
             }
-            (Mode::InRow, Body | Caption | Col | Colgroup | Html | Td | Th) => Ok(Step::Done),
+            (Mode::InRow, Body | Caption | Col | Colgroup | Html | Td | Th) => Ok(TokenStep::Done),
 
             (Mode::InTableBody, Tbody | Tfoot | Thead) => {
-                if self.is_in_scope(Scope::Table, tag.name) {
+                if self.is_in_scope(StackScope::Table, tag.name) {
                     self.close_to(is_body_context);
                     self.close_down_to(self.open.len() - 1);
                     self.mode = Mode::InTable;
                 }
-                Ok(Step::Done)
+                Ok(TokenStep::Done)
             }
-            (Mode::InTableBody, Table) => Ok(if self.close_body() { Step::Again } else { Step::Done }),
-            (Mode::InTableBody, Body | Caption | Col | Colgroup | Html | Td | Th | Tr) => Ok(Step::Done),
+            (Mode::InTableBody, Table) => {
+                Ok(if self.close_body() { TokenStep::Again } else { TokenStep::Done })
+            }
+            (Mode::InTableBody, Body | Caption | Col | Colgroup | Html | Td | Th | Tr) => Ok(TokenStep::Done),
 
             (Mode::InColumnGroup, Colgroup) => {
                 self.close_column_group();
-                Ok(Step::Done)
+                Ok(TokenStep::Done)
             }
-            (Mode::InColumnGroup, Col) => Ok(Step::Done),
-            (Mode::InColumnGroup, Template) => self.end_template().map(|()| Step::Done),
-            (Mode::InColumnGroup, _) => Ok(if self.close_column_group() { Step::Again } else { Step::Done }),
+            (Mode::InColumnGroup, Col) => Ok(TokenStep::Done),
+            (Mode::InColumnGroup, Template) => self.end_template().map(|()| TokenStep::Done),
+            (Mode::InColumnGroup, _) => {
+                Ok(if self.close_column_group() { TokenStep::Again } else { TokenStep::Done })
+            }
 
             (_, Table) => {
                 self.close_table();
-                Ok(Step::Done)
+                Ok(TokenStep::Done)
             }
             (_, Body | Caption | Col | Colgroup | Html | Tbody | Td | Tfoot | Th | Thead | Tr) => {
-                Ok(Step::Done)
+                Ok(TokenStep::Done)
             }
-            (_, Template) => self.end_template().map(|()| Step::Done),
+            (_, Template) => self.end_template().map(|()| TokenStep::Done),
             (_, P | Br) if self.templates.is_empty() => Err(Slow("before a table")),
             // Other end tags put nothing before the table.
             _ => {
                 self.end_in_body(tag)?;
-                Ok(Step::Done)
+                Ok(TokenStep::Done)
             }
         }
     }
@@ -214,7 +220,7 @@ impl<'d> Builder<'d, '_> {
     }
 
     fn close_caption(&mut self) -> bool {
-        if !self.is_in_scope(Scope::Table, Caption) {
+        if !self.is_in_scope(StackScope::Table, Caption) {
             return false;
         }
         self.close_implied(Other);
@@ -225,7 +231,7 @@ impl<'d> Builder<'d, '_> {
     }
 
     fn close_row(&mut self) -> bool {
-        if !self.is_in_scope(Scope::Table, Tr) {
+        if !self.is_in_scope(StackScope::Table, Tr) {
             return false;
         }
         self.close_to(is_row_context);
@@ -237,7 +243,7 @@ impl<'d> Builder<'d, '_> {
     fn close_body(&mut self) -> bool {
         // The standard asks for thead, not table, but a table is open here in any case.
         let is_open = |open: &Open<'_>| open.is(Table) || open.is(Tbody) || open.is(Tfoot);
-        if self.in_scope(Scope::Table, is_open).is_none() {
+        if self.in_scope(StackScope::Table, is_open).is_none() {
             return false;
         }
         self.close_to(is_body_context);
@@ -256,7 +262,7 @@ impl<'d> Builder<'d, '_> {
     }
 
     fn close_table(&mut self) -> bool {
-        if !self.is_in_scope(Scope::Table, Table) {
+        if !self.is_in_scope(StackScope::Table, Table) {
             return false;
         }
         self.close_through(|open| open.is(Table));

@@ -99,7 +99,7 @@ async fn a_block_is_kept_at_once_and_not_only_when_the_run_ends() {
 async fn a_clock_that_was_set_back_lengthens_no_block() {
     let day = 24 * 3_600_000;
     let mut setup = setup(1, friendly);
-    let origin = Origin::of(&url("http://a.test/"));
+    let origin = Origin::from_url(&url("http://a.test/"));
     let ahead = NOW + 400 * day;
     let state = HostState { back_off_until: ahead, hold_until: ahead, ..HostState::default() };
     setup.hosts.store(&origin, &state).unwrap();

@@ -94,7 +94,7 @@ async fn turns_at_an_address_are_taken_in_order() {
 async fn without_a_delay_no_address_is_looked_up() {
     let lookup = |_: &str| -> Result<IpAddr, NetworkError> { panic!("no lookup is needed") };
     let setup = Setup::new(&["http://a.test/1"], friendly).at(Duration::ZERO, friendly, lookup);
-    assert_eq!(setup.run().await.of("http://a.test/1"), "page 200");
+    assert_eq!(setup.run().await.result("http://a.test/1"), "page 200");
 }
 
 #[tokio::test(start_paused = true)]

@@ -97,7 +97,8 @@ async fn a_host_that_has_cost_its_bytes_is_left_for_the_cycle_and_the_others_go_
     let mut setup = setup();
     setup.config.bytes_per_host = 350;
     setup.spent =
-        [(Origin::of(&url("http://b.test/")), 200), (Origin::of(&url("https://c.test/")), 350)].into();
+        [(Origin::from_url(&url("http://b.test/")), 200), (Origin::from_url(&url("https://c.test/")), 350)]
+            .into();
     let output = setup.run().await;
     assert_eq!(fetched(&setup, &output), ([4, 2, 0], 24));
     assert_eq!(output.report.stopped_by, StoppedBy::End);
@@ -109,7 +110,7 @@ async fn a_cycle_that_has_cost_its_bytes_ends_and_every_page_comes_out() {
     let mut setup = setup();
     setup.config.bytes_per_cycle = 1000;
     setup.config.connections = 1;
-    setup.spent = [(Origin::of(&url("http://other.test/")), 300)].into();
+    setup.spent = [(Origin::from_url(&url("http://other.test/")), 300)].into();
     let output = setup.run().await;
     let (by_host, skipped) = fetched(&setup, &output);
     assert_eq!((by_host.iter().sum::<usize>(), skipped), (7, 23));

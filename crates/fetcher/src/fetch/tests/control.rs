@@ -133,7 +133,7 @@ async fn a_run_does_not_wait_for_ever_for_hosts_that_are_held() {
     let output = setup.run().await;
     assert_eq!(output.report.stopped_by, StoppedBy::Deadline);
     assert_eq!(output.outcome("http://a.test/19"), Outcome::Skipped(Skip::Deadline));
-    assert_eq!(output.of("http://b.test/19"), "page 200", "while there is something to do, it goes on");
+    assert_eq!(output.result("http://b.test/19"), "page 200", "while there is something to do, it goes on");
     assert!(output.report.elapsed.as_secs() < 15);
 }
 
@@ -150,7 +150,7 @@ async fn a_page_of_the_schedule_that_is_asked_for_moves_to_the_front() {
     let output = setup.run().await;
     assert_eq!(output.pages.len(), 120);
     for page in [near, "http://a.test/199", ahead] {
-        assert_eq!(output.of(page), "page 200");
+        assert_eq!(output.result(page), "page 200");
         let came = output.pages.iter().find(|p| p.entry.url == url(page)).unwrap();
         assert!(
             came.index.is_some() && came.entry.share == Share::Discovery,
@@ -179,10 +179,10 @@ async fn a_page_beside_the_schedule_comes_out_once_and_by_the_rules() {
         at(&setup, 2, move |control| assert!(control.ask(entry)));
     }
     let output = setup.run().await;
-    assert_eq!(output.of("http://a.test/new"), "page 200");
-    assert_eq!(output.of("http://a.test/1"), "page 200", "it was visited already");
+    assert_eq!(output.result("http://a.test/new"), "page 200");
+    assert_eq!(output.result("http://a.test/1"), "page 200", "it was visited already");
     assert_eq!(output.outcome("http://a.test/no"), Outcome::RobotsDenied);
-    assert_eq!(output.of("http://c.test/x"), "page 200");
+    assert_eq!(output.result("http://c.test/x"), "page 200");
     let new = output.pages.iter().find(|p| p.entry.url == url("http://a.test/new")).unwrap();
     assert_eq!((new.index, new.entry.share), (None, Share::Asked));
     assert_eq!(output.pages.len(), 6);
@@ -203,7 +203,7 @@ async fn what_is_asked_for_and_held_waits_and_is_told_at_the_deadline() {
     setup.control.hold(true);
     assert!(setup.control.ask(entry("http://a.test/x")));
     at(&setup, 40, |control| control.hold(false));
-    assert_eq!(setup.run().await.of("http://a.test/x"), "page 200");
+    assert_eq!(setup.run().await.result("http://a.test/x"), "page 200");
 }
 
 #[tokio::test(start_paused = true)]

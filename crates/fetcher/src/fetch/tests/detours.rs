@@ -66,9 +66,9 @@ async fn a_page_behind_a_page_that_sets_a_cookie_and_leads_back_is_read() {
         ["/a", "/check?/a", "/a [seen=1]", "/b", "/check?/b", "/b [seen=1]"],
         "the cookie is forgotten with its chain"
     );
-    assert_eq!(output.of("http://a.test/a"), "page 200");
-    assert_eq!(output.of("http://a.test/check?/a"), "→ http://a.test/a");
-    assert_eq!(output.of("http://a.test/b"), "page 200");
+    assert_eq!(output.result("http://a.test/a"), "page 200");
+    assert_eq!(output.result("http://a.test/check?/a"), "→ http://a.test/a");
+    assert_eq!(output.result("http://a.test/b"), "page 200");
     assert_eq!((output.pages.len(), output.report.followed, output.report.not_followed), (4, 2, 0));
     let page = output.pages.iter().find(|page| page.entry.url == url("http://a.test/a")).unwrap();
     assert_eq!((page.index, page.hops), (Some(0), 0));
@@ -80,9 +80,9 @@ async fn one_check_serves_all_pages_and_is_recorded_once() {
     let setup = Setup::new(&["http://a.test/a", "http://a.test/b", "http://a.test/c"], sessions);
     let output = setup.run().await;
     for page in ["http://a.test/a", "http://a.test/b", "http://a.test/c"] {
-        assert_eq!(output.of(page), "page 200");
+        assert_eq!(output.result(page), "page 200");
     }
-    assert_eq!(output.of("http://a.test/check"), "→ http://a.test/a");
+    assert_eq!(output.result("http://a.test/check"), "→ http://a.test/a");
     assert_eq!(asked(&setup).len(), 9);
     assert_eq!(output.pages.len(), 4);
     let robots = output.report.robots_requests;
@@ -99,19 +99,19 @@ async fn a_check_in_the_schedule_keeps_its_own_visit() {
         visited("http://a.test/check", redirect_to("http://a.test/a")),
     ];
     let state = HostState { detour_path: Some("/check".into()), ..HostState::default() };
-    setup.hosts.store(&Origin::of(&url("http://a.test/a")), &state).unwrap();
+    setup.hosts.store(&Origin::from_url(&url("http://a.test/a")), &state).unwrap();
     let output = setup.run().await;
-    assert_eq!(output.of("http://a.test/a"), "page 200");
-    assert_eq!(output.of("http://a.test/b"), "page 200", "known as a redirect from an older release");
-    assert_eq!(output.of("http://a.test/check"), "page 200");
+    assert_eq!(output.result("http://a.test/a"), "page 200");
+    assert_eq!(output.result("http://a.test/b"), "page 200", "known as a redirect from an older release");
+    assert_eq!(output.result("http://a.test/check"), "page 200");
     assert_eq!(output.pages.len(), 3);
 
     // Nothing is known of the origin, but the records lead to each other, and there is a cookie.
     setup.hosts = Arc::default();
     setup.entries[0] = visited("http://a.test/a", redirect_to("http://a.test/check"));
     let output = setup.run().await;
-    assert_eq!(output.of("http://a.test/a"), "page 200");
-    assert_eq!(output.of("http://a.test/check"), "page 200");
+    assert_eq!(output.result("http://a.test/a"), "page 200");
+    assert_eq!(output.result("http://a.test/check"), "page 200");
 }
 
 #[tokio::test(start_paused = true)]
@@ -205,7 +205,7 @@ async fn a_site_that_is_never_content_with_its_cookie_is_given_up() {
     });
     let output = setup.run().await;
     assert_eq!(asked(&setup), ["/a", "/check", "/a [seen=1]"]);
-    assert_eq!(output.of("http://a.test/a"), "→ http://a.test/check");
+    assert_eq!(output.result("http://a.test/a"), "→ http://a.test/check");
     assert_eq!(setup.state("http://a.test/").detour_path, None);
 
     // The same with a new cookie each time, where earlier detours led back.
@@ -219,11 +219,11 @@ async fn a_site_that_is_never_content_with_its_cookie_is_given_up() {
         _ => friendly(r),
     });
     let state = HostState { detour_path: Some("/check".into()), ..HostState::default() };
-    setup.hosts.store(&Origin::of(&url("http://a.test/a")), &state).unwrap();
+    setup.hosts.store(&Origin::from_url(&url("http://a.test/a")), &state).unwrap();
     setup.entries.push(visited("http://a.test/b", Content::default()));
     let output = setup.run().await;
-    assert_eq!(output.of("http://a.test/a"), "→ http://a.test/check");
-    assert_eq!(output.of("http://a.test/b"), "page 200");
+    assert_eq!(output.result("http://a.test/a"), "→ http://a.test/check");
+    assert_eq!(output.result("http://a.test/b"), "page 200");
     assert_eq!(
         asked(&setup)[..],
         ["/a", "/check", "/a [n=0]", "/check [n=0]", "/a [n=1]", "/check [n=1]", "/b"]
@@ -235,7 +235,7 @@ async fn a_detour_keeps_the_delay_and_the_rules_of_robots_txt() {
     let mut setup = Setup::new(&["http://a.test/a"], checked);
     setup.config.delay_per_host = Duration::from_secs(5);
     let output = setup.run().await;
-    assert_eq!(output.of("http://a.test/a"), "page 200");
+    assert_eq!(output.result("http://a.test/a"), "page 200");
     let log = setup.network.log();
     assert_eq!(log.len(), 4);
     assert!(shortest_gap(&log) >= Duration::from_secs(5));
@@ -246,7 +246,7 @@ async fn a_detour_keeps_the_delay_and_the_rules_of_robots_txt() {
     });
     let output = setup.run().await;
     assert_eq!(asked(&setup), ["/a"]);
-    assert_eq!(output.of("http://a.test/a"), "→ http://a.test/check?/a");
+    assert_eq!(output.result("http://a.test/a"), "→ http://a.test/check?/a");
     assert_eq!(output.outcome("http://a.test/check?/a"), Outcome::RobotsDenied);
 }
 
@@ -258,7 +258,7 @@ async fn a_waiting_page_is_delivered_when_the_run_ends_before_its_target_answers
     setup.deadline = Some(Instant::now() + Duration::from_secs(150));
     let output = setup.run().await;
     assert_eq!(asked(&setup), ["/a"]);
-    assert_eq!(output.of("http://a.test/a"), "→ http://a.test/check?/a");
+    assert_eq!(output.result("http://a.test/a"), "→ http://a.test/check?/a");
     assert_eq!(output.outcome("http://a.test/b"), Outcome::Skipped(Skip::Deadline));
     assert_eq!(output.pages.len(), 2);
 
@@ -273,7 +273,7 @@ async fn a_waiting_page_is_delivered_when_the_run_ends_before_its_target_answers
     let setup = Setup { stop, ..Setup::new(&["http://a.test/a", "http://a.test/b"], answer) };
     let output = setup.run().await;
     assert_eq!(asked(&setup), ["/a"]);
-    assert_eq!(output.of("http://a.test/a"), "→ http://a.test/check?/a");
+    assert_eq!(output.result("http://a.test/a"), "→ http://a.test/check?/a");
     assert_eq!(output.pages.len(), 1, "the other page stays to be done");
 
     // A check that fails ends the detour too.
@@ -282,7 +282,7 @@ async fn a_waiting_page_is_delivered_when_the_run_ends_before_its_target_answers
         _ => checked(r),
     });
     let output = setup.run().await;
-    assert_eq!(output.of("http://a.test/a"), "→ http://a.test/check?/a");
+    assert_eq!(output.result("http://a.test/a"), "→ http://a.test/check?/a");
     assert_eq!(output.outcome("http://a.test/check?/a"), Outcome::Failed(Failure::Timeout));
 }
 
@@ -296,8 +296,8 @@ async fn a_redirect_is_delivered_if_the_page_is_not_requested_again() {
     setup.deadline = Some(Instant::now() + Duration::from_secs(210));
     let output = setup.run().await;
     assert_eq!(asked(&setup), ["/a", "/check?/a"]);
-    assert_eq!(output.of("http://a.test/a"), redirect);
-    assert_eq!(output.of("http://a.test/check?/a"), "→ http://a.test/a");
+    assert_eq!(output.result("http://a.test/a"), redirect);
+    assert_eq!(output.result("http://a.test/check?/a"), "→ http://a.test/a");
     assert_eq!(output.outcome("http://a.test/b"), Outcome::Skipped(Skip::Deadline));
 
     let stop = CancellationToken::new();
@@ -309,7 +309,7 @@ async fn a_redirect_is_delivered_if_the_page_is_not_requested_again() {
         checked(r)
     };
     let output = Setup { stop, ..Setup::new(&["http://a.test/a", "http://a.test/b"], answer) }.run().await;
-    assert_eq!(output.of("http://a.test/a"), redirect);
+    assert_eq!(output.result("http://a.test/a"), redirect);
     assert_eq!(output.pages.len(), 2, "the other page stays to be done");
 
     // The budget of the cycle, or of the host, is spent.
@@ -328,7 +328,7 @@ async fn a_redirect_is_delivered_if_the_page_is_not_requested_again() {
         }
         let output = setup.run().await;
         assert_eq!(asked(&setup), ["/a", "/check?/a"]);
-        assert_eq!(output.of("http://a.test/a"), redirect);
+        assert_eq!(output.result("http://a.test/a"), redirect);
         assert_eq!(output.outcome("http://a.test/b"), Outcome::Skipped(Skip::ByteBudget));
     }
 
@@ -340,7 +340,7 @@ async fn a_redirect_is_delivered_if_the_page_is_not_requested_again() {
     });
     let output = setup.run().await;
     assert_eq!(asked(&setup), ["/a", "/check?/a"]);
-    assert_eq!(output.of("http://a.test/a"), redirect);
+    assert_eq!(output.result("http://a.test/a"), redirect);
 }
 
 #[tokio::test(start_paused = true)]
@@ -384,9 +384,9 @@ async fn pages_with_long_headers_and_too_many_pages_do_not_wait() {
     };
     let setup = Setup::new(&["http://a.test/a", "http://a.test/b"], long);
     let output = setup.run().await;
-    assert_eq!(output.of("http://a.test/a"), "→ http://a.test/check?/a");
-    assert_eq!(output.of("http://a.test/check?/a"), "→ http://a.test/a");
-    assert_eq!(output.of("http://a.test/b"), "page 200");
+    assert_eq!(output.result("http://a.test/a"), "→ http://a.test/check?/a");
+    assert_eq!(output.result("http://a.test/check?/a"), "→ http://a.test/a");
+    assert_eq!(output.result("http://a.test/b"), "page 200");
 
     let beyond = 3;
     let pages: Vec<String> = (0..MAX_DETOURS + beyond).map(|n| format!("http://h{n}.test/a")).collect();
@@ -406,7 +406,7 @@ async fn a_known_page_is_asked_with_validators_only_before_the_detour() {
     let mut setup = Setup::new(&[], checked);
     setup.entries.push(visited("http://a.test/a", content));
     let output = setup.run().await;
-    assert_eq!(output.of("http://a.test/a"), "page 200");
+    assert_eq!(output.result("http://a.test/a"), "page 200");
     let conditional: Vec<bool> =
         setup.network.log().iter().map(|asked| !asked.request.validators.is_empty()).collect();
     assert_eq!(conditional, [false, true, false, false], "robots.txt, the page, the check, the page");
@@ -421,7 +421,7 @@ async fn a_panic_in_a_detour_costs_one_page() {
         _ => checked(r),
     });
     let output = setup.run().await;
-    assert_eq!(output.of("http://a.test/a"), "→ http://a.test/check?/a");
+    assert_eq!(output.result("http://a.test/a"), "→ http://a.test/check?/a");
     assert_eq!(output.outcome("http://a.test/check?/a"), Outcome::Failed(Failure::Protocol));
     assert_eq!(output.report.panics, 1);
 }

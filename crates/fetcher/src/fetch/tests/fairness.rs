@@ -68,7 +68,7 @@ async fn a_panic_in_a_visit_costs_its_page_and_nothing_else() {
             friendly(r)
         });
     let output = setup.delay(SECOND).run().await;
-    let of = |page| output.of(page);
+    let of = |page| output.result(page);
     assert_eq!([of("http://a.test/1"), of("http://a.test/3"), of("http://b.test/1")], ["page 200"; 3]);
     assert_eq!(of("http://a.test/2"), "Failed(Protocol)");
 }

@@ -62,7 +62,7 @@ async fn rounds_refusing(notes_found: bool, plans_again: bool, refused: Option<&
             });
         }
         let end = Instant::now() + SECOND * 600;
-        setup.patience = Some(Patience { linger: SECOND * 60, least: Some(SECOND * 5), end });
+        setup.patience = Some(RunPatience { linger: SECOND * 60, least: Some(SECOND * 5), end });
         let (out, mut pages) = channel::<FetchedPage>(4);
         let control = setup.control.clone();
         let collected = async {

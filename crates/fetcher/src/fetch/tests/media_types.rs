@@ -41,9 +41,9 @@ async fn only_bodies_of_kept_types_are_read() {
         assert_eq!(output.outcome(&format!("http://a.test{path}")), LEFT_OUT, "{path}");
     }
     assert_eq!(output.outcome("http://a.test/missing"), Outcome::NotFound(404));
-    assert_eq!(output.of("http://a.test/old"), "→ http://a.test/new");
-    assert_eq!(output.of("http://a.test/page"), "page 200");
-    assert_eq!(output.of("http://a.test/sitemap.xml"), "page 200", "any type may be that of a sitemap");
+    assert_eq!(output.result("http://a.test/old"), "→ http://a.test/new");
+    assert_eq!(output.result("http://a.test/page"), "page 200");
+    assert_eq!(output.result("http://a.test/sitemap.xml"), "page 200", "any type may be that of a sitemap");
     let report = &output.report;
     assert_eq!((report.outcomes.skipped_media_type, report.outcomes.skipped()), (3, 3));
     assert_eq!(report.bytes, 4 * 18, "of the page, the sitemap, and two that are missing");
@@ -65,9 +65,9 @@ async fn a_page_that_was_seen_before_the_list_is_told_by_its_type_and_not_by_a_3
         setup.entries.push(visited("http://a.test/sitemap", sitemap.clone()));
         let output = setup.run().await;
         let page = output.pages.iter().find(|page| page.entry.url == url("http://a.test/paper")).unwrap();
-        assert_eq!((output.of("http://a.test/paper").as_str(), page.condition), (expected, condition));
-        assert_ne!(output.of("http://a.test/sitemap"), "Skipped(MediaType)", "a known sitemap is read");
-        let state = setup.hosts.load(&Origin::of(&page.entry.url)).unwrap().unwrap_or_default();
+        assert_eq!((output.result("http://a.test/paper").as_str(), page.condition), (expected, condition));
+        assert_ne!(output.result("http://a.test/sitemap"), "Skipped(MediaType)", "a known sitemap is read");
+        let state = setup.hosts.load(&Origin::from_url(&page.entry.url)).unwrap().unwrap_or_default();
         assert_eq!(state.failures, 0, "the host answered");
     }
 }

@@ -1,7 +1,7 @@
 //! However little memory bodies have, a run makes the same visits, each host's in the same order.
 
 use super::*;
-use crate::net::client::body_memory::{BodyMemory, Share};
+use crate::net::client::body_memory::{BodyMemory, MemoryShare};
 use crate::net::client::{AddressFuture, Meter, ReplyFuture};
 use crate::net::limits::MAX_SMALL_BODY;
 use crate::{Hold, Network};
@@ -20,7 +20,7 @@ impl Network for Growing {
     fn get<'a>(&'a self, request: &'a Request, received: &'a Meter) -> ReplyFuture<'a> {
         Box::pin(async move {
             let mut reply = self.network.get(request, received).await?;
-            let (mut share, mut space) = (Share::default(), MAX_SMALL_BODY);
+            let (mut share, mut space) = (MemoryShare::default(), MAX_SMALL_BODY);
             while space < reply.body.len() {
                 space = (2 * space).min(request.max_body);
                 self.memory.grow(&mut share, space, received).await;

@@ -73,11 +73,11 @@ async fn every_outcome_has_its_cause() {
     for (page, outcome) in table {
         assert_eq!(output.outcome(page), outcome, "{page}");
     }
-    assert_eq!(output.of("http://t.test/page"), "page 200");
-    assert_eq!(output.of("http://u.test/status/204"), "page 204");
-    assert_eq!(output.of("http://v.test/redirect"), "→ http://v.test/target");
-    assert_eq!(output.of("http://v.test/target"), "page 200");
-    assert_eq!(output.of("http://w.test/status/304"), "not modified");
+    assert_eq!(output.result("http://t.test/page"), "page 200");
+    assert_eq!(output.result("http://u.test/status/204"), "page 204");
+    assert_eq!(output.result("http://v.test/redirect"), "→ http://v.test/target");
+    assert_eq!(output.result("http://v.test/target"), "page 200");
+    assert_eq!(output.result("http://w.test/status/304"), "not modified");
     let o = &output.report.outcomes;
     assert_eq!((o.page, o.not_modified, o.redirect, o.not_found), (3, 1, 1, 2));
     assert_eq!((o.failed(), o.failed_status, o.robots_denied, o.skipped()), (17, 10, 1, 3));

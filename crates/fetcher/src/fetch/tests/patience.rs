@@ -6,8 +6,8 @@ use crate::StoppedBy;
 const SECOND: Duration = Duration::from_secs(1);
 const LINGER: Duration = Duration::from_secs(10);
 
-fn patience(most: Duration) -> Patience {
-    Patience { linger: LINGER, least: Some(LINGER), end: Instant::now() + most }
+fn patience(most: Duration) -> RunPatience {
+    RunPatience { linger: LINGER, least: Some(LINGER), end: Instant::now() + most }
 }
 
 /// A setup of `hosts` hosts with three pages each; the first also has `more`. A host is asked once a second.

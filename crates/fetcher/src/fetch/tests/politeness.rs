@@ -122,7 +122,7 @@ async fn the_promise_of_a_cycle_is_that_of_its_requests() {
     let state = setup.state(pages[0]);
     let [rate, promised] = [state.pace.per_minute(), state.pace.per_minute_promised()].map(Option::unwrap);
     assert!(rate <= promised && promised == 60.0, "{rate} of {promised}");
-    let next = HostDelay::of(&state, &setup.config, setup.now).delay;
+    let next = HostDelay::from_state(&state, &setup.config, setup.now).delay;
     assert!(next > SECOND * 4 && rate > 60.0 / next.as_secs_f64(), "{next:?} from now on");
     assert!(shortest_gap(&setup.network.log()) >= SECOND);
 }
@@ -131,7 +131,7 @@ async fn the_promise_of_a_cycle_is_that_of_its_requests() {
 async fn a_clock_that_was_set_back_does_not_block_a_host() {
     let setup = Setup::new(&["http://a.test/1"], friendly).delay(SECOND);
     let state = HostState { last_request: NOW * 2, ..HostState::default() };
-    setup.hosts.store(&Origin::of(&url("http://a.test/")), &state).unwrap();
+    setup.hosts.store(&Origin::from_url(&url("http://a.test/")), &state).unwrap();
     let start = Instant::now();
     setup.run().await;
     assert_eq!(start.elapsed(), SECOND * 2);
@@ -182,8 +182,8 @@ async fn retry_after_is_waited_for_in_both_forms() {
             _ => friendly(r),
         });
         let output = setup.run().await;
-        assert_eq!(output.of(pages[0]), format!("Failed(Status({status}))"));
-        assert_eq!(output.of(pages[1]), "page 200");
+        assert_eq!(output.result(pages[0]), format!("Failed(Status({status}))"));
+        assert_eq!(output.result(pages[1]), "page 200");
         assert_eq!(shortest_gap(&setup.network.log()[1..]), SECOND * 7);
     }
 }

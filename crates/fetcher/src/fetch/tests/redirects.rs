@@ -25,7 +25,7 @@ async fn a_new_target_is_visited_at_once_and_named_by_the_redirect() {
             _ => friendly(r),
         });
         let output = setup.run().await;
-        assert_eq!(output.of("http://a.test/old"), "→ http://b.test/new");
+        assert_eq!(output.result("http://a.test/old"), "→ http://b.test/new");
         let target = output.pages.iter().find(|p| p.entry.url == url("http://b.test/new")).unwrap();
         assert_eq!((target.index, target.hops), (None, 1));
         assert_eq!(target.entry.share, Share::Followed);
@@ -38,7 +38,7 @@ async fn a_new_target_is_visited_at_once_and_named_by_the_redirect() {
 async fn chains_are_followed_up_to_the_cap() {
     let setup = Setup::new(&["http://a.test/r/5"], chain);
     let output = setup.run().await;
-    assert_eq!(output.of("http://a.test/r/0"), "page 200");
+    assert_eq!(output.result("http://a.test/r/0"), "page 200");
     assert_eq!(output.pages.len(), 6);
 
     let setup = Setup::new(&["http://a.test/r/6"], chain);
@@ -52,7 +52,7 @@ async fn a_chain_does_not_begin_anew_with_each_cycle() {
     let mut setup = Setup::new(&["http://a.test/r/100"], chain);
     setup.entries[0].record.known.hops = 4;
     let output = setup.run().await;
-    assert_eq!(output.of("http://a.test/r/100"), "→ http://a.test/r/99");
+    assert_eq!(output.result("http://a.test/r/100"), "→ http://a.test/r/99");
     assert_eq!(output.outcome("http://a.test/r/99"), Outcome::Failed(Failure::Redirect));
 }
 
@@ -70,8 +70,8 @@ async fn loops_end() {
     let output = setup.run().await;
     assert_eq!(output.outcome(pages[0]), Outcome::Failed(Failure::Redirect));
     assert_eq!(output.outcome(pages[1]), Outcome::Failed(Failure::Redirect));
-    assert_eq!(output.of(pages[2]), "→ http://a.test/y");
-    assert_eq!(output.of("http://a.test/y"), "→ http://a.test/x");
+    assert_eq!(output.result(pages[2]), "→ http://a.test/y");
+    assert_eq!(output.result("http://a.test/y"), "→ http://a.test/x");
 }
 
 #[tokio::test(start_paused = true)]
@@ -92,7 +92,7 @@ async fn a_redirect_known_from_the_last_visit_is_not_followed() {
     setup.entries.push(visited("http://a.test/moved", content("http://a.test/before")));
     let output = setup.run().await;
     assert_eq!(output.report.followed, 1);
-    assert_eq!(output.of("http://a.test/there"), "page 200");
+    assert_eq!(output.result("http://a.test/there"), "page 200");
     let asked = setup.network.log();
     assert!(asked.iter().all(|a| a.request.validators.is_empty()), "redirects are not asked conditionally");
 }
@@ -123,7 +123,7 @@ async fn a_target_is_visited_once_a_run_and_not_besides_when_it_is_scheduled() {
     let output = setup.run().await;
     assert_eq!((output.report.followed, output.report.not_followed), (1, 3));
     for page in ["http://a.test/042", "http://b.test/page", "http://c.test/"] {
-        assert_eq!(output.of(page), "page 200");
+        assert_eq!(output.result(page), "page 200");
     }
 }
 
@@ -175,7 +175,7 @@ async fn chain_of(answer: impl Fn(&str) -> Option<Script> + Send + Sync + 'stati
     let output = setup.run().await;
     let log = setup.network.log();
     let asked = log.iter().map(|asked| sent(&asked.request)).filter(|path| path != "/robots.txt").collect();
-    (asked, output.of("http://a.test/page"))
+    (asked, output.result("http://a.test/page"))
 }
 
 pub fn to_with_cookie(location: &str, cookie: &str) -> Script {
@@ -248,7 +248,7 @@ async fn a_cookie_that_is_asked_for_comes_back_along_the_chain_alone() {
         _ => friendly(r),
     });
     let output = setup.run().await;
-    assert_eq!(output.of("http://b.test/there"), "page 200");
+    assert_eq!(output.result("http://b.test/there"), "page 200");
     let asked: Vec<String> = setup.network.log().iter().map(|asked| sent(&asked.request)).collect();
     assert_eq!(
         asked.iter().filter(|asked| asked.contains('[')).count(),
@@ -267,7 +267,7 @@ async fn each_hop_keeps_the_delay_of_its_host_and_the_rules_of_robots_txt() {
     });
     setup.config.delay_per_host = Duration::from_secs(5);
     let output = setup.run().await;
-    assert_eq!(output.of("http://a.test/page"), "page 200");
+    assert_eq!(output.result("http://a.test/page"), "page 200");
     assert_eq!(output.outcome("http://a.test/shut"), Outcome::RobotsDenied);
     let log = setup.network.log();
     assert_eq!(log.len(), 4, "robots.txt, two requests of the one page, one of the other");
@@ -285,7 +285,7 @@ async fn validators_are_not_sent_behind_a_redirect_to_the_page_itself() {
     });
     setup.entries.push(visited("http://a.test/page", content));
     let output = setup.run().await;
-    assert_eq!(output.of("http://a.test/page"), "page 200");
+    assert_eq!(output.result("http://a.test/page"), "page 200");
     assert_eq!(output.pages[0].condition, crate::Condition::Unconditional);
     let log = setup.network.log();
     let conditional: Vec<bool> = log.iter().map(|asked| !asked.request.validators.is_empty()).collect();

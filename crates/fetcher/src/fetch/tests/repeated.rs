@@ -20,7 +20,7 @@ async fn a_request_that_the_server_did_not_take_is_repeated_once_and_after_the_d
     use NetworkError::NotProcessed;
     let setup = Setup::new(&["http://a.test/1"], at_first(&[NotProcessed])).delay(Duration::from_secs(1));
     let output = setup.run().await;
-    assert_eq!(output.of("http://a.test/1"), "page 200");
+    assert_eq!(output.result("http://a.test/1"), "page 200");
     assert_eq!((output.report.requests, output.report.repeated), (2, 1));
     let log = setup.network.log();
     assert_eq!(log.len(), 3, "robots.txt twice, and the page");
@@ -59,7 +59,7 @@ async fn what_this_machine_lacks_is_waited_for_and_held_against_nobody() {
     let setup = Setup::new(&["http://a.test/1", "http://b.test/1"], at_first(&[Exhausted; 9]));
     let output = setup.run().await;
     for page in ["http://a.test/1", "http://b.test/1"] {
-        assert_eq!((output.of(page).as_str(), setup.state(page).failures), ("page 200", 0));
+        assert_eq!((output.result(page).as_str(), setup.state(page).failures), ("page 200", 0));
     }
     assert_eq!(output.report.requests, 4, "what was not sent is not counted");
 }

@@ -67,7 +67,7 @@ async fn what_is_written_is_what_the_network_saw() {
     for seen in &log {
         let url = &seen.request.url;
         let at = NOW + (seen.start - start).as_millis() as u64;
-        let sent = written.iter().find(|sent| sent.origin == Origin::of(url) && sent.at == at);
+        let sent = written.iter().find(|sent| sent.origin == Origin::from_url(url) && sent.at == at);
         let sent = sent.unwrap_or_else(|| panic!("{url} is not written"));
         let before = last.insert(url.host().into_owned(), seen.start);
         if let (Some(gap), Some(before)) = (sent.gap, before) {

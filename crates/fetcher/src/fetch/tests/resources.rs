@@ -3,7 +3,7 @@
 use super::*;
 use crate::testing::LoggedRequest;
 use crate::{
-    HeaderMap, HeaderName, HeaderValue, Load, LoadingPages, NetworkError, RequestOptions, Resources,
+    HeaderMap, HeaderName, HeaderValue, LoadingPages, NetworkError, PageLoad, RequestOptions, Resources,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::mpsc::Receiver;
@@ -40,14 +40,14 @@ async fn run_with<T>(
 }
 
 /// Takes a page and begins to render it, as a stage does.
-async fn begin(resources: &Arc<Resources>, pages: &mut Receiver<FetchedPage>) -> Load {
+async fn begin(resources: &Arc<Resources>, pages: &mut Receiver<FetchedPage>) -> PageLoad {
     let page = pages.recv().await.expect("a page");
     let rendering = resources.begin();
     drop(page);
     rendering
 }
 
-async fn get(rendering: &Load, page: &str) -> String {
+async fn get(rendering: &PageLoad, page: &str) -> String {
     ask(rendering, page, RequestOptions { is_anonymous: true, fields: accept(), ..RequestOptions::default() })
         .await
 }
@@ -56,7 +56,7 @@ fn accept() -> HeaderMap {
     HeaderMap::from_iter([(HeaderName::from_static("accept"), HeaderValue::from_static("*/*"))])
 }
 
-async fn ask(rendering: &Load, page: &str, manner: RequestOptions) -> String {
+async fn ask(rendering: &PageLoad, page: &str, manner: RequestOptions) -> String {
     let Some(asked) = rendering.ask(url(page), manner).await else { return "ended".into() };
     asked.answer().await.map_or("ended".into(), |result| short(&result))
 }

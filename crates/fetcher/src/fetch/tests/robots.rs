@@ -12,7 +12,7 @@ async fn a_denied_page_is_not_asked_for() {
     let setup = Setup::new(&pages, with_robots("User-agent: *\nDisallow: /no/\n"));
     let output = setup.run().await;
     assert_eq!(output.outcome(pages[0]), Outcome::RobotsDenied);
-    assert_eq!(output.of(pages[2]), "page 200");
+    assert_eq!(output.result(pages[2]), "page 200");
     assert_eq!(setup.network.urls(), ["http://a.test/robots.txt", "http://a.test/yes"]);
     let state = setup.state(pages[0]);
     assert_eq!((state.robots_denied, state.requests), (2, 2));
@@ -63,7 +63,7 @@ async fn rfc_9309_section_2_3_1_3_client_errors_allow_everything() {
             "/robots.txt" => reply(status, "User-agent: *\nDisallow: /").into(),
             _ => friendly(r),
         });
-        assert_eq!(setup.run().await.of("http://a.test/1"), "page 200", "{status}");
+        assert_eq!(setup.run().await.result("http://a.test/1"), "page 200", "{status}");
     }
 }
 
@@ -88,7 +88,10 @@ async fn a_429_for_robots_asks_us_to_wait_and_takes_no_rules_away() {
     setup.now += 60_000;
     setup.network = ScriptedNetwork::new(with_robots(rules));
     let output = setup.run().await;
-    assert_eq!((output.outcome(pages[0]), output.of(pages[1])), (Outcome::RobotsDenied, "page 200".into()));
+    assert_eq!(
+        (output.outcome(pages[0]), output.result(pages[1])),
+        (Outcome::RobotsDenied, "page 200".into())
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -101,9 +104,9 @@ async fn robots_is_kept_by_scheme_host_and_port_and_asked_for_once_a_day() {
         _ => friendly(r),
     });
     let output = setup.run().await;
-    assert_eq!(output.of(pages[0]), "page 200");
+    assert_eq!(output.result(pages[0]), "page 200");
     assert_eq!(output.outcome(pages[1]), Outcome::RobotsDenied);
-    assert_eq!(output.of(pages[2]), "page 200");
+    assert_eq!(output.result(pages[2]), "page 200");
     assert_eq!(output.report.robots_requests, 3);
     setup.now += 24 * 3_600_000 - 1;
     assert_eq!(setup.run().await.report.robots_requests, 0);
@@ -151,7 +154,7 @@ async fn rfc_9309_section_2_4_a_stale_file_is_asked_for_conditionally() {
     for cycle in 0..3 {
         let output = setup.run().await;
         assert_eq!(output.outcome("http://a.test/no"), Outcome::RobotsDenied, "{cycle}");
-        assert_eq!(output.of("http://a.test/yes"), "page 200", "{cycle}");
+        assert_eq!(output.result("http://a.test/yes"), "page 200", "{cycle}");
         let robots = setup.state("http://a.test/").robots.unwrap();
         assert_eq!((robots.fetched, output.report.robots_requests), (setup.now, 1), "{cycle}");
         let log = setup.network.log();
@@ -187,7 +190,7 @@ async fn rfc_9309_section_2_3_1_2_redirects_are_judged_under_the_origin_asked_fo
     });
     let output = setup.run().await;
     assert_eq!(output.outcome(pages[0]), Outcome::RobotsDenied);
-    assert_eq!(output.of(pages[1]), "page 200");
+    assert_eq!(output.result(pages[1]), "page 200");
     assert_eq!(output.outcome(pages[2]), Outcome::RobotsDenied);
     assert_eq!(output.report.robots_requests, 3);
     let body = |page| setup.state(page).robots.unwrap().body;
@@ -210,7 +213,7 @@ async fn rfc_9309_section_2_3_1_2_five_redirects_are_followed_and_a_sixth_is_non
                 _ => friendly(r),
             }
         });
-        assert_eq!(setup.run().await.of("http://h0.test/x"), result, "{hops}");
+        assert_eq!(setup.run().await.result("http://h0.test/x"), result, "{hops}");
     }
 }
 
@@ -221,7 +224,7 @@ async fn a_redirect_of_robots_to_nowhere_or_to_itself_is_none() {
             "/robots.txt" => with_header(reply(301, ""), "location", location).into(),
             _ => friendly(r),
         });
-        assert_eq!(setup.run().await.of("http://a.test/x"), "page 200", "{location:?}");
+        assert_eq!(setup.run().await.result("http://a.test/x"), "page 200", "{location:?}");
         assert_eq!(setup.network.log().len(), 2);
     }
 }
@@ -238,7 +241,7 @@ async fn rfc_9309_section_2_5_a_long_file_is_cut_and_its_beginning_obeyed() {
     });
     let output = setup.run().await;
     assert_eq!(output.outcome(pages[0]), Outcome::RobotsDenied);
-    assert_eq!(output.of(pages[1]), "page 200");
+    assert_eq!(output.result(pages[1]), "page 200");
 }
 
 #[tokio::test(start_paused = true)]

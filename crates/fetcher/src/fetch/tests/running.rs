@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::net::limits::CHUNK;
-use recrawl_types::{Found, HostRun, ScheduleSource};
+use recrawl_types::{HostRun, SchedulePlace, ScheduleSource};
 use std::collections::HashSet;
 use std::io;
 use std::sync::Mutex;
@@ -144,7 +144,7 @@ impl ScheduleSource for Counting {
         Ok(entries)
     }
 
-    fn find(&self, url: &CanonicalUrl) -> io::Result<Option<Found>> {
+    fn find(&self, url: &CanonicalUrl) -> io::Result<Option<SchedulePlace>> {
         self.inner.find(url)
     }
 }

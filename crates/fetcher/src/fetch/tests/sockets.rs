@@ -82,7 +82,7 @@ async fn a_run_over_real_sockets() {
     }
     assert_eq!(output.outcome(&page(0, "/denied/1")), Outcome::RobotsDenied);
     assert_eq!(output.outcome(&page(4, "/slow")), Outcome::Failed(Failure::Timeout));
-    assert_eq!(output.of(&page(7, "/cached")), "not modified");
+    assert_eq!(output.result(&page(7, "/cached")), "not modified");
     for target in ["http://127.0.0.9/admin", "http://169.254.169.254/", "http://inner.test/"] {
         assert_eq!(output.outcome(target), Outcome::RefusedAddress, "{target}");
     }

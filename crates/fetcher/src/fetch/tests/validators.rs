@@ -34,7 +34,7 @@ fn setup_of(belief: Belief, server: fn(&Request) -> crate::testing::Script) -> S
     setup.config.validator_checks = 0.1;
     let trust = ValidatorTrust { belief, ..ValidatorTrust::default() };
     let state = HostState { trust, ..HostState::default() };
-    setup.hosts.store(&Origin::of(&url("http://a.test/")), &state).unwrap();
+    setup.hosts.store(&Origin::from_url(&url("http://a.test/")), &state).unwrap();
     setup
 }
 

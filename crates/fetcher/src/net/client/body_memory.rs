@@ -32,7 +32,7 @@ impl fmt::Debug for BodyMemory {
 
 /// The memory that a body has taken.
 #[derive(Default)]
-pub struct Share {
+pub struct MemoryShare {
     shared: Option<OwnedSemaphorePermit>,
     reserve: Option<OwnedSemaphorePermit>,
 }
@@ -46,7 +46,7 @@ impl BodyMemory {
     }
 
     /// Waits until the body may have `bytes` of memory in all. The meter counts the time.
-    pub async fn grow(&self, share: &mut Share, bytes: usize, meter: &Meter) {
+    pub async fn grow(&self, share: &mut MemoryShare, bytes: usize, meter: &Meter) {
         if bytes <= MAX_SMALL_BODY || share.reserve.is_some() {
             return;
         }
@@ -62,7 +62,7 @@ impl BodyMemory {
             reserve = self.reserve.clone().acquire_owned() => {
                 let reserve = Some(reserve.expect("it is never closed"));
                 // The reserve has room for the whole body.
-                *share = Share { shared: None, reserve };
+                *share = MemoryShare { shared: None, reserve };
             }
         }
     }
@@ -73,7 +73,7 @@ impl BodyMemory {
     }
 }
 
-impl Share {
+impl MemoryShare {
     fn add(&mut self, more: OwnedSemaphorePermit) {
         match &mut self.shared {
             Some(shared) => shared.merge(more),
@@ -98,7 +98,7 @@ impl Share {
 /// A body and its share.
 struct StoredBody {
     body: Vec<u8>,
-    _share: Share,
+    _share: MemoryShare,
 }
 
 impl AsRef<[u8]> for StoredBody {

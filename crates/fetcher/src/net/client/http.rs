@@ -80,7 +80,7 @@ pub struct Post {
 }
 
 /// A response up to its body.
-struct Opened {
+struct OpenedResponse {
     response: reqwest::Response,
     /// Its header as received; none for HTTP/2.
     head: Option<RawHead>,
@@ -205,7 +205,7 @@ impl HttpNetwork {
         post: Option<Post>,
         received: &Meter,
     ) -> Result<Reply, NetworkError> {
-        let Opened { mut response, head, peer, sent } = self.open(request, post).await?;
+        let OpenedResponse { mut response, head, peer, sent } = self.open(request, post).await?;
         let (status, version) = (response.status().as_u16(), response.version());
         let (reason, lines) = head.unzip();
         let reason = reason
@@ -221,7 +221,8 @@ impl HttpNetwork {
             () if is_unread => (Bytes::new(), None),
             () => {
                 // The body of other responses is not used, so it may be undecodable.
-                let codings = if response.status().is_success() { Coding::of(&headers)? } else { Vec::new() };
+                let codings =
+                    if response.status().is_success() { Coding::from_headers(&headers)? } else { Vec::new() };
                 let leads_on = is_redirect(status) && headers.contains_key(LOCATION);
                 let read = body::read(response, &codings, request.max_body, &self.memory, received);
                 match leads_on {
@@ -252,7 +253,7 @@ impl HttpNetwork {
     }
 
     /// Sends a request, up to the header of the response.
-    async fn open(&self, request: &Request, post: Option<Post>) -> Result<Opened, NetworkError> {
+    async fn open(&self, request: &Request, post: Option<Post>) -> Result<OpenedResponse, NetworkError> {
         let host = request.url.host();
         let way = self.way(&host, request.manner.is_public_only).await?;
         let proxied = self.is_proxied(&host);
@@ -321,7 +322,7 @@ impl HttpNetwork {
         }
         let version = response.version();
         let sent = kept.map(|(sent, fields)| sent.text(&method, &url, &fields, version));
-        Ok(Opened { response, head, peer, sent })
+        Ok(OpenedResponse { response, head, peer, sent })
     }
 }
 

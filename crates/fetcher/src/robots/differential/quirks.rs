@@ -316,6 +316,6 @@ fn last_delay(file: &str, path: &str) -> (String, String) {
             (key == "crawl-delay" && at != kept).then(|| vec!["Noindex: /".into()])
         })
     };
-    let counts = |file: &String| super::Rules::parse(file.as_bytes(), "recrawl").crawl_delay.is_some();
+    let counts = |file: &String| super::RobotsRules::parse(file.as_bytes(), "recrawl").crawl_delay.is_some();
     (((1..=count).rev().map(only)).find(counts).unwrap_or_else(|| file.into()), path.into())
 }

@@ -1,6 +1,6 @@
 //! The file of a model: a mark, bias and scaling, the weights, and a checksum. All numbers are little-endian.
 
-use super::{BITS, Model};
+use super::{BITS, LinearModel};
 use crate::logistic::Weights;
 use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_64;
@@ -27,7 +27,7 @@ pub enum ModelError {
     NotFinite,
 }
 
-impl Model {
+impl LinearModel {
     /// The file of this model.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(BYTES);
@@ -44,7 +44,7 @@ impl Model {
     ///
     /// # Errors
     /// If it is another file, or damaged.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Model, ModelError> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<LinearModel, ModelError> {
         if !bytes.starts_with(MARK) {
             return Err(ModelError::Mark);
         }
@@ -58,7 +58,7 @@ impl Model {
         let content = &content[MARK.len()..];
         let single = |bytes: &[u8]| f32::from_le_bytes(bytes.try_into().expect("four bytes"));
         let double = |bytes: &[u8]| f64::from_le_bytes(bytes.try_into().expect("eight bytes"));
-        let model = Model {
+        let model = LinearModel {
             bias: single(&content[..4]),
             scaling: Weights([double(&content[4..12]), double(&content[12..20])]),
             weights: content[20..].chunks_exact(4).map(single).collect(),

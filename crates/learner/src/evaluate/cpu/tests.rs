@@ -2,7 +2,7 @@ use super::*;
 use crate::testing::{self, data, folders};
 use proptest::prelude::*;
 use recrawl_formula::parse;
-use recrawl_formula::terminal::Set;
+use recrawl_formula::terminal::TerminalSet;
 use recrawl_simulation::rules::{Budget, Parts};
 use recrawl_types::Importance;
 
@@ -24,7 +24,7 @@ fn pool(threads: usize) -> ThreadPool {
 fn simulated(data: &Dataset, rules: &Rules, meaning: &Meaning, expr: &Expr) -> Vec<f64> {
     let Meaning { protection, basis, fitness } = meaning;
     let formula = Formula { protection: *protection, basis: *basis, ..Formula::new(expr.clone()) };
-    fitness.of_cycles(&replay::run(data, rules, &mut FormulaPolicy::new(&formula)).unwrap().cycles)
+    fitness.of_cycles(&replay::run(data, rules, &mut ReplayFormula::new(&formula)).unwrap().cycles)
 }
 
 proptest! {
@@ -37,7 +37,7 @@ proptest! {
         let (mut data, rules) = (data(50, 25, 5), Rules { budget: Budget::Share(0.1), ..Rules::default() });
         data.weigh(|name| Importance::new(if name.ends_with('3') { 7.5 } else { 1.0 }).unwrap());
         let (meaning, pool) = (meaning(metric), pool(threads));
-        let plain = Plain::new(&data, &rules, &meaning, &pool).unwrap().evaluate(&trees);
+        let plain = PlainReplays::new(&data, &rules, &meaning, &pool).unwrap().evaluate(&trees);
         prop_assert!(plain.iter().all(|cycles| cycles.len() == 22));
         prop_assert!(plain.iter().flatten().all(|value| value.is_finite()));
         let fast = Fast::new(&data, &rules, &meaning, &pool).unwrap().evaluate(&trees);
@@ -50,14 +50,14 @@ proptest! {
             prop_assert_eq!(replays.work().replays_by_page, 0);
         }
         let weighed = [parse("importance * p_eb").unwrap()];
-        let plain = Plain::new(&data, &rules, &meaning, &pool).unwrap().evaluate(&weighed);
+        let plain = PlainReplays::new(&data, &rules, &meaning, &pool).unwrap().evaluate(&weighed);
         prop_assert_eq!(plain, replays.evaluate(&weighed));
     }
 
     /// Formulas of related pages have the figures of a simulation, with one round a cycle and with several.
     #[test]
     fn formulas_of_related_pages_have_the_figures_of_a_simulation(
-        trees in prop::collection::vec(testing::trees_of(Set::Related, 5), 1..6), metric in 0..Fitness::metrics().count(),
+        trees in prop::collection::vec(testing::trees_of(TerminalSet::Related, 5), 1..6), metric in 0..Fitness::metrics().count(),
         threads in 1usize..4, rounds in 1u32..4, seed in 0u64..1000,
     ) {
         let data = folders(6, 8, 25, seed);

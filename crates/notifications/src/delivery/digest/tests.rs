@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 const HOUR: u64 = 3_600_000;
 const DAY: u64 = GIVE_UP_AFTER.as_millis() as u64;
 
-fn change(number: usize) -> Change {
+fn change(number: usize) -> ChangeNotice {
     let url = UrlRules::keep_all().canonicalize(&format!("http://a.test/{number}")).unwrap();
     let kind = ChangeKind::Changed;
-    Change {
+    ChangeNotice {
         id: format!("msg_{number}"),
         kind,
         url,
@@ -25,7 +25,7 @@ fn change(number: usize) -> Change {
 
 /// How the target answers a message.
 #[derive(Clone, Copy, PartialEq)]
-enum Answer {
+enum TargetAnswer {
     Takes,
     Refuses,
     /// It does not answer.
@@ -33,7 +33,7 @@ enum Answer {
 }
 
 /// A crawl with one change a number, a target, a disk and a clock.
-struct World {
+struct DigestWorld {
     delivery: Delivery,
     read: usize,
     read_to: Option<Round>,
@@ -45,11 +45,11 @@ struct World {
     sent: u64,
 }
 
-impl World {
-    fn new(total: usize) -> World {
+impl DigestWorld {
+    fn new(total: usize) -> DigestWorld {
         let delivery = Delivery::from(Round(1));
         let disk = (serde_json::to_string(&delivery).unwrap(), 0);
-        World {
+        DigestWorld {
             delivery,
             read: 0,
             read_to: None,
@@ -76,32 +76,32 @@ impl World {
     }
 
     /// One step; gives the time of the next one.
-    fn step(&mut self, answers: &impl Fn(&[String]) -> Answer) -> u64 {
+    fn step(&mut self, answers: &impl Fn(&[String]) -> TargetAnswer) -> u64 {
         let (number, total) = self.committed;
         match self.delivery.next_digest(self.now, HOUR, number, self.read_to) {
-            Digest::Wait(until) => return until,
-            Digest::Read(to) if self.read == total => self.read_to = Some(to),
-            Digest::Read(_) => {
+            DigestStep::Wait(until) => return until,
+            DigestStep::Read(to) if self.read == total => self.read_to = Some(to),
+            DigestStep::Read(_) => {
                 self.delivery.hold(vec![change(self.read)]);
                 self.read += 1;
             }
-            Digest::Store => {
+            DigestStep::Store => {
                 self.delivery.stored();
                 self.store();
             }
-            Digest::Send(changes) => {
+            DigestStep::Send(changes) => {
                 self.sent += 1;
                 let ids: Vec<String> = changes.into_iter().map(|change| change.id).collect();
                 let disk: Delivery = serde_json::from_str(&self.disk.0).unwrap();
                 let stored: Vec<String> = disk.marked().map(|held| held.change.id.clone()).collect();
                 assert_eq!(ids, stored, "it is stored before it is sent");
                 match answers(&ids) {
-                    Answer::Takes => {
+                    TargetAnswer::Takes => {
                         self.delivery.took_digest(self.now);
                         self.taken.push(ids);
                     }
                     answer => {
-                        let is_refused = answer == Answer::Refuses;
+                        let is_refused = answer == TargetAnswer::Refuses;
                         self.delivery.failed_digest(self.now, "no".into(), is_refused);
                     }
                 }
@@ -111,7 +111,7 @@ impl World {
     }
 
     /// For so long. The clock jumps to the next step.
-    fn run(&mut self, millis: u64, answers: impl Fn(&[String]) -> Answer) {
+    fn run(&mut self, millis: u64, answers: impl Fn(&[String]) -> TargetAnswer) {
         let end = self.now + millis;
         while self.now < end {
             let until = self.step(&answers);
@@ -132,22 +132,22 @@ fn all(total: usize) -> BTreeSet<String> {
 
 #[test]
 fn a_digest_comes_at_the_end_of_the_period_in_as_few_messages_as_it_takes() {
-    let mut world = World::new(250);
-    world.run(HOUR - 1_001, |_| Answer::Takes);
+    let mut world = DigestWorld::new(250);
+    world.run(HOUR - 1_001, |_| TargetAnswer::Takes);
     assert!(world.taken.is_empty() && world.read == 0, "nothing is read before");
-    world.run(1_000, |_| Answer::Takes);
+    world.run(1_000, |_| TargetAnswer::Takes);
     assert_eq!(world.taken.iter().map(Vec::len).collect::<Vec<_>>(), [100, 100, 50]);
-    world.run(3 * HOUR, |_| Answer::Takes);
+    world.run(3 * HOUR, |_| TargetAnswer::Takes);
     assert_eq!(world.taken.len(), 3, "without changes there is no digest");
     world.commit(1);
-    world.run(HOUR, |_| Answer::Takes);
+    world.run(HOUR, |_| TargetAnswer::Takes);
     assert_eq!((world.taken.len(), world.taken()), (4, all(251)));
 }
 
 #[test]
 fn a_digest_that_is_too_large_is_told_in_smaller_ones() {
-    let mut world = World::new(250);
-    let takes = |ids: &[String]| if ids.len() > 20 { Answer::Refuses } else { Answer::Takes };
+    let mut world = DigestWorld::new(250);
+    let takes = |ids: &[String]| if ids.len() > 20 { TargetAnswer::Refuses } else { TargetAnswer::Takes };
     world.run(2 * HOUR, takes);
     assert_eq!(world.taken(), all(250));
     assert_eq!(world.taken.iter().map(Vec::len).sum::<usize>(), 250, "none is told twice");
@@ -155,10 +155,10 @@ fn a_digest_that_is_too_large_is_told_in_smaller_ones() {
 
 #[test]
 fn a_change_that_is_refused_alone_holds_up_no_others_and_is_given_up() {
-    let mut world = World::new(250);
+    let mut world = DigestWorld::new(250);
     let answers = |ids: &[String]| match ids.iter().any(|id| id == "msg_42") {
-        true => Answer::Refuses,
-        false => Answer::Takes,
+        true => TargetAnswer::Refuses,
+        false => TargetAnswer::Takes,
     };
     world.run(3 * HOUR, answers);
     assert_eq!((world.taken().len(), world.delivery.given_up), (249, 0));
@@ -174,12 +174,12 @@ fn a_change_that_is_refused_alone_holds_up_no_others_and_is_given_up() {
 
 #[test]
 fn a_target_that_refuses_all_loses_nothing() {
-    for answer in [Answer::Refuses, Answer::Fails] {
-        let mut world = World::new(250);
+    for answer in [TargetAnswer::Refuses, TargetAnswer::Fails] {
+        let mut world = DigestWorld::new(250);
         world.run(5 * DAY, |_| answer);
         assert!(world.delivery.is_failing() && world.sent < 200, "{} sent", world.sent);
         assert_eq!((world.taken.len(), world.delivery.given_up), (0, 0));
-        world.run(3 * HOUR, |_| Answer::Takes);
+        world.run(3 * HOUR, |_| TargetAnswer::Takes);
         assert_eq!(world.taken(), all(250));
         assert!(world.taken.len() < 20, "{} messages", world.taken.len());
     }
@@ -187,9 +187,9 @@ fn a_target_that_refuses_all_loses_nothing() {
 
 #[test]
 fn a_target_that_does_not_answer_gets_the_same_message_later() {
-    let mut world = World::new(250);
-    world.run(DAY, |_| Answer::Fails);
-    world.run(2 * MAX_DELAY.as_millis() as u64, |_| Answer::Takes);
+    let mut world = DigestWorld::new(250);
+    world.run(DAY, |_| TargetAnswer::Fails);
+    world.run(2 * MAX_DELAY.as_millis() as u64, |_| TargetAnswer::Takes);
     assert_eq!(world.taken.iter().map(Vec::len).collect::<Vec<_>>(), [100, 100, 50]);
 }
 
@@ -201,19 +201,19 @@ fn what_a_target_has_pending_of_single_messages_is_in_its_next_digest() {
         delivery.next(1_000, 2, false);
         delivery.failed(id, 1_000, "no".into());
     }
-    let mut world = World::new(5);
+    let mut world = DigestWorld::new(5);
     (world.delivery, world.read) = (delivery, 3);
     world.store();
     world.restart();
-    world.run(HOUR, |_| Answer::Takes);
+    world.run(HOUR, |_| TargetAnswer::Takes);
     assert_eq!(world.taken, [(0..5).map(|number| change(number).id).collect::<Vec<_>>()]);
     // And the other way round.
     world.commit(4);
-    while !matches!(world.step(&|_| Answer::Fails), until if until > world.now) {}
-    world.run(HOUR, |_| Answer::Fails);
+    while !matches!(world.step(&|_| TargetAnswer::Fails), until if until > world.now) {}
+    world.run(HOUR, |_| TargetAnswer::Fails);
     world.delivery.restart(false);
     let sent = std::iter::from_fn(|| match world.delivery.next(world.now, 9, false) {
-        crate::delivery::Next::Send(change) => Some(change.id),
+        crate::delivery::DeliveryStep::Send(change) => Some(change.id),
         _ => None,
     });
     assert_eq!(sent.collect::<Vec<_>>(), (5..9).map(|number| change(number).id).collect::<Vec<_>>());
@@ -222,19 +222,19 @@ fn what_a_target_has_pending_of_single_messages_is_in_its_next_digest() {
 
 #[test]
 fn nothing_is_sent_that_could_not_be_stored() {
-    let mut world = World::new(1);
+    let mut world = DigestWorld::new(1);
     world.now = HOUR - 1;
-    let next = |world: &mut World| world.delivery.next_digest(world.now, HOUR, Round(1), world.read_to);
-    assert_eq!(next(&mut world), Digest::Wait(HOUR));
+    let next = |world: &mut DigestWorld| world.delivery.next_digest(world.now, HOUR, Round(1), world.read_to);
+    assert_eq!(next(&mut world), DigestStep::Wait(HOUR));
     world.now = HOUR;
-    assert_eq!(next(&mut world), Digest::Read(Round(1)));
+    assert_eq!(next(&mut world), DigestStep::Read(Round(1)));
     world.delivery.hold(vec![change(0)]);
     world.read_to = Some(Round(1));
-    assert_eq!(next(&mut world), Digest::Store);
+    assert_eq!(next(&mut world), DigestStep::Store);
     // The disk is full.
-    assert_eq!(next(&mut world), Digest::Store);
+    assert_eq!(next(&mut world), DigestStep::Store);
     world.delivery.stored();
-    assert_eq!(next(&mut world), Digest::Send(vec![change(0)]));
+    assert_eq!(next(&mut world), DigestStep::Send(vec![change(0)]));
 }
 
 proptest! {
@@ -245,7 +245,7 @@ proptest! {
     fn each_change_is_told_at_least_once_whatever_happens(
         steps in proptest::collection::vec((0u8..10, any::<u16>()), 1..120), total in 0usize..300,
     ) {
-        let mut world = World::new(total);
+        let mut world = DigestWorld::new(total);
         for (what, some) in steps {
             match what {
                 0 => world.commit(usize::from(some % 150)),
@@ -255,15 +255,15 @@ proptest! {
                 3 | 4 => world.now += u64::from(some) * 10,
                 _ => {
                     let answers = |ids: &[String]| match (ids.len() + usize::from(some)) % 3 {
-                        0 => Answer::Takes,
-                        1 => Answer::Refuses,
-                        _ => Answer::Fails,
+                        0 => TargetAnswer::Takes,
+                        1 => TargetAnswer::Refuses,
+                        _ => TargetAnswer::Fails,
                     };
                     world.step(&answers);
                 }
             }
         }
-        world.run(4 * HOUR, |_| Answer::Takes);
+        world.run(4 * HOUR, |_| TargetAnswer::Takes);
         prop_assert_eq!(world.taken(), all(world.committed.1));
     }
 }

@@ -1,6 +1,6 @@
 //! The reason of a crawl that had nothing to fetch.
 
-use crate::report::explain::{Explanation, Page};
+use crate::report::explain::{ExplainedPage, Explanation};
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::output::page_history::PageHistory;
@@ -22,7 +22,7 @@ pub fn why(crawl: &Crawl, seed: Option<&CanonicalUrl>) -> Result<Option<String>,
         return Ok(crawl.settings.scope.refuse(&url).map(|refusal| format!("{url}: {refusal}")));
     };
     let (mut settings, decided) = (crawl.settings.clone(), crawl.control.decided());
-    let page = Page {
+    let page = ExplainedPage {
         url: url.clone(),
         ordinal,
         record,
@@ -34,6 +34,6 @@ pub fn why(crawl: &Crawl, seed: Option<&CanonicalUrl>) -> Result<Option<String>,
         ranks: None,
         decided: &decided,
     };
-    let explanation = Explanation::of(page, &mut settings, &generation, || Ok(crawl.tables.clone()))?;
+    let explanation = Explanation::for_page(page, &mut settings, &generation, || Ok(crawl.tables.clone()))?;
     Ok(Some(format!("{url}: {}", explanation.stopped_by())))
 }

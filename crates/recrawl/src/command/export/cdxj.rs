@@ -1,7 +1,7 @@
 //! `recrawl export cdxj`: the sorted index of the WARC files that replay programs need.
 
-use super::lines::Lines;
-use recrawl_archive::records::Found;
+use super::lines::CountedLines;
+use recrawl_archive::records::FoundRecord;
 use recrawl_archive::surt::surt;
 use recrawl_archive::{ArchiveReader, name_now, opener};
 use recrawl_crawl::failure::Failure;
@@ -34,7 +34,7 @@ pub fn export(settings: &Settings, out: &Path) -> Result<(), Failure> {
     for (_, name) in archive.files.iter() {
         read_file(&archive, name, &mut sorted)?;
     }
-    let mut lines = Lines::create(out)?;
+    let mut lines = CountedLines::create(out)?;
     let mut merged = sorted.merged()?;
     while let Some(line) = merged.next_line()? {
         if !lines.write(line)? {
@@ -76,7 +76,7 @@ fn read_file(archive: &ArchiveReader, name: &str, sorted: &mut SortedLines) -> R
 
 /// `key time {…}`; none for a record that is not a capture. A 304 is none: replay programs would show its status and no
 /// body in place of the capture that it confirmed.
-pub(super) fn line(record: &Found, file: &str) -> Option<String> {
+pub(super) fn line(record: &FoundRecord, file: &str) -> Option<String> {
     let is_revisit = match record.kind()? {
         "response" => false,
         "revisit" if record.http_status() != Some("304") => true,
@@ -133,12 +133,12 @@ fn ascii_json(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_archive::{Archive, Capture, Compressor, Head, Record};
+    use recrawl_archive::{Archive, Compressor, EarlierCapture, Record, RecordHead};
     use recrawl_repository::storage::{MemoryStorage, Storage};
     use std::sync::Arc;
 
     fn append(archive: &mut Archive, record: &Record<'_>, url: &str, status: u16, kind: Option<&str>) {
-        let head = Head::new(url, 1_700_000_000_000, status);
+        let head = RecordHead::new(url, 1_700_000_000_000, status);
         let headers = kind.into_iter().map(|kind| ("Content-Type", kind.as_bytes()));
         archive.append(&record.compress(&mut Compressor::new(), &head, headers)).unwrap();
     }
@@ -156,7 +156,7 @@ mod tests {
         append(&mut archive, &body, "https://www.example.org/B?b&a", 200, Some("text/html; charset=utf-8"));
         append(
             &mut archive,
-            &Record::Same { body: b"hello", of: Capture { at: 0 } },
+            &Record::Same { body: b"hello", of: EarlierCapture { at: 0 } },
             "http://a.example/",
             200,
             Some("text/html"),

@@ -3,11 +3,11 @@
 
 use super::archived_files::ArchivedFiles;
 use super::changed::ChangedSince;
-use super::rows::Rows;
+use super::rows::RowFile;
 use super::{decided_meanwhile, decisions};
-use crate::cli::{ExportArgs, Format};
-use crate::report::row::{Cell, CellKind, Column};
-use crate::texts::{Version, Versions, extracted, markdown_of};
+use crate::cli::{ExportArgs, ExportFormat};
+use crate::report::row::{Cell, CellKind, RowColumn};
+use crate::texts::{ArchivedVersion, Versions, extracted, markdown_of};
 use recrawl_archive::{ArchiveReader, opener};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
@@ -16,29 +16,29 @@ use recrawl_extractor::{Extracted, PageContent, PageExtent};
 use recrawl_types::CanonicalUrl;
 
 /// Columns of a page; the last two only if they are asked for.
-const ALL: &[Column] = &[
-    Column::new("url", CellKind::Text),
-    Column::new("time", CellKind::Time),
-    Column::new("status", CellKind::Count),
-    Column::new("content_type", CellKind::Text),
-    Column::new("bytes", CellKind::Count),
-    Column::new("title", CellKind::Text),
-    Column::new("language", CellKind::Text),
-    Column::new("text", CellKind::Text),
-    Column::new("markdown", CellKind::Text),
+const ALL: &[RowColumn] = &[
+    RowColumn::new("url", CellKind::Text),
+    RowColumn::new("time", CellKind::Time),
+    RowColumn::new("status", CellKind::Count),
+    RowColumn::new("content_type", CellKind::Text),
+    RowColumn::new("bytes", CellKind::Count),
+    RowColumn::new("title", CellKind::Text),
+    RowColumn::new("language", CellKind::Text),
+    RowColumn::new("text", CellKind::Text),
+    RowColumn::new("markdown", CellKind::Text),
 ];
 
 /// Writes the pages with an archived body in URL order. A body that cannot be read is left out and counted.
 ///
 /// # Errors
 /// When the pages cannot be read, a takedown replaces bodies meanwhile, or the file cannot be written.
-pub fn export(settings: &Settings, args: &ExportArgs, format: Format) -> Result<(), Failure> {
-    let is_asked = |column: &&Column| match column.name {
+pub fn export(settings: &Settings, args: &ExportArgs, format: ExportFormat) -> Result<(), Failure> {
+    let is_asked = |column: &&RowColumn| match column.name {
         "text" => args.text,
         "markdown" => args.markdown,
         _ => true,
     };
-    let columns: Vec<Column> = ALL.iter().filter(is_asked).copied().collect();
+    let columns: Vec<RowColumn> = ALL.iter().filter(is_asked).copied().collect();
     let mut settings = settings.clone();
     // The language is read with the anchors of links.
     settings.reading.anchors = true;
@@ -48,7 +48,7 @@ pub fn export(settings: &Settings, args: &ExportArgs, format: Format) -> Result<
     let files = ArchivedFiles::all(&archive);
     let changed = ChangedSince::parse(args.changed_since.as_deref(), &repository)?;
     let taken_down = decisions(&settings)?.taken_down;
-    let mut rows = Rows::create(&args.out, format, &columns)?;
+    let mut rows = RowFile::create(&args.out, format, &columns)?;
     let (mut records, mut left_out) = (generation.records(), 0u64);
     while let Some((_, key, record)) = records.next_record().map_err(Failure::work)? {
         if !changed.admits(&record) {
@@ -64,7 +64,7 @@ pub fn export(settings: &Settings, args: &ExportArgs, format: Format) -> Result<
         if taken_down.iter().any(|pattern| pattern.matches(&url)) {
             continue;
         }
-        let mut versions = Versions::of(&archive, &url, Some(at), settings.max_archived_body());
+        let mut versions = Versions::new(&archive, &url, Some(at), settings.max_archived_body());
         let version = versions.in_force(&visited.content, &settings);
         let Some(Ok(version)) = version else {
             left_out += 1;
@@ -84,10 +84,10 @@ pub fn export(settings: &Settings, args: &ExportArgs, format: Format) -> Result<
     })
 }
 
-fn row(url: &CanonicalUrl, version: &Version, settings: &Settings, args: &ExportArgs) -> Vec<Cell> {
+fn row(url: &CanonicalUrl, version: &ArchivedVersion, settings: &Settings, args: &ExportArgs) -> Vec<Cell> {
     let answer = &version.answer;
     let declared = answer.http_field("Content-Type").map(|kind| kind.trim().to_owned());
-    let part = settings.pages.of(url).map(|rule| &rule.part);
+    let part = settings.pages.rule_for(url).map(|rule| &rule.part);
     // The body of a redirect is not content of the page.
     let is_page = (200..300).contains(&answer.status());
     let page = match extracted(answer, url, settings, part) {
@@ -100,19 +100,19 @@ fn row(url: &CanonicalUrl, version: &Version, settings: &Settings, args: &Export
     };
     let mut row = vec![
         url.to_string().into(),
-        Cell::of(Some(answer.time()).filter(|time| *time > 0)),
+        Cell::from_option(Some(answer.time()).filter(|time| *time > 0)),
         u32::from(answer.status()).into(),
-        Cell::of(declared),
+        Cell::from_option(declared),
         (answer.body.len() as u64).into(),
-        Cell::of(title),
-        Cell::of(language),
+        Cell::from_option(title),
+        Cell::from_option(language),
     ];
     if args.text {
-        row.push(Cell::of(text));
+        row.push(Cell::from_option(text));
     }
     if args.markdown {
         let page = markdown_of(version, url, settings, PageExtent::Main);
-        row.push(Cell::of(page.ok().map(|page| page.text)));
+        row.push(Cell::from_option(page.ok().map(|page| page.text)));
     }
     row
 }

@@ -1,6 +1,6 @@
 //! `recrawl export cycles` and `recrawl export rounds`: the reports of all that is committed.
 
-use super::lines::Lines;
+use super::lines::CountedLines;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::report::RoundReport;
@@ -15,7 +15,7 @@ use std::path::Path;
 pub fn export_rounds(settings: &Settings, out: &Path) -> Result<(), Failure> {
     let repository = open_read::repository(settings)?;
     let mut reports = repository.reports().map_err(Failure::work)?;
-    let mut lines = Lines::create(out)?;
+    let mut lines = CountedLines::create(out)?;
     while let Some(report) = reports.next_report().map_err(Failure::work)? {
         if !lines.write(std::str::from_utf8(report).map_err(Failure::work)?)? {
             return Ok(());
@@ -31,7 +31,7 @@ pub fn export_rounds(settings: &Settings, out: &Path) -> Result<(), Failure> {
 pub fn export(settings: &Settings, out: &Path) -> Result<(), Failure> {
     let repository = open_read::repository(settings)?;
     let mut reports = repository.reports().map_err(Failure::work)?;
-    let mut lines = Lines::create(out)?;
+    let mut lines = CountedLines::create(out)?;
     let mut cycles = VecDeque::new();
     while let Some(bytes) = reports.next_report().map_err(Failure::work)? {
         let round = serde_json::from_slice(bytes).map_err(Failure::work)?;
@@ -52,6 +52,6 @@ pub fn export(settings: &Settings, out: &Path) -> Result<(), Failure> {
     lines.finish("cycles")
 }
 
-fn write(lines: &mut Lines, report: &RoundReport) -> Result<bool, Failure> {
+fn write(lines: &mut CountedLines, report: &RoundReport) -> Result<bool, Failure> {
     lines.write(String::from_utf8_lossy(&report.to_json()))
 }

@@ -1,8 +1,8 @@
 //! `recrawl export hosts`: what each host was asked in each round. docs/outputs.md describes a row.
 
-use super::rows::Rows;
-use crate::cli::Format;
-use crate::report::row::{Cell, CellKind, Column};
+use super::rows::RowFile;
+use crate::cli::ExportFormat;
+use crate::report::row::{Cell, CellKind, RowColumn};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::report::hosts::robots_text;
@@ -12,36 +12,36 @@ use recrawl_types::{DatedRound, Origin};
 use std::path::Path;
 
 /// Columns of a host.
-pub const COLUMNS: &[Column] = &[
-    Column::new("cycle", CellKind::Count),
-    Column::new("round", CellKind::Count),
-    Column::new("host", CellKind::Text),
-    Column::new("first", CellKind::Time),
-    Column::new("last", CellKind::Time),
-    Column::new("requests", CellKind::Count),
+pub const COLUMNS: &[RowColumn] = &[
+    RowColumn::new("cycle", CellKind::Count),
+    RowColumn::new("round", CellKind::Count),
+    RowColumn::new("host", CellKind::Text),
+    RowColumn::new("first", CellKind::Time),
+    RowColumn::new("last", CellKind::Time),
+    RowColumn::new("requests", CellKind::Count),
     // The classes of answers, in their order.
-    Column::new("ok", CellKind::Count),
-    Column::new("not_modified", CellKind::Count),
-    Column::new("redirects", CellKind::Count),
-    Column::new("client_errors", CellKind::Count),
-    Column::new("overload", CellKind::Count),
-    Column::new("server_errors", CellKind::Count),
-    Column::new("no_answer", CellKind::Count),
-    Column::new("bytes", CellKind::Count),
-    Column::new("shortest_gap_ms", CellKind::Count),
-    Column::new("delay_at_gap_ms", CellKind::Count),
-    Column::new("early", CellKind::Count),
-    Column::new("delay_ms", CellKind::Count),
-    Column::new("busiest_minute", CellKind::Time),
-    Column::new("busiest_minute_requests", CellKind::Count),
-    Column::new("robots", CellKind::Text),
+    RowColumn::new("ok", CellKind::Count),
+    RowColumn::new("not_modified", CellKind::Count),
+    RowColumn::new("redirects", CellKind::Count),
+    RowColumn::new("client_errors", CellKind::Count),
+    RowColumn::new("overload", CellKind::Count),
+    RowColumn::new("server_errors", CellKind::Count),
+    RowColumn::new("no_answer", CellKind::Count),
+    RowColumn::new("bytes", CellKind::Count),
+    RowColumn::new("shortest_gap_ms", CellKind::Count),
+    RowColumn::new("delay_at_gap_ms", CellKind::Count),
+    RowColumn::new("early", CellKind::Count),
+    RowColumn::new("delay_ms", CellKind::Count),
+    RowColumn::new("busiest_minute", CellKind::Time),
+    RowColumn::new("busiest_minute_requests", CellKind::Count),
+    RowColumn::new("robots", CellKind::Text),
 ];
 
 /// Writes all kept rows by round, then by host.
 ///
 /// # Errors
 /// When no rows are kept, they cannot be read, or `out` cannot be written.
-pub fn export(settings: &Settings, out: &Path, format: Format) -> Result<(), Failure> {
+pub fn export(settings: &Settings, out: &Path, format: ExportFormat) -> Result<(), Failure> {
     let repository = open_read::repository(settings)?;
     let kept = repository.kept();
     let rounds = kept.list_hosts()?;
@@ -51,7 +51,7 @@ pub fn export(settings: &Settings, out: &Path, format: Format) -> Result<(), Fai
             settings.data_dir.display()
         )));
     }
-    let mut rows = Rows::create(out, format, COLUMNS)?;
+    let mut rows = RowFile::create(out, format, COLUMNS)?;
     for round in rounds {
         let Some(mut hosts) = kept.hosts(round)? else {
             tracing::warn!(cycle = %round.cycle, "the rows of this cycle were just removed by a commit");
@@ -78,8 +78,8 @@ fn row(DatedRound { round, cycle }: DatedRound, host: &StoredHost) -> Vec<Cell> 
     row.extend(requests.answers.map(Cell::from));
     row.extend([
         requests.bytes.into(),
-        Cell::of(requests.shortest.map(|gap| gap.millis)),
-        Cell::of(requests.shortest.map(|gap| gap.delay)),
+        Cell::from_option(requests.shortest.map(|gap| gap.millis)),
+        Cell::from_option(requests.shortest.map(|gap| gap.delay)),
         requests.early.into(),
         requests.delay.into(),
         seconds(requests.busiest.at),

@@ -9,29 +9,29 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 /// A writer of lines that counts them.
-pub struct Lines {
+pub struct CountedLines {
     file: NewFile,
     sink: BufWriter<File>,
     written: u64,
 }
 
-impl Lines {
+impl CountedLines {
     /// Creates `out`; standard output for `-`.
     ///
     /// # Errors
     /// With the file's name.
-    pub fn create(out: &Path) -> Result<Lines, Failure> {
+    pub fn create(out: &Path) -> Result<CountedLines, Failure> {
         let file = NewFile::create(out)?;
         let sink = BufWriter::new(file.writer()?);
-        Ok(Lines { file, sink, written: 0 })
+        Ok(CountedLines { file, sink, written: 0 })
     }
 
     /// Creates `out` and writes a header line, which is not counted.
     ///
     /// # Errors
     /// With the file's name.
-    pub fn with_heading(out: &Path, heading: impl Display) -> Result<Lines, Failure> {
-        let mut lines = Lines::create(out)?;
+    pub fn with_heading(out: &Path, heading: impl Display) -> Result<CountedLines, Failure> {
+        let mut lines = CountedLines::create(out)?;
         lines.write(heading)?;
         lines.written = 0;
         Ok(lines)

@@ -1,8 +1,8 @@
 //! `recrawl export pages`: every known URL with its record.
 
 use super::changed::ChangedSince;
-use super::rows::Rows;
-use crate::cli::{ExportArgs, Format};
+use super::rows::RowFile;
+use crate::cli::{ExportArgs, ExportFormat};
 use crate::report::page::{columns, row};
 use recrawl_archive::cap::Bodies;
 use recrawl_archive::opener;
@@ -15,13 +15,13 @@ use recrawl_types::CanonicalUrl;
 ///
 /// # Errors
 /// When the pages cannot be read, or the file cannot be written.
-pub fn export(settings: &Settings, args: &ExportArgs, format: Format) -> Result<(), Failure> {
+pub fn export(settings: &Settings, args: &ExportArgs, format: ExportFormat) -> Result<(), Failure> {
     let repository = open_read::repository(settings)?;
     let bodies = Bodies::in_storage(&*opener::open(&settings.data_dir)?)?;
     let generation = repository.current();
     let columns = columns(generation.summary().is_focused);
     let changed = ChangedSince::parse(args.changed_since.as_deref(), &repository)?;
-    let mut rows = Rows::create(&args.out, format, columns)?;
+    let mut rows = RowFile::create(&args.out, format, columns)?;
     let mut records = generation.records();
     while let Some((_, key, record)) = records.next_record().map_err(Failure::work)? {
         let url = CanonicalUrl::from_key(key).map_err(Failure::work)?;

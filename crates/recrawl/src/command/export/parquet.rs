@@ -2,7 +2,7 @@
 
 use super::new_file::NewFile;
 use super::report;
-use crate::report::row::{Cell, CellKind, Column};
+use crate::report::row::{Cell, CellKind, RowColumn};
 use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
@@ -24,7 +24,7 @@ const MAX_GROUP_TEXT: usize = 32 << 20;
 pub struct ParquetFile {
     file: NewFile,
     writer: SerializedFileWriter<File>,
-    held: Vec<Held>,
+    held: Vec<ColumnGroup>,
     rows: usize,
     /// Bytes of text in the current group.
     text: usize,
@@ -32,14 +32,14 @@ pub struct ParquetFile {
 }
 
 /// The current group's values of one column.
-struct Held {
+struct ColumnGroup {
     kind: CellKind,
     /// For each row 1, or 0 if the value is null.
     present: Vec<i16>,
-    values: Values,
+    values: ColumnValues,
 }
 
-enum Values {
+enum ColumnValues {
     Text(Vec<ByteArray>),
     Flag(Vec<bool>),
     Whole(Vec<i64>),
@@ -51,7 +51,7 @@ impl ParquetFile {
     ///
     /// # Errors
     /// With the file's name.
-    pub fn create(out: &Path, columns: &[Column]) -> Result<ParquetFile, Failure> {
+    pub fn create(out: &Path, columns: &[RowColumn]) -> Result<ParquetFile, Failure> {
         let file = NewFile::create(out)?;
         let sink = file.writer()?;
         let properties = WriterProperties::builder()
@@ -61,7 +61,7 @@ impl ParquetFile {
         let writer = schema(columns)
             .and_then(|schema| SerializedFileWriter::new(sink, schema, Arc::new(properties)))
             .map_err(|e| failed(out, &e))?;
-        let held = columns.iter().map(|column| Held::new(column.kind)).collect();
+        let held = columns.iter().map(|column| ColumnGroup::new(column.kind)).collect();
         Ok(ParquetFile { file, writer, held, rows: 0, text: 0, written: 0 })
     }
 
@@ -86,7 +86,7 @@ impl ParquetFile {
         let group = self.writer.next_row_group();
         let written = group.and_then(|group| put_group(group, &self.held));
         written.map_err(|e| failed(self.file.out(), &e))?;
-        self.held.iter_mut().for_each(|held| *held = Held::new(held.kind));
+        self.held.iter_mut().for_each(|held| *held = ColumnGroup::new(held.kind));
         (self.rows, self.text) = (0, 0);
         Ok(())
     }
@@ -106,29 +106,29 @@ impl ParquetFile {
     }
 }
 
-impl Held {
-    fn new(kind: CellKind) -> Held {
+impl ColumnGroup {
+    fn new(kind: CellKind) -> ColumnGroup {
         let values = match kind {
-            CellKind::Text => Values::Text(Vec::new()),
-            CellKind::Flag => Values::Flag(Vec::new()),
-            CellKind::Count | CellKind::Time => Values::Whole(Vec::new()),
-            CellKind::Number => Values::Number(Vec::new()),
+            CellKind::Text => ColumnValues::Text(Vec::new()),
+            CellKind::Flag => ColumnValues::Flag(Vec::new()),
+            CellKind::Count | CellKind::Time => ColumnValues::Whole(Vec::new()),
+            CellKind::Number => ColumnValues::Number(Vec::new()),
         };
-        Held { kind, present: Vec::new(), values }
+        ColumnGroup { kind, present: Vec::new(), values }
     }
 
     fn push(&mut self, cell: &Cell) {
         self.present.push(i16::from(*cell != Cell::Null));
         match (&mut self.values, cell) {
             (_, Cell::Null) => {}
-            (Values::Text(values), Cell::Text(text)) => values.push(text.as_bytes().to_vec().into()),
-            (Values::Flag(values), Cell::Flag(flag)) => values.push(*flag),
-            (Values::Whole(values), Cell::Count(count)) => {
+            (ColumnValues::Text(values), Cell::Text(text)) => values.push(text.as_bytes().to_vec().into()),
+            (ColumnValues::Flag(values), Cell::Flag(flag)) => values.push(*flag),
+            (ColumnValues::Whole(values), Cell::Count(count)) => {
                 // A timestamp's unit is the millisecond: Parquet has none for seconds.
                 let count = if self.kind == CellKind::Time { count.saturating_mul(1000) } else { *count };
                 values.push(i64::try_from(count).unwrap_or(i64::MAX));
             }
-            (Values::Number(values), Cell::Number(number)) => values.push(*number),
+            (ColumnValues::Number(values), Cell::Number(number)) => values.push(*number),
             (_, cell) => panic!("{cell:?} in a column of {:?}", self.kind),
         }
     }
@@ -136,14 +136,14 @@ impl Held {
 
 fn put_group<W: Write + Send>(
     mut group: SerializedRowGroupWriter<'_, W>,
-    columns: &[Held],
+    columns: &[ColumnGroup],
 ) -> Result<(), ParquetError> {
     for held in columns {
         match &held.values {
-            Values::Text(values) => put_column::<ByteArrayType, W>(&mut group, values, &held.present)?,
-            Values::Flag(values) => put_column::<BoolType, W>(&mut group, values, &held.present)?,
-            Values::Whole(values) => put_column::<Int64Type, W>(&mut group, values, &held.present)?,
-            Values::Number(values) => put_column::<DoubleType, W>(&mut group, values, &held.present)?,
+            ColumnValues::Text(values) => put_column::<ByteArrayType, W>(&mut group, values, &held.present)?,
+            ColumnValues::Flag(values) => put_column::<BoolType, W>(&mut group, values, &held.present)?,
+            ColumnValues::Whole(values) => put_column::<Int64Type, W>(&mut group, values, &held.present)?,
+            ColumnValues::Number(values) => put_column::<DoubleType, W>(&mut group, values, &held.present)?,
         }
     }
     group.close().map(|_| ())
@@ -159,8 +159,8 @@ fn put_column<T: DataType, W: Write + Send>(
     column.close()
 }
 
-fn schema(columns: &[Column]) -> Result<TypePtr, ParquetError> {
-    let field = |column: &Column| {
+fn schema(columns: &[RowColumn]) -> Result<TypePtr, ParquetError> {
+    let field = |column: &RowColumn| {
         let (physical, logical) = match column.kind {
             CellKind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
             CellKind::Flag => (Physical::BOOLEAN, None),

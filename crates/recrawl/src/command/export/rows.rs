@@ -1,9 +1,9 @@
 //! Writers of rows for each file format.
 
-use super::lines::Lines;
+use super::lines::CountedLines;
 use super::parquet::ParquetFile;
-use crate::cli::Format;
-use crate::report::row::{Cell, Column, json_line};
+use crate::cli::ExportFormat;
+use crate::report::row::{Cell, RowColumn, json_line};
 use recrawl_crawl::failure::Failure;
 use recrawl_terminal::escape;
 use std::borrow::Cow;
@@ -14,26 +14,26 @@ fn csv_line<'a>(fields: impl Iterator<Item = Cow<'a, str>>) -> String {
 }
 
 /// A file of rows.
-pub enum Rows {
+pub enum RowFile {
     /// JSON lines.
-    Lines(Vec<Column>, Lines),
-    Csv(Lines),
+    Lines(Vec<RowColumn>, CountedLines),
+    Csv(CountedLines),
     Parquet(Box<ParquetFile>),
 }
 
-impl Rows {
+impl RowFile {
     /// Creates the file; standard output for `-`.
     ///
     /// # Errors
     /// When it cannot be created.
-    pub fn create(out: &Path, format: Format, columns: &[Column]) -> Result<Rows, Failure> {
+    pub fn create(out: &Path, format: ExportFormat, columns: &[RowColumn]) -> Result<RowFile, Failure> {
         Ok(match format {
-            Format::Jsonl => Rows::Lines(columns.to_vec(), Lines::create(out)?),
-            Format::Csv => {
+            ExportFormat::Jsonl => RowFile::Lines(columns.to_vec(), CountedLines::create(out)?),
+            ExportFormat::Csv => {
                 let names = csv_line(columns.iter().map(|column| column.name.into()));
-                Rows::Csv(Lines::with_heading(out, names)?)
+                RowFile::Csv(CountedLines::with_heading(out, names)?)
             }
-            Format::Parquet => Rows::Parquet(Box::new(ParquetFile::create(out, columns)?)),
+            ExportFormat::Parquet => RowFile::Parquet(Box::new(ParquetFile::create(out, columns)?)),
         })
     }
 
@@ -43,9 +43,9 @@ impl Rows {
     /// When the file cannot be written.
     pub fn write(&mut self, row: &[Cell]) -> Result<bool, Failure> {
         match self {
-            Rows::Lines(columns, lines) => lines.write(escape::lines(&json_line(columns, row))),
-            Rows::Csv(lines) => lines.write(csv_line(row.iter().map(Cell::csv))),
-            Rows::Parquet(file) => file.write(row).map(|()| true),
+            RowFile::Lines(columns, lines) => lines.write(escape::lines(&json_line(columns, row))),
+            RowFile::Csv(lines) => lines.write(csv_line(row.iter().map(Cell::csv))),
+            RowFile::Parquet(file) => file.write(row).map(|()| true),
         }
     }
 
@@ -63,8 +63,8 @@ impl Rows {
     /// When the file cannot be written, and that of `may`.
     pub fn finish_if(self, what: &str, may: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
         match self {
-            Rows::Lines(_, lines) | Rows::Csv(lines) => lines.finish_if(what, may),
-            Rows::Parquet(file) => file.finish_if(what, may),
+            RowFile::Lines(_, lines) | RowFile::Csv(lines) => lines.finish_if(what, may),
+            RowFile::Parquet(file) => file.finish_if(what, may),
         }
     }
 }

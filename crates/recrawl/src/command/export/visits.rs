@@ -1,9 +1,9 @@
 //! `recrawl export visits`: the stored visits, for learning and back-tests. docs/outputs.md
 //! describes a row.
 
-use super::rows::Rows;
-use crate::cli::Format;
-use crate::report::row::{Cell, CellKind, Column};
+use super::rows::RowFile;
+use crate::cli::ExportFormat;
+use crate::report::row::{Cell, CellKind, RowColumn};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels;
 use recrawl_crawl::open_read;
@@ -13,31 +13,31 @@ use recrawl_types::{Change, Cycle, Outcome, Site};
 use std::path::Path;
 
 /// Columns of a visit.
-pub const COLUMNS: &[Column] = &[
-    Column::new("cycle", CellKind::Count),
-    Column::new("time", CellKind::Time),
-    Column::new("url", CellKind::Text),
-    Column::new("site", CellKind::Text),
-    Column::new("outcome", CellKind::Text),
-    Column::new("changed", CellKind::Flag),
-    Column::new("share", CellKind::Text),
-    Column::new("probability", CellKind::Number),
-    Column::new("why", CellKind::Text),
-    Column::new("status", CellKind::Count),
-    Column::new("confirmed", CellKind::Count),
-    Column::new("age", CellKind::Count),
-    Column::new("score", CellKind::Number),
-    Column::new("above_cutoff", CellKind::Flag),
-    Column::new("expected", CellKind::Number),
-    Column::new("bytes", CellKind::Count),
-    Column::new("milliseconds", CellKind::Count),
+pub const COLUMNS: &[RowColumn] = &[
+    RowColumn::new("cycle", CellKind::Count),
+    RowColumn::new("time", CellKind::Time),
+    RowColumn::new("url", CellKind::Text),
+    RowColumn::new("site", CellKind::Text),
+    RowColumn::new("outcome", CellKind::Text),
+    RowColumn::new("changed", CellKind::Flag),
+    RowColumn::new("share", CellKind::Text),
+    RowColumn::new("probability", CellKind::Number),
+    RowColumn::new("why", CellKind::Text),
+    RowColumn::new("status", CellKind::Count),
+    RowColumn::new("confirmed", CellKind::Count),
+    RowColumn::new("age", CellKind::Count),
+    RowColumn::new("score", CellKind::Number),
+    RowColumn::new("above_cutoff", CellKind::Flag),
+    RowColumn::new("expected", CellKind::Number),
+    RowColumn::new("bytes", CellKind::Count),
+    RowColumn::new("milliseconds", CellKind::Count),
 ];
 
 /// Writes all stored visits by cycle, then by URL.
 ///
 /// # Errors
 /// When no visits are stored, they cannot be read, or `out` cannot be written.
-pub fn export(settings: &Settings, out: &Path, format: Format) -> Result<(), Failure> {
+pub fn export(settings: &Settings, out: &Path, format: ExportFormat) -> Result<(), Failure> {
     let repository = open_read::repository(settings)?;
     let rounds = repository.kept().list().map_err(Failure::work)?;
     let Some(first) = rounds.first() else {
@@ -46,7 +46,7 @@ pub fn export(settings: &Settings, out: &Path, format: Format) -> Result<(), Fai
             settings.data_dir.display()
         )));
     };
-    let mut rows = Rows::create(out, format, COLUMNS)?;
+    let mut rows = RowFile::create(out, format, COLUMNS)?;
     let (mut follower, mut at, mut after) =
         (VisitFollower::default(), StoredPosition::before(first.round), None);
     let (kept, until) = (repository.kept(), repository.current().number());
@@ -85,19 +85,19 @@ fn row(cycle: Cycle, visit: &StoredVisit) -> [Cell; COLUMNS.len()] {
         cycle.0.into(),
         visit.at.into(),
         visit.url.to_string().into(),
-        Site::of(&visit.url).to_string().into(),
+        Site::from_url(&visit.url).to_string().into(),
         visit.outcome.name().into(),
-        Cell::of(changed),
+        Cell::from_option(changed),
         share.into(),
         probability.map_or(Cell::Null, Cell::Number),
-        Cell::of(visit.outcome.why()),
-        Cell::of(visit.outcome.status().map(u32::from)),
-        Cell::of(confirmed.map(u32::from)),
-        Cell::of(standing.map(|standing| standing.age)),
+        Cell::from_option(visit.outcome.why()),
+        Cell::from_option(visit.outcome.status().map(u32::from)),
+        Cell::from_option(confirmed.map(u32::from)),
+        Cell::from_option(standing.map(|standing| standing.age)),
         score.map_or(Cell::Null, Cell::Number),
-        Cell::of(score.and(standing).map(|standing| standing.is_above_cutoff)),
+        Cell::from_option(score.and(standing).map(|standing| standing.is_above_cutoff)),
         standing.map_or(Cell::Null, |standing| Cell::Number(standing.expected.into())),
-        Cell::of(visit.learned.map(|learned| learned.bytes)),
-        Cell::of(visit.learned.map(|learned| learned.took)),
+        Cell::from_option(visit.learned.map(|learned| learned.bytes)),
+        Cell::from_option(visit.learned.map(|learned| learned.took)),
     ]
 }

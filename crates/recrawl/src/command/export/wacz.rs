@@ -13,13 +13,13 @@ mod selection;
 use super::archived_files::ArchivedFiles;
 use super::report;
 use crate::cli::ExportArgs;
-use package::Package;
+use package::WaczPackage;
 use recrawl_archive::{ArchiveReader, opener};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::output::sorted_lines::SortedLines;
 use recrawl_crawl::settings::Settings;
-use selection::Selection;
+use selection::CaptureSelection;
 use std::path::Path;
 
 /// Writes the file beside its name and renames it. Captures of pages that are taken down or blocked, or ask
@@ -36,9 +36,9 @@ pub fn export(settings: &Settings, args: &ExportArgs) -> Result<(), Failure> {
     let repository = open_read::repository(settings)?;
     let generation = repository.current();
     let archive = ArchiveReader::open(opener::open(&settings.data_dir)?)?;
-    let mut selection = Selection::new(settings, args, &generation)?;
+    let mut selection = CaptureSelection::new(settings, args, &generation)?;
     selection.choose_captures(settings, &generation, &archive)?;
-    let mut package = Package::create(out)?;
+    let mut package = WaczPackage::create(out)?;
     let mut lines = SortedLines::new(package.folder(), settings.config.storage.batch_memory.0 as usize);
     let mut files = ArchivedFiles::new(&archive);
     for (_, name) in archive.files.iter() {

@@ -5,7 +5,7 @@ use crate::command::{counted, print, print_json};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::parts::focus::read_topic;
 use recrawl_focus::terms::Matcher;
-use recrawl_focus::{Combine, Language, Set, Topic, UrlTerms, Weights, Words};
+use recrawl_focus::{Combine, Language, TermSet, Topic, UrlTerms, Weights, Words};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ struct Checked {
 
 #[derive(Serialize)]
 struct SetOfTerms {
-    set: Set,
+    set: TermSet,
     terms: Vec<String>,
     /// Terms with the same stems in the language; each group counts as one term.
     same: Vec<Vec<String>>,
@@ -41,7 +41,7 @@ pub fn run(args: &FocusCheckArgs) -> Result<(), Failure> {
 
 fn checked(path: &Path, topic: &Topic, language: Language, words: &mut Words) -> Checked {
     let matcher = Matcher::new(topic, language, words);
-    let set = |set: Set| {
+    let set = |set: TermSet| {
         let (terms, places) = (topic.terms(set), matcher.places(set));
         let of_place = |place: usize| -> Vec<String> {
             let is_there = |(_, at): &(&String, &Option<u16>)| **at == Some(place as u16);
@@ -56,7 +56,7 @@ fn checked(path: &Path, topic: &Topic, language: Language, words: &mut Words) ->
         combine: topic.combine,
         url_terms: topic.url_terms,
         weights: topic.weights,
-        sets: Set::ALL.into_iter().filter(|s| !topic.terms(*s).is_empty()).map(set).collect(),
+        sets: TermSet::ALL.into_iter().filter(|s| !topic.terms(*s).is_empty()).map(set).collect(),
     }
 }
 

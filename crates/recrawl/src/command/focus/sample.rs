@@ -7,7 +7,7 @@ use recrawl_crawl::open_read;
 use recrawl_crawl::parts::focus::FocusRules;
 use recrawl_crawl::parts::focus::state::FocusState;
 use recrawl_crawl::settings::Settings;
-use recrawl_focus::live::labels::{Corrected, Labelled, MIN_LABELS, Share, corrected};
+use recrawl_focus::live::labels::{Corrected, LabelledPages, MIN_LABELS, ShareInterval, corrected};
 use recrawl_types::CanonicalUrl;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BinaryHeap};
@@ -95,7 +95,7 @@ pub fn label(args: &FocusLabelArgs) -> Result<(), Failure> {
     let text = std::fs::read_to_string(&args.labels)
         .map_err(|e| Failure::Usage(format!("cannot read {name}: {e} (name a file of labels)")))?;
     let labels = labels(&text, &name)?;
-    let (mut of, mut met) = ([Labelled::default(); 2], 0);
+    let (mut of, mut met) = ([LabelledPages::default(); 2], 0);
     let pending = judged(&settings, |url, relevance| {
         let of = &mut of[usize::from(rules.is_relevant(relevance))];
         of.judged += 1;
@@ -110,7 +110,7 @@ pub fn label(args: &FocusLabelArgs) -> Result<(), Failure> {
     }
     // While a crawl runs, it has the tables.
     let recall = match open_read::tables(&settings.data_dir) {
-        Ok(tables) => FocusState::of(&tables)?.with(&rules).recall,
+        Ok(tables) => FocusState::read(&tables)?.with(&rules).recall,
         Err(_) => None,
     };
     let [others, relevant] = of;
@@ -138,11 +138,11 @@ pub fn label(args: &FocusLabelArgs) -> Result<(), Failure> {
     print(format!("recall of the crawl          {}", recall_of_crawl.map_or_else(|| "unknown".into(), told)))
 }
 
-fn told([estimate, low, high]: Share) -> String {
+fn told([estimate, low, high]: ShareInterval) -> String {
     format!("{estimate:.3} ({low:.3} to {high:.3})")
 }
 
-fn share_json([estimate, low, high]: Share) -> Value {
+fn share_json([estimate, low, high]: ShareInterval) -> Value {
     json!({ "estimate": estimate, "low": low, "high": high })
 }
 

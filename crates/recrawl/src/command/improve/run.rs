@@ -1,20 +1,22 @@
 //! `recrawl improve run`: learns a formula from the crawl's own visits, back-tests it, and leaves it as a candidate.
 
 use crate::cli::ImproveRunArgs;
-use crate::command::learn::{self as learning, Progress};
+use crate::command::learn::{self as learning, LearnProgress};
 use crate::command::{print, print_json, print_labelled};
 use crate::process::signals;
 use crate::report::forecast;
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::parts::improve::candidate::{BackTest, Candidate, FreshnessTest};
+use recrawl_crawl::parts::improve::candidate::{BackTestFigures, FormulaCandidate, FreshnessTest};
 use recrawl_crawl::parts::improve::rules::alpha_of;
 use recrawl_crawl::settings::ranking::Objective;
 use recrawl_crawl::settings::{Settings, formula_file};
 use recrawl_forecast::Completions;
-use recrawl_forecast::back_test::{Aim, Tested, back_test, best, ends};
+use recrawl_forecast::back_test::{Aim, BackTested, back_test, best, ends};
 use recrawl_formula::Formula;
 use recrawl_formula::builtin::Builtin;
-use recrawl_learner::{Ending, Fitness, FoldBy, Options, Preset, Protocol, Start, learn, options};
+use recrawl_learner::{
+    Ending, Fitness, FoldBy, LearnOptions, Preset, Protocol, StartFormula, learn, options,
+};
 use recrawl_simulation::{Budget, Dataset, Rules};
 use recrawl_terminal::clock;
 use serde_json::json;
@@ -61,7 +63,7 @@ fn learn_and_test(args: &ImproveRunArgs) -> Result<(), Failure> {
     let cpu = args.cpu.unwrap_or(settings.config.improve.learn_cpu);
     let aim = aim(&settings)?;
     let options = options_of(&data, &in_force, visits, aim)?;
-    let mut progress = Progress::new(&shutdown, Some(cpu.0));
+    let mut progress = LearnProgress::new(&shutdown, Some(cpu.0));
     let ending = learn(&data, &options, Vec::new(), &pool, &mut progress).map_err(Failure::work)?;
     progress.finish();
     let Ending::Learned(learned) = ending else {
@@ -80,7 +82,7 @@ fn learn_and_test(args: &ImproveRunArgs) -> Result<(), Failure> {
     let place = best(&tested, aim).expect("a formula was learned");
     // The best of several is tested, so each has its part of the chance of error.
     let alpha = alpha_of(args.tries) / (formulas.len() - 1) as f64;
-    let found = BackTest {
+    let found = BackTestFigures {
         fitness: aim.name().into(),
         in_force: (in_force.name.clone(), tested[0].reached),
         candidate: tested[place].reached,
@@ -104,7 +106,7 @@ fn learn_and_test(args: &ImproveRunArgs) -> Result<(), Failure> {
             gain: ends(&tested[place].gains[1], alpha),
         }),
     };
-    let candidate = Candidate::new(&formulas[place], histories.last.0, found)?;
+    let candidate = FormulaCandidate::new(&formulas[place], histories.last.0, found)?;
     candidate.write(&settings.data_dir)?;
     if args.json {
         return print_json(&json!({"candidate": candidate, "why": learned.why()}));
@@ -124,9 +126,15 @@ fn give_way(daemon: u32) -> Result<(), Failure> {
     Ok(())
 }
 
-fn text(candidate: &Candidate, tested: &Tested) -> String {
-    let BackTest {
-        fitness, in_force, gain: [low, high], coverage: [before, after], sample, freshness, ..
+fn text(candidate: &FormulaCandidate, tested: &BackTested) -> String {
+    let BackTestFigures {
+        fitness,
+        in_force,
+        gain: [low, high],
+        coverage: [before, after],
+        sample,
+        freshness,
+        ..
     } = &candidate.back_test;
     [
         format!("candidate  {}", candidate.expression),
@@ -162,17 +170,17 @@ fn fitness(aim: Aim, data: &Dataset) -> Result<Fitness, Failure> {
     text.parse().map_err(Failure::work)
 }
 
-fn options_of(data: &Dataset, in_force: &Formula, visits: f64, aim: Aim) -> Result<Options, Failure> {
+fn options_of(data: &Dataset, in_force: &Formula, visits: f64, aim: Aim) -> Result<LearnOptions, Failure> {
     let mut preset = Preset::find("recrawl").map_err(Failure::work)?;
     preset.protocol = Protocol::Thesis;
     (preset.population.size, preset.population.generations) = (POPULATION, GENERATIONS);
     preset.population.random_seeds.truncate(1);
     let fitness = fitness(aim, data)?;
-    let start = |starts: &[Start]| options::start(&preset, &fitness, starts).map_err(Failure::work);
+    let start = |starts: &[StartFormula]| options::start(&preset, &fitness, starts).map_err(Failure::work);
     // A formula beyond the preset cannot be started from.
-    let own = start(&[Start::Rivals, Start::Formula(Box::new(in_force.clone()))]);
-    let start = own.or_else(|_| start(&[Start::Rivals]))?;
-    Ok(Options {
+    let own = start(&[StartFormula::Rivals, StartFormula::Formula(Box::new(in_force.clone()))]);
+    let start = own.or_else(|_| start(&[StartFormula::Rivals]))?;
+    Ok(LearnOptions {
         folds: FOLDS,
         fold_by: FoldBy::Site,
         only_fold: None,

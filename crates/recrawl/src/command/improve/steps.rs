@@ -6,7 +6,7 @@ use crate::daemon::Daemon;
 use crate::report::{loop_events, loop_status};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::operator::stopped::StoppedCrawl;
-use recrawl_crawl::parts::improve::candidate::Candidate;
+use recrawl_crawl::parts::improve::candidate::FormulaCandidate;
 use recrawl_crawl::parts::improve::steps::LoopState;
 use recrawl_crawl::settings::Settings;
 use recrawl_terminal::clock;
@@ -16,7 +16,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 /// The loop and its events, as the API of the console has them.
 #[derive(Serialize)]
-struct History {
+struct LoopHistory {
     /// Null if `improve.mode` tries nothing.
     #[serde(rename = "loop")]
     stands: Value,
@@ -24,8 +24,8 @@ struct History {
     events: Vec<Value>,
 }
 
-impl History {
-    fn of_daemon(daemon: &Daemon) -> Result<History, Failure> {
+impl LoopHistory {
+    fn of_daemon(daemon: &Daemon) -> Result<LoopHistory, Failure> {
         let missing = || {
             Failure::Work("the answer of the daemon has no history; is the daemon of another version?".into())
         };
@@ -39,19 +39,20 @@ impl History {
             }
             match list["next"].as_str() {
                 Some(next) => cursor = format!("&cursor={next}"),
-                None => return Ok(History { stands: improve["loop"].take(), events }),
+                None => return Ok(LoopHistory { stands: improve["loop"].take(), events }),
             }
         }
     }
 
-    fn of_stopped(settings: &Settings) -> Result<History, Failure> {
+    fn of_stopped(settings: &Settings) -> Result<LoopHistory, Failure> {
         let stopped = StoppedCrawl::open(settings)?;
         let state = LoopState::read(&stopped.tables)?;
         let cycle = stopped.repository.current().cycle();
-        let waiting = Candidate::read(&settings.data_dir);
-        let stands = settings.loop_rules.map(|rules| loop_status::of(&state, &rules, cycle, waiting, None));
+        let waiting = FormulaCandidate::read(&settings.data_dir);
+        let stands =
+            settings.loop_rules.map(|rules| loop_status::from_state(&state, &rules, cycle, waiting, None));
         let value = |event| serde_json::to_value(event).map_err(Failure::work);
-        Ok(History {
+        Ok(LoopHistory {
             stands: serde_json::to_value(stands).map_err(Failure::work)?,
             events: loop_events::events(&state).map(|(_, event)| value(event)).collect::<Result<_, _>>()?,
         })
@@ -79,8 +80,8 @@ impl History {
 pub fn history(on: &OnCrawl) -> Result<(), Failure> {
     let settings = on.at.settings()?;
     let history = match Daemon::in_charge(&settings.data_dir)? {
-        Some(daemon) => History::of_daemon(&daemon)?,
-        None => History::of_stopped(&settings)?,
+        Some(daemon) => LoopHistory::of_daemon(&daemon)?,
+        None => LoopHistory::of_stopped(&settings)?,
     };
     if on.json {
         return print_json(&history);

@@ -4,13 +4,13 @@
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::whole_file;
 use recrawl_formula::Formula;
-use recrawl_learner::{Checkpoint, Options};
+use recrawl_learner::{Checkpoint, LearnOptions};
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Paths of the files.
-pub struct Files {
+pub struct LearnFiles {
     /// `NAME.toml`
     pub formula: PathBuf,
     /// `NAME.md`
@@ -22,12 +22,12 @@ pub struct Files {
     name: String,
 }
 
-impl Files {
+impl LearnFiles {
     /// Names the files after `out`, or after the data set in the current folder.
     ///
     /// # Errors
     /// When `out` is not a `.toml` file in an existing folder.
-    pub fn new(out: Option<&Path>, data: &str) -> Result<Files, Failure> {
+    pub fn new(out: Option<&Path>, data: &str) -> Result<LearnFiles, Failure> {
         let formula = out.map_or_else(|| PathBuf::from(format!("learned-{data}.toml")), Path::to_owned);
         let name = formula.file_stem().and_then(|stem| stem.to_str()).unwrap_or("").to_owned();
         let wrong = |what: &str| Err(Failure::Usage(format!("--out {}: {what}", formula.display())));
@@ -38,7 +38,7 @@ impl Files {
         if folder.is_some_and(|folder| !folder.is_dir()) {
             return wrong("no such folder");
         }
-        Ok(Files {
+        Ok(LearnFiles {
             report: formula.with_extension("md"),
             curves: formula.with_extension("svg"),
             checkpoint: formula.with_extension("checkpoint.json"),
@@ -75,7 +75,7 @@ impl Files {
     ///
     /// # Errors
     /// When there is none, or it belongs to another run.
-    pub fn resume(&self, data_name: &str, options: &Options) -> Result<Checkpoint, Failure> {
+    pub fn resume(&self, data_name: &str, options: &LearnOptions) -> Result<Checkpoint, Failure> {
         let path = self.checkpoint.display();
         let file = fs::File::open(&self.checkpoint).map_err(|e| match e.kind() {
             io::ErrorKind::NotFound => {

@@ -1,22 +1,22 @@
 //! The results of `recrawl learn --json`.
 
-use super::files::Files;
+use super::files::LearnFiles;
 use recrawl_formula::Formula;
-use recrawl_learner::judge::{Changes, FoldResult};
+use recrawl_learner::judge::{FoldChanges, FoldResult};
 use recrawl_learner::policy_result::PolicyResult;
-use recrawl_learner::{Learned, Report};
-use recrawl_simulation::compare::{CHANGES_NEEDED, Role};
+use recrawl_learner::{LearningResult, Report};
+use recrawl_simulation::compare::{CHANGES_NEEDED, ReplayRole};
 use recrawl_simulation::metric;
 use serde_json::{Map, Value, json};
 
 pub fn document(
-    learned: &Learned,
+    learned: &LearningResult,
     report: &Report<'_>,
-    files: &Files,
+    files: &LearnFiles,
     warnings: &[String],
     seconds: f64,
 ) -> Value {
-    let Changes { training, validation, test } = learned.across.changes;
+    let FoldChanges { training, validation, test } = learned.across.changes;
     let enough = learned.across.changes.are_enough();
     let of_changes = |figures: Vec<Value>| if enough { figures.into() } else { Value::Null };
     json!({
@@ -98,9 +98,9 @@ fn policy_result(result: &PolicyResult) -> Value {
     json!({
         "name": result.name,
         "role": match result.role {
-            Role::Candidate => "learned",
-            Role::Baseline => "known",
-            Role::Bound => "bound",
+            ReplayRole::Candidate => "learned",
+            ReplayRole::Baseline => "known",
+            ReplayRole::Bound => "bound",
         },
         "fitness": result.fitness,
         "folds": result.folds,

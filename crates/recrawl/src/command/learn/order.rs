@@ -1,36 +1,36 @@
 //! Converts command-line arguments to the learner's options.
 
-use crate::cli::{FoldBy, LearnArgs, Protocol, Terminals};
+use crate::cli::{FoldUnit, LearnArgs, SplitProtocol, Terminals};
 use recrawl_crawl::failure::Failure;
 use recrawl_formula::Formula;
-use recrawl_formula::terminal::Set;
-use recrawl_learner::{Fitness, Options, Preset, Start, folds, options};
+use recrawl_formula::terminal::TerminalSet;
+use recrawl_learner::{Fitness, LearnOptions, Preset, StartFormula, folds, options};
 use recrawl_simulation::{Budget, Dataset, Rules};
 use recrawl_terminal::clock;
 use std::path::Path;
 use std::time::SystemTime;
 
 /// Checked options, before the data is read.
-pub struct Order(Options);
+pub struct LearnOrder(LearnOptions);
 
 /// Checks the arguments.
 ///
 /// # Errors
 /// [`Failure::Usage`] when an argument is invalid.
-pub fn of(args: &LearnArgs) -> Result<Order, Failure> {
+pub fn check(args: &LearnArgs) -> Result<LearnOrder, Failure> {
     let mut preset = Preset::find(&args.preset).map_err(Failure::usage)?;
     if let Some(terminals) = args.terminals {
         preset.tree.terminals = match terminals {
-            Terminals::Basic => Set::Basic,
-            Terminals::All => Set::All,
-            Terminals::Extended => Set::Extended,
-            Terminals::Related => Set::Related,
+            Terminals::Basic => TerminalSet::Basic,
+            Terminals::All => TerminalSet::All,
+            Terminals::Extended => TerminalSet::Extended,
+            Terminals::Related => TerminalSet::Related,
         };
     }
     preset.protocol = match args.protocol {
         None => preset.protocol,
-        Some(Protocol::Thesis) => folds::Protocol::Thesis,
-        Some(Protocol::Journal) => folds::Protocol::Journal,
+        Some(SplitProtocol::Thesis) => folds::Protocol::Thesis,
+        Some(SplitProtocol::Journal) => folds::Protocol::Journal,
     };
     let population = &mut preset.population;
     population.size = args.population.unwrap_or(population.size);
@@ -55,12 +55,12 @@ pub fn of(args: &LearnArgs) -> Result<Order, Failure> {
     // Checks share and number of pages only: pages and cycles of the data are not known yet.
     rules.check(1, rules.warmup.saturating_add(1)).map_err(Failure::usage)?;
     let now = clock::precise(SystemTime::now());
-    Ok(Order(Options {
+    Ok(LearnOrder(LearnOptions {
         preset,
         folds: args.folds,
         fold_by: match (args.fold_by, args.data.is_empty()) {
-            (Some(FoldBy::Page), _) | (None, false) => folds::FoldBy::Page,
-            (Some(FoldBy::Site), _) | (None, true) => folds::FoldBy::Site,
+            (Some(FoldUnit::Page), _) | (None, false) => folds::FoldBy::Page,
+            (Some(FoldUnit::Site), _) | (None, true) => folds::FoldBy::Site,
         },
         only_fold: args.only_fold.map(|n| n as usize - 1),
         rules,
@@ -74,14 +74,14 @@ pub fn of(args: &LearnArgs) -> Result<Order, Failure> {
     }))
 }
 
-impl Order {
+impl LearnOrder {
     /// For the completed histories of a crawl: the budget is the crawl's unless another one is given, and learning starts
     /// from its formula as well.
     ///
     /// # Errors
     /// [`Failure::Usage`] if the histories cannot be divided by time, or the formula cannot be started from.
-    pub fn for_own_visits(mut self, visits_a_page: f64, in_force: &Formula) -> Result<Order, Failure> {
-        let Options { preset, rules, start, fitness, .. } = &mut self.0;
+    pub fn for_own_visits(mut self, visits_a_page: f64, in_force: &Formula) -> Result<LearnOrder, Failure> {
+        let LearnOptions { preset, rules, start, fitness, .. } = &mut self.0;
         if preset.protocol != folds::Protocol::Thesis {
             let text = "the visits of a crawl are not divided by time; use --protocol thesis";
             return Err(Failure::Usage(text.into()));
@@ -90,16 +90,16 @@ impl Order {
             rules.budget = Budget::Share(visits_a_page.clamp(f64::MIN_POSITIVE, 1.0));
         }
         // A formula beyond the preset cannot be started from; it is compared all the same.
-        let one = options::start(preset, fitness, &[Start::Formula(Box::new(in_force.clone()))]);
+        let one = options::start(preset, fitness, &[StartFormula::Formula(Box::new(in_force.clone()))]);
         let new = one.into_iter().flatten().filter(|expr| !start.contains(expr)).collect::<Vec<_>>();
         start.extend(new);
         Ok(self)
     }
 
     /// Adds the name, and the digest of each data set.
-    pub fn for_data(self, sets: &[Dataset], name: &str) -> Options {
+    pub fn for_data(self, sets: &[Dataset], name: &str) -> LearnOptions {
         let digests: Vec<String> = sets.iter().map(Dataset::digest).collect();
-        Options { name: name.to_owned(), data_digest: digests.join(", "), ..self.0 }
+        LearnOptions { name: name.to_owned(), data_digest: digests.join(", "), ..self.0 }
     }
 }
 
@@ -109,8 +109,8 @@ fn start(preset: &Preset, fitness: &Fitness) -> Result<Vec<recrawl_formula::Expr
     for text in &preset.population.start_from {
         match text.as_str() {
             "none" => {}
-            "rivals" => formulas.push(Start::Rivals),
-            _ => formulas.push(Start::Formula(Box::new(formula(text, preset)?))),
+            "rivals" => formulas.push(StartFormula::Rivals),
+            _ => formulas.push(StartFormula::Formula(Box::new(formula(text, preset)?))),
         }
     }
     options::start(preset, fitness, &formulas).map_err(Failure::usage)

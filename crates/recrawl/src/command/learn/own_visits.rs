@@ -1,6 +1,6 @@
 //! The completed histories of a crawl as a data set to learn from.
 
-use crate::cli::{LearnArgs, Protocol};
+use crate::cli::{LearnArgs, SplitProtocol};
 use crate::report::forecast;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::settings::formula_file;
@@ -25,7 +25,7 @@ pub struct OwnVisits {
 ///
 /// # Errors
 /// [`Failure::Usage`] for contradictory arguments; [`Failure::Work`] if the crawl has too little, or cannot be read.
-pub fn of(args: &LearnArgs) -> Result<Option<OwnVisits>, Failure> {
+pub fn read(args: &LearnArgs) -> Result<Option<OwnVisits>, Failure> {
     let at = &args.own.at;
     let is_named = at.config.is_named() || at.data_dir.is_some();
     if !is_named && (!args.data.is_empty() || at.config.file().is_none()) {
@@ -42,7 +42,7 @@ pub fn of(args: &LearnArgs) -> Result<Option<OwnVisits>, Failure> {
             "--resume continues learning from recorded histories; a crawl has moved on, so start again",
         );
     }
-    if matches!(args.protocol, Some(Protocol::Journal)) {
+    if matches!(args.protocol, Some(SplitProtocol::Journal)) {
         return usage("--protocol journal divides by time, which the visits of a crawl are not; use thesis");
     }
     let settings = at.settings()?;

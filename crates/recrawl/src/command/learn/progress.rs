@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// A progress bar: fold, seed, generation, best fitness, mean size, evaluations per second, time
 /// left.
-pub struct Progress<'a> {
+pub struct LearnProgress<'a> {
     shutdown: &'a Shutdown,
     bar: ProgressBar,
     begun: Instant,
@@ -26,11 +26,11 @@ fn spent() -> Duration {
     Duration::new(spent.tv_sec as u64, spent.tv_nsec as u32)
 }
 
-impl<'a> Progress<'a> {
+impl<'a> LearnProgress<'a> {
     /// Draws only if standard error is a terminal.
-    pub fn new(shutdown: &'a Shutdown, cpu: Option<Duration>) -> Progress<'a> {
+    pub fn new(shutdown: &'a Shutdown, cpu: Option<Duration>) -> LearnProgress<'a> {
         let bar = progress_bar::line(None, "{bar:20} {pos}/{len}  {msg}  {eta} left");
-        Progress { shutdown, bar, begun: Instant::now(), cpu }
+        LearnProgress { shutdown, bar, begun: Instant::now(), cpu }
     }
 
     /// Removes the bar.
@@ -39,7 +39,7 @@ impl<'a> Progress<'a> {
     }
 }
 
-impl Observer for Progress<'_> {
+impl Observer for LearnProgress<'_> {
     fn generation(&mut self, at: &recrawl_learner::Progress) {
         if self.bar.length().is_none() {
             // The work of a resumed checkpoint must not count as speed.
@@ -77,7 +77,7 @@ impl Observer for Progress<'_> {
     }
 }
 
-impl Drop for Progress<'_> {
+impl Drop for LearnProgress<'_> {
     fn drop(&mut self) {
         self.finish();
     }

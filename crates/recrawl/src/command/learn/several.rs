@@ -1,19 +1,19 @@
 //! What `recrawl learn` tells of several data sets.
 
-use super::files::Files;
+use super::files::LearnFiles;
 use super::json::formula;
 use super::{closing, print, print_json, warnings};
 use crate::cli::LearnArgs;
 use recrawl_crawl::failure::Failure;
-use recrawl_learner::Options;
+use recrawl_learner::LearnOptions;
 use recrawl_learner::sets::{FoldOfSets, LearnedOfSets, SetResult, report};
 use serde_json::{Value, json};
 use std::time::Instant;
 
 pub fn finished(
     learned: &LearnedOfSets,
-    options: &Options,
-    files: &Files,
+    options: &LearnOptions,
+    files: &LearnFiles,
     args: &LearnArgs,
     begun: Instant,
 ) -> Result<(), Failure> {
@@ -38,7 +38,7 @@ pub fn finished(
     closing(&learned.why(), &warnings, learned.work, seconds, files)
 }
 
-fn document(learned: &LearnedOfSets, files: &Files, warnings: &[String], seconds: f64) -> Value {
+fn document(learned: &LearnedOfSets, files: &LearnFiles, warnings: &[String], seconds: f64) -> Value {
     json!({
         "formula": formula(&learned.formula),
         "files": {"formula": files.formula, "report": files.report},

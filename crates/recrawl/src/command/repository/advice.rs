@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// The loss by damage.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Cost {
+enum DamageCost {
     /// Visits of a round that a crawl does not read.
     Visits,
     /// Bodies of the archive.
@@ -27,24 +27,25 @@ enum Cost {
     Crawl,
 }
 
-impl Cost {
-    fn by_file(file: &str) -> Cost {
+impl DamageCost {
+    fn by_file(file: &str) -> DamageCost {
         match file {
-            _ if file.ends_with(".kept") => Cost::Visits,
-            _ if file.ends_with(".warc.gz") => Cost::Bodies,
-            _ if file.contains(TABLES) => Cost::Hosts,
-            _ if file.ends_with(NAME) => Cost::Notices,
-            _ if file.ends_with(".copy") => Cost::Documents,
-            _ => Cost::Crawl,
+            _ if file.ends_with(".kept") => DamageCost::Visits,
+            _ if file.ends_with(".warc.gz") => DamageCost::Bodies,
+            _ if file.contains(TABLES) => DamageCost::Hosts,
+            _ if file.ends_with(NAME) => DamageCost::Notices,
+            _ if file.ends_with(".copy") => DamageCost::Documents,
+            _ => DamageCost::Crawl,
         }
     }
 }
 
 /// The lines for people; none without damage. `generation` is that of the directory, if it can be read.
 pub fn lines(settings: &Settings, damage: &[Damage], generation: Option<u32>) -> Vec<String> {
-    let files = |cost: Cost| damage.iter().filter(move |place| Cost::by_file(&place.file) == cost);
+    let files =
+        |cost: DamageCost| damage.iter().filter(move |place| DamageCost::by_file(&place.file) == cost);
     let mut lines = Vec::new();
-    let mut kept: Vec<&str> = files(Cost::Visits).map(|place| &*place.file).collect();
+    let mut kept: Vec<&str> = files(DamageCost::Visits).map(|place| &*place.file).collect();
     kept.dedup();
     for file in kept {
         lines.push(format!("visits      the crawl goes on without {file}: remove it"));
@@ -52,11 +53,11 @@ pub fn lines(settings: &Settings, damage: &[Damage], generation: Option<u32>) ->
             "            lost: what exports, `recrawl changes` and notifications tell of that round".into(),
         );
     }
-    if files(Cost::Bodies).next().is_some() {
+    if files(DamageCost::Bodies).next().is_some() {
         lines.push("archive     the crawl goes on".into());
         lines.push("            lost: these bodies, until a visit finds their pages changed".into());
     }
-    if files(Cost::Hosts).next().is_some() {
+    if files(DamageCost::Hosts).next().is_some() {
         let tables = settings.data_dir.join(TABLES);
         let tables = tables.display();
         lines.push(format!(
@@ -64,11 +65,11 @@ pub fn lines(settings: &Settings, damage: &[Damage], generation: Option<u32>) ->
         ));
         lines.push("            lost: delays and robots.txt, which it learns again, and queued seeds".into());
     }
-    if let Some(place) = files(Cost::Notices).next() {
+    if let Some(place) = files(DamageCost::Notices).next() {
         lines.push(format!("messages    stop the crawl, then remove {}", place.file));
         lines.push("            lost: messages that wait, and changes that were not told yet".into());
     }
-    for place in files(Cost::Documents) {
+    for place in files(DamageCost::Documents) {
         let is_of =
             |target: &&DeliverTarget| place.file.ends_with(&copy_file(&name_of(&target.place.address)));
         lines.push(match settings.deliver.iter().find(is_of) {
@@ -79,7 +80,7 @@ pub fn lines(settings: &Settings, damage: &[Damage], generation: Option<u32>) ->
         });
         lines.push("            lost: nothing; a target gets all documents again".into());
     }
-    if let Some(first) = files(Cost::Crawl).next() {
+    if let Some(first) = files(DamageCost::Crawl).next() {
         lines.extend(for_the_crawl(settings, first, generation));
     }
     lines

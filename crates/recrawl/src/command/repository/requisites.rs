@@ -1,6 +1,6 @@
 //! Checks that each row of a requisite leads to a record of it.
 
-use recrawl_archive::answer::Answer;
+use recrawl_archive::answer::ArchivedAnswer;
 use recrawl_archive::{ArchiveReader, opener};
 use recrawl_crawl::data_dir::TABLES;
 use recrawl_crawl::failure::Failure;
@@ -26,7 +26,7 @@ pub fn damage(data_dir: &Path) -> Result<Vec<Damage>, Failure> {
     let Ok(tables) = SledTables::open(&copy) else { return Ok(Vec::new()) };
     let archive = ArchiveReader::open(opener::open(data_dir)?)?;
     let lost = tables.requisites().filter_map(Result::ok).filter_map(|(url, row)| {
-        let what = match Answer::read_head(&archive, row.archive) {
+        let what = match ArchivedAnswer::read_head(&archive, row.archive) {
             // With its file, by the limit of the archive.
             Err(error) if error.kind() == ErrorKind::NotFound => return None,
             Err(error) => format!("requisite {url}: {error}"),

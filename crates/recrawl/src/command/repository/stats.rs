@@ -14,7 +14,7 @@ const QUANTILES: [(&str, f64); 5] = [("min", 0.0), ("p50", 0.5), ("p90", 0.9), (
 struct Spread([u64; QUANTILES.len()]);
 
 impl Spread {
-    fn of(mut counts: Vec<u64>) -> Spread {
+    fn from_counts(mut counts: Vec<u64>) -> Spread {
         counts.sort_unstable();
         let last = counts.len().saturating_sub(1) as f64;
         Spread(QUANTILES.map(|(_, q)| counts.get((last * q).round() as usize).copied().unwrap_or(0)))
@@ -43,14 +43,15 @@ pub fn run(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     while let Some(run) = runs.next_run().map_err(Failure::work)? {
         pages.push(run.pages);
         // The hosts of a site are adjacent: keys begin with the reversed labels.
-        let site = Site::of(&run.home().map_err(Failure::work)?).to_string();
+        let site = Site::from_url(&run.home().map_err(Failure::work)?).to_string();
         if site != last_site {
             sites += 1;
             last_site = site;
         }
     }
-    let hosts = Spread::of(pages);
-    let fill = Spread::of((0..generation.blocks()).map(|at| generation.block_pages(at) as u64).collect());
+    let hosts = Spread::from_counts(pages);
+    let fill =
+        Spread::from_counts((0..generation.blocks()).map(|at| generation.block_pages(at) as u64).collect());
     let parts = generation.parts();
     let kept = repository.kept().files().map_err(Failure::work)?;
     let kept_bytes: u64 = kept.iter().map(|(_, bytes)| bytes).sum();

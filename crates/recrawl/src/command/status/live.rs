@@ -22,7 +22,7 @@ pub enum Occupant {
 
 impl Occupant {
     /// `tables` were tried after the daemon.
-    pub fn of(data_dir: &Path, daemon: Option<Daemon>, tables: &Tables) -> Occupant {
+    pub fn detect(data_dir: &Path, daemon: Option<Daemon>, tables: &Tables) -> Occupant {
         match (daemon, tables) {
             (Some(daemon), _) => Occupant::Daemon(daemon.status),
             (None, _) if ExclusiveAccess::is_taken(data_dir).unwrap_or(false) => Occupant::Command,

@@ -3,11 +3,11 @@
 
 use super::additions::Additions;
 use crate::notifier::{self, Crawled, Until};
-use recrawl_crawl::clock::NextRound;
+use recrawl_crawl::clock::RoundToRun;
 use recrawl_crawl::config::{Config, PagesTable};
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::cycle::{self, RoundEnd};
-use recrawl_crawl::process::Process;
+use recrawl_crawl::process::ProgramServices;
 use recrawl_crawl::settings::Settings;
 use recrawl_mockweb::procedural::ProceduralConfig;
 use recrawl_mockweb::{Server, WebConfig};
@@ -28,7 +28,7 @@ const BEGIN: u64 = 1_790_000_000_000;
 const EVERY: Duration = Duration::from_secs(12 * 3600);
 
 /// Pages that are watched, and the web that has them.
-struct Watch {
+struct WatchedWeb {
     web: Server,
     pages: Vec<u32>,
     urls: Vec<CanonicalUrl>,
@@ -43,9 +43,9 @@ struct Watch {
     folder: tempfile::TempDir,
 }
 
-impl Watch {
+impl WatchedWeb {
     /// Watches so many pages. No other page of the web begins with their address, which a fault needs.
-    fn begin(number: usize, every: Duration) -> Watch {
+    fn begin(number: usize, every: Duration) -> WatchedWeb {
         let procedural = ProceduralConfig {
             pages: 60,
             hosts: 3,
@@ -81,12 +81,12 @@ impl Watch {
         (config.politeness.delay_per_host.0, config.politeness.delay_per_ip.0) = Default::default();
         let settings = Settings::check(config).unwrap();
         let urls: Vec<CanonicalUrl> = urls.iter().map(|url| settings.named_page(url).unwrap()).collect();
-        let mut crawl = Crawl::open(settings, &urls, 1, Process::quiet().unwrap()).unwrap();
+        let mut crawl = Crawl::open(settings, &urls, 1, ProgramServices::quiet().unwrap()).unwrap();
         let now = Arc::new(AtomicU64::new(BEGIN));
         let clock = now.clone();
         crawl.clock = Arc::new(move || clock.load(Relaxed));
         crawl.renew_fetcher().unwrap();
-        let mut watch = Watch { web, pages, urls, crawl, every, step: 0, now, told: Vec::new(), folder };
+        let mut watch = WatchedWeb { web, pages, urls, crawl, every, step: 0, now, told: Vec::new(), folder };
         watch.run(&watch.urls.clone());
         watch
     }
@@ -108,7 +108,7 @@ impl Watch {
         panic!("there is always another round");
     }
 
-    fn round(&mut self, next: NextRound, seeds: &[CanonicalUrl]) -> RoundEnd {
+    fn round(&mut self, next: RoundToRun, seeds: &[CanonicalUrl]) -> RoundEnd {
         self.crawl.admit(seeds).unwrap();
         cycle::round(&mut self.crawl, next, seeds).unwrap()
     }
@@ -193,7 +193,7 @@ const FAULTS: [(usize, std::ops::Range<u32>, &str); 6] = [
 const GONE: u32 = 28;
 
 /// What is to be told of a page, by what the web says of it.
-fn expected(watch: &Watch, page: usize, steps: u32) -> Vec<(u32, usize, String)> {
+fn expected(watch: &WatchedWeb, page: usize, steps: u32) -> Vec<(u32, usize, String)> {
     let version = |step| watch.web.version(watch.pages[page], step);
     let (mut told, mut seen, mut missed) = (Vec::new(), version(0), 0);
     for step in 1..=steps {
@@ -220,7 +220,7 @@ fn expected(watch: &Watch, page: usize, steps: u32) -> Vec<(u32, usize, String)>
 
 #[test]
 fn all_that_happens_to_watched_pages_is_told_once_and_nothing_else() {
-    let (mut watch, steps) = (Watch::begin(6, EVERY), 36);
+    let (mut watch, steps) = (WatchedWeb::begin(6, EVERY), 36);
     for step in 1..=steps {
         let faults = FAULTS.iter().filter(|(_, steps, _)| steps.contains(&step));
         watch.next(&faults.map(|(page, _, kind)| (*page, *kind)).collect::<Vec<_>>());
@@ -235,7 +235,7 @@ fn all_that_happens_to_watched_pages_is_told_once_and_nothing_else() {
 
 #[test]
 fn a_page_watched_by_the_second_is_told_of_soon_and_looked_at_again_when_its_host_is_back() {
-    let mut watch = Watch::begin(1, Duration::from_secs(10));
+    let mut watch = WatchedWeb::begin(1, Duration::from_secs(10));
     let home = watch.crawl.repository.current().get(&watch.urls[0]).unwrap().unwrap().1;
     let before = home.known.failures;
     // The fifth failure in a row begins a back-off of a minute.

@@ -4,7 +4,7 @@
 //! others have the fault, and count as refused. If it does not, nothing more is sent now. Where no document was ever taken,
 //! the refused ones wait, and of each further batch one is tried, until one is taken.
 
-use super::{CallAnswers, Sender};
+use super::{CallAnswers, DeliverySender};
 use crate::deliverer::channel::NotSent;
 use recrawl_delivery::protocol::CopyItem;
 use recrawl_delivery::{BatchAnswers, CopyChange, Interrupted, ItemAnswer};
@@ -49,7 +49,7 @@ impl CallAnswers {
     }
 }
 
-impl Sender<'_> {
+impl DeliverySender<'_> {
     /// Decides what refusals mean that are all alike: those of deletes, or before an interruption, that the target takes no
     /// more. Such a target interrupts.
     pub(super) fn judge(&mut self, answered: &mut CallAnswers, may_ask: bool) -> Option<Interrupted> {

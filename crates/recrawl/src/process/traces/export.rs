@@ -43,7 +43,7 @@ pub struct Collector {
 
 /// Why spans were not accepted.
 #[derive(Debug)]
-enum Refused {
+enum ExportRefusal {
     /// The collector is down or overloaded: a retry may help.
     Now(String),
     /// It rejects these spans.
@@ -78,12 +78,12 @@ impl Collector {
         }))
     }
 
-    fn send(&self, body: String) -> Result<(), Refused> {
-        let status = self.post(body).map_err(|e| Refused::Now(e.to_string()))?;
+    fn send(&self, body: String) -> Result<(), ExportRefusal> {
+        let status = self.post(body).map_err(|e| ExportRefusal::Now(e.to_string()))?;
         match status {
             200..300 => Ok(()),
-            429 | 502..=504 => Err(Refused::Now(format!("status {status}"))),
-            _ => Err(Refused::ForGood(format!("status {status}"))),
+            429 | 502..=504 => Err(ExportRefusal::Now(format!("status {status}"))),
+            _ => Err(ExportRefusal::ForGood(format!("status {status}"))),
         }
     }
 
@@ -117,12 +117,12 @@ impl Collector {
 }
 
 /// The queue of spans.
-pub struct Queue {
-    state: Mutex<State>,
+pub struct SpanQueue {
+    state: Mutex<ExportState>,
     changed: Condvar,
 }
 
-struct State {
+struct ExportState {
     waiting: VecDeque<Finished>,
     /// Is a request in flight?
     is_sending: bool,
@@ -132,13 +132,13 @@ struct State {
     lost: u64,
 }
 
-impl Queue {
-    pub const fn new() -> Queue {
-        let state = State { waiting: VecDeque::new(), is_sending: false, is_ending: false, lost: 0 };
-        Queue { state: Mutex::new(state), changed: Condvar::new() }
+impl SpanQueue {
+    pub const fn new() -> SpanQueue {
+        let state = ExportState { waiting: VecDeque::new(), is_sending: false, is_ending: false, lost: 0 };
+        SpanQueue { state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ExportState> {
         self.state.lock().expect("no panic under the lock")
     }
 
@@ -161,7 +161,7 @@ impl Queue {
         loop {
             let batch = self.next();
             let sent = collector.send(otlp::body(&batch));
-            let again = matches!(sent, Err(Refused::Now(_)));
+            let again = matches!(sent, Err(ExportRefusal::Now(_)));
             let lost = self.sent(batch, matches!(sent, Ok(())), again);
             match sent {
                 Ok(()) => {
@@ -170,8 +170,10 @@ impl Queue {
                     }
                     (retry, is_heard) = (FIRST_RETRY, true);
                 }
-                Err(Refused::ForGood(why)) => tracing::warn!(lost, "the collector rejected spans: {why}"),
-                Err(Refused::Now(why)) => {
+                Err(ExportRefusal::ForGood(why)) => {
+                    tracing::warn!(lost, "the collector rejected spans: {why}")
+                }
+                Err(ExportRefusal::Now(why)) => {
                     if std::mem::take(&mut is_heard) {
                         tracing::warn!("cannot send spans to the collector (log.otlp), retrying: {why}");
                     }
@@ -259,7 +261,7 @@ impl Queue {
 }
 
 #[cfg(test)]
-impl Queue {
+impl SpanQueue {
     /// Takes all queued spans.
     pub fn waiting(&self) -> Vec<Finished> {
         self.state().waiting.drain(..).collect()
@@ -305,7 +307,7 @@ mod tests {
 
     #[test]
     fn what_finds_no_room_is_counted_and_what_is_to_be_sent_again_comes_first() {
-        let queue = Queue::new();
+        let queue = SpanQueue::new();
         for id in 0..MAX_WAITING_SPANS as u64 + 3 {
             queue.put(span(id));
         }
@@ -352,8 +354,8 @@ mod tests {
                 });
                 let came = match collector.send("spans".into()) {
                     Ok(()) => "taken",
-                    Err(Refused::Now(_)) => "again",
-                    Err(Refused::ForGood(_)) => "refused",
+                    Err(ExportRefusal::Now(_)) => "again",
+                    Err(ExportRefusal::ForGood(_)) => "refused",
                 };
                 server.join().unwrap();
                 came
@@ -361,6 +363,6 @@ mod tests {
             assert_eq!(came, expected, "{answer}");
         }
         drop(listener);
-        assert!(matches!(collector.send("spans".into()), Err(Refused::Now(_))));
+        assert!(matches!(collector.send("spans".into()), Err(ExportRefusal::Now(_))));
     }
 }

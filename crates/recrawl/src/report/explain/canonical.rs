@@ -3,7 +3,7 @@
 use recrawl_archive::timestamp;
 use recrawl_crawl::failure::Failure;
 use recrawl_repository::Generation;
-use recrawl_types::{Canonical, CanonicalUrl, PageRecord, Site, Status};
+use recrawl_types::{Canonical, CanonicalUrl, PageRecord, PageStatus, Site};
 
 /// Longest chain of canonical claims that is followed.
 const MAX_STEPS: usize = 10;
@@ -28,7 +28,7 @@ impl CanonicalState {
     ///
     /// # Errors
     /// When a record cannot be read.
-    pub fn of(
+    pub fn follow(
         generation: &Generation,
         url: &CanonicalUrl,
         record: &PageRecord,
@@ -40,7 +40,7 @@ impl CanonicalState {
             let Some((_, record)) = generation.get(&at).map_err(Failure::work)? else {
                 return Ok(Some(CanonicalState::Unvisited));
             };
-            if record.known.status == Status::Gone {
+            if record.known.status == PageStatus::Gone {
                 return Ok(Some(CanonicalState::Gone));
             }
             if record.visited.is_none() {
@@ -96,7 +96,7 @@ pub fn wishes(
         Canonical::Itself => "this URL".to_owned(),
         Canonical::Contradictory => "several conflicting URLs; ignored".to_owned(),
         Canonical::Other(other) => {
-            let site = if Site::of(other) == Site::of(url) { "" } else { " (other site)" };
+            let site = if Site::from_url(other) == Site::from_url(url) { "" } else { " (other site)" };
             let note = match state {
                 None => String::new(),
                 Some(CanonicalState::Agrees) => {

@@ -4,7 +4,7 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::parts::focus::survey;
 use recrawl_crawl::settings::Settings;
 use recrawl_focus::live::yields::Yield;
-use recrawl_focus::live::{Candidate, PLANNED, planned_features};
+use recrawl_focus::live::{PLANNED, UntriedUrl, planned_features};
 use recrawl_focus::logistic::logistic;
 use recrawl_repository::{Generation, SledTables};
 use recrawl_types::{PageRecord, Verdict};
@@ -21,7 +21,7 @@ pub struct ShownByFocus {
 
 /// A URL that was never fetched.
 struct Untried {
-    candidate: Candidate,
+    candidate: UntriedUrl,
     /// Log odds in the crawl's order.
     odds: f64,
     /// Each feature with its value and weight, if the order weighs features.
@@ -34,7 +34,7 @@ impl ShownByFocus {
     ///
     /// # Errors
     /// When the pages or the tables cannot be read.
-    pub fn of(
+    pub fn for_page(
         ordinal: u64,
         record: &PageRecord,
         settings: &Settings,
@@ -81,7 +81,7 @@ impl ShownByFocus {
             lines.push(format!("            genre {genre:.3}, content {content:.3}, URL {url:.3}"));
         }
         if let Some(Untried { candidate, odds, parts, closed }) = &self.untried {
-            let Candidate { tunnel, group, site, all, .. } = candidate;
+            let UntriedUrl { tunnel, group, site, all, .. } = candidate;
             lines.push(format!("expected    {:.4} by order {:?}", logistic(*odds), self.order));
             for (name, feature, weight) in parts {
                 lines.push(format!(
@@ -102,7 +102,7 @@ impl ShownByFocus {
     pub fn json(&self) -> Value {
         let told = |yielded: &Yield| json!({ "relevant": yielded.sum(), "visits": yielded.visits });
         let untried = self.untried.as_ref().map(|untried| {
-            let Untried { candidate: Candidate { tunnel, group, site, all, .. }, odds, parts, closed } =
+            let Untried { candidate: UntriedUrl { tunnel, group, site, all, .. }, odds, parts, closed } =
                 untried;
             let features: Vec<Value> = parts
                 .iter()

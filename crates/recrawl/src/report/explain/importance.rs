@@ -15,7 +15,7 @@ pub struct ShownImportance {
 
 impl ShownImportance {
     pub fn configured(settings: &Settings, url: &CanonicalUrl, formula: &Formula) -> ShownImportance {
-        let rule = settings.pages.of(url);
+        let rule = settings.pages.rule_for(url);
         let (value, matches) = rule.map(|rule| (rule.importance, rule.matches.clone())).unwrap_or_default();
         ShownImportance { value, matches, idle: settings.importance_is_idle(formula) }
     }

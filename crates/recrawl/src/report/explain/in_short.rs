@@ -1,9 +1,9 @@
 //! A page in three sentences: what it showed, the chance that it has changed, and when it is visited.
 
 use super::obstacle::Obstacle;
-use super::{Chance, Decider, Explanation};
+use super::{Decider, Explanation, SelectionChance};
 use crate::report::counted;
-use recrawl_crawl::parts::promises::Promise;
+use recrawl_crawl::parts::promises::VisitPromise;
 use recrawl_crawl::settings::Settings;
 use recrawl_formula::{Formula, Terminal};
 use recrawl_types::{CanonicalUrl, Cycle, PageRecord, Span, StateColumns};
@@ -44,7 +44,7 @@ pub struct Agreed {
 impl Agreed {
     pub fn configured(settings: &Settings, url: &CanonicalUrl, record: &PageRecord) -> Agreed {
         let mut rhythms = settings.pages.rhythms().filter(|_| record.visited.is_some());
-        let promised = Promise::covering(&settings.promises, url);
+        let promised = VisitPromise::covering(&settings.promises, url);
         Agreed {
             promised: promised.map(|(_, promise)| Span(promise.within)),
             rhythm: rhythms.find(|(page, _)| *page == url).map(|(_, every)| Span(every)),
@@ -131,32 +131,32 @@ impl Explanation {
                 Some(within) => {
                     format!("It is promised a visit within {within} of the last one, whatever its score.")
                 }
-                None => self.sentence_by_score(Chance::None),
+                None => self.sentence_by_score(SelectionChance::None),
             },
             Decider::Score(Some(chance)) => self.sentence_by_score(chance),
             Decider::Score(None) => "Its next visit depends on its score.".into(),
         }
     }
 
-    fn sentence_by_score(&self, chance: Chance) -> String {
+    fn sentence_by_score(&self, chance: SelectionChance) -> String {
         by_score(chance, self.outlook.as_ref().map_or(Wait::Unknown, |outlook| outlook.wait))
     }
 }
 
 /// When a score suffices. For the next cycle the rank tells it; for later ones the score is an estimate.
-fn by_score(chance: Chance, wait: Wait) -> String {
+fn by_score(chance: SelectionChance, wait: Wait) -> String {
     match (chance, wait) {
-        (Chance::Sure, _) => "Its score is high enough for the next cycle.".into(),
-        (Chance::Likely, _) => "Its score is probably high enough for the next cycle.".into(),
+        (SelectionChance::Sure, _) => "Its score is high enough for the next cycle.".into(),
+        (SelectionChance::Likely, _) => "Its score is probably high enough for the next cycle.".into(),
         // A score that the last cycle would have chosen, but the next one does not: the lowest chosen score rises.
-        (Chance::None, Wait::Unknown | Wait::Cycles(0)) => {
+        (SelectionChance::None, Wait::Unknown | Wait::Cycles(0)) => {
             "Its score is not high enough for the next cycle, and when it is cannot be told.".into()
         }
-        (Chance::None, Wait::Cycles(wait)) => format!(
+        (SelectionChance::None, Wait::Cycles(wait)) => format!(
             "Its score is high enough in {}, if nothing else changes.",
             counted(u64::from(wait) + 1, "cycle")
         ),
-        (Chance::None, Wait::Beyond) => format!(
+        (SelectionChance::None, Wait::Beyond) => format!(
             "Its score is not high enough in the next {}, if nothing else changes.",
             counted(AHEAD.into(), "cycle")
         ),
@@ -214,15 +214,15 @@ mod tests {
         // The score is 1, and the last cycle would have chosen it.
         let wait = outlook("t", Some(0.5)).wait;
         for (rank, expected, told) in [
-            (50, Chance::Sure, "Its score is high enough for the next cycle."),
-            (100, Chance::Likely, "Its score is probably high enough for the next cycle."),
+            (50, SelectionChance::Sure, "Its score is high enough for the next cycle."),
+            (100, SelectionChance::Likely, "Its score is probably high enough for the next cycle."),
             (
                 101,
-                Chance::None,
+                SelectionChance::None,
                 "Its score is not high enough for the next cycle, and when it is cannot be told.",
             ),
         ] {
-            let chance = Chance::at(Rank { rank, error: 0 }, true, 50, 100);
+            let chance = SelectionChance::at(Rank { rank, error: 0 }, true, 50, 100);
             assert_eq!((chance, &*by_score(chance, wait)), (expected, told), "{rank}");
         }
     }
@@ -230,8 +230,8 @@ mod tests {
     #[test]
     fn a_score_that_is_below_the_cutoff_waits_only_if_the_rank_is_beyond_the_budget() {
         let wait = outlook("t", Some(3.0)).wait;
-        assert_eq!(by_score(Chance::Sure, wait), "Its score is high enough for the next cycle.");
-        let [soon, never] = [wait, Wait::Beyond].map(|wait| by_score(Chance::None, wait));
+        assert_eq!(by_score(SelectionChance::Sure, wait), "Its score is high enough for the next cycle.");
+        let [soon, never] = [wait, Wait::Beyond].map(|wait| by_score(SelectionChance::None, wait));
         assert_eq!(soon, "Its score is high enough in 3 cycles, if nothing else changes.");
         assert_eq!(never, "Its score is not high enough in the next 1,000 cycles, if nothing else changes.");
     }

@@ -6,21 +6,21 @@ use recrawl_crawl::admission::blocks::Blocks;
 use recrawl_crawl::admission::decisions::Decisions;
 use recrawl_crawl::admission::gates::{ClosedGate, Gates, OriginGates};
 use recrawl_crawl::admission::pattern::Pattern;
-use recrawl_crawl::admission::scope::Refusal;
+use recrawl_crawl::admission::scope::ScopeRefusal;
 use recrawl_crawl::data_dir::TABLES;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels;
 use recrawl_crawl::open_read::Tables;
 use recrawl_crawl::operator::control::Mark;
 use recrawl_crawl::settings::Settings;
-use recrawl_fetcher::robots::Rules;
+use recrawl_fetcher::robots::RobotsRules;
 use recrawl_fetcher::{HostDelay, LeftAlone, system_clock};
 use recrawl_types::host::RobotsBody;
 use recrawl_types::{CanonicalUrl, HostTable, Origin, PageRecord, Ping};
 
 /// The page's date from a sitemap or feed, and whether the scheduler trusts it.
 #[derive(Default)]
-pub struct Lastmod {
+pub struct PageLastmod {
     /// Trust in its origin's dates, as text; none if the page has no date.
     pub trust: Option<String>,
     /// Does a trusted date say that the page changed since its last visit?
@@ -49,7 +49,7 @@ pub fn trap(
     url: &CanonicalUrl,
 ) -> Result<Option<traps::UrlTrap>, Failure> {
     let Ok(tables) = tables else { return Ok(None) };
-    traps::UrlTrap::of(&settings.traps, tables, url).map_err(Failure::from)
+    traps::UrlTrap::find(&settings.traps, tables, url).map_err(Failure::from)
 }
 
 /// Why the page is outside the scope, if it is. The outer option is none if the seed sites cannot
@@ -59,7 +59,7 @@ pub fn scope(
     decided: &Decisions,
     tables: &Tables,
     url: &CanonicalUrl,
-) -> Result<Option<Option<Refusal>>, Failure> {
+) -> Result<Option<Option<ScopeRefusal>>, Failure> {
     settings.scope.refuse_taken_down(decided.taken_down.clone());
     if settings.config.scope.hosts.is_empty() {
         let Ok(tables) = tables else {
@@ -81,10 +81,10 @@ pub fn closed(
 ) -> Result<Vec<ClosedGate>, Failure> {
     if let Ok(tables) = tables {
         let forbidding = settings.forbidding(tables, decided)?;
-        let of_origin = forbidding.of_origin(tables, &Origin::of(url))?;
+        let of_origin = forbidding.of_origin(tables, &Origin::from_url(url))?;
         return Ok(forbidding.gates(&of_origin, url, is_visited));
     }
-    let (blocks, origin) = (Blocks::of(decided.blocks.keys()), OriginGates::default());
+    let (blocks, origin) = (Blocks::from_patterns(decided.blocks.keys()), OriginGates::default());
     let gates = Gates { scope: None, blocks: &blocks, is_trap: &|_| false, origin: &origin };
     let refusal = refusal_without_tables(settings, url).map(ClosedGate::Scope);
     Ok(refusal.into_iter().chain(gates.closed_to(url, is_visited)).collect())
@@ -92,9 +92,9 @@ pub fn closed(
 
 /// Why the page is outside the scope, as far as that is known without the sites of the seeds: opt-outs and
 /// takedowns, for example.
-fn refusal_without_tables(settings: &Settings, url: &CanonicalUrl) -> Option<Refusal> {
+fn refusal_without_tables(settings: &Settings, url: &CanonicalUrl) -> Option<ScopeRefusal> {
     let knows_hosts = !settings.config.scope.hosts.is_empty();
-    settings.scope.refuse(url).filter(|refusal| knows_hosts || *refusal != Refusal::Host)
+    settings.scope.refuse(url).filter(|refusal| knows_hosts || *refusal != ScopeRefusal::Host)
 }
 
 /// Why the page's host is skipped, if it is.
@@ -104,8 +104,8 @@ pub fn left_alone(
     url: &CanonicalUrl,
 ) -> Result<Option<LeftAlone>, Failure> {
     let Ok(tables) = tables else { return Ok(None) };
-    let state = tables.load(&Origin::of(url))?;
-    Ok(state.and_then(|state| HostDelay::of(&state, &settings.fetch, system_clock()()).left_alone))
+    let state = tables.load(&Origin::from_url(url))?;
+    Ok(state.and_then(|state| HostDelay::from_state(&state, &settings.fetch, system_clock()()).left_alone))
 }
 
 /// The page's date and the trust in it.
@@ -114,14 +114,14 @@ pub fn lastmod(
     tables: &Tables,
     url: &CanonicalUrl,
     record: &PageRecord,
-) -> Result<Lastmod, Failure> {
-    let Ok(tables) = tables else { return Ok(Lastmod::default()) };
+) -> Result<PageLastmod, Failure> {
+    let Ok(tables) = tables else { return Ok(PageLastmod::default()) };
     if record.known.lastmod == 0 {
-        return Ok(Lastmod::default());
+        return Ok(PageLastmod::default());
     }
-    let counts = tables.lastmods(&Origin::of(url))?;
+    let counts = tables.lastmods(&Origin::from_url(url))?;
     let is_news = record.known.is_announced && counts.is_trusted(settings.config.hints.min_trust.0);
-    Ok(Lastmod { trust: Some(dates::text(settings, &counts)), is_news })
+    Ok(PageLastmod { trust: Some(dates::text(settings, &counts)), is_news })
 }
 
 /// The pings of the page that no visit has answered, and the trust in its host's pings, as text.
@@ -132,12 +132,12 @@ pub fn ping(
 ) -> Result<Option<(Ping, String)>, Failure> {
     let Ok(tables) = tables else { return Ok(None) };
     let Some(ping) = tables.ping(url)? else { return Ok(None) };
-    let counts = tables.ping_counts(&Origin::of(url))?;
+    let counts = tables.ping_counts(&Origin::from_url(url))?;
     Ok(Some((ping, dates::text_of_pings(settings, &counts))))
 }
 
 /// What robots.txt says about a page.
-pub struct Robots {
+pub struct RobotsAnswer {
     /// Text for people.
     pub words: String,
     /// The rule that forbids it.
@@ -147,13 +147,13 @@ pub struct Robots {
 }
 
 /// Applies the robots.txt in force to the page.
-pub fn robots(settings: &Settings, tables: &Tables, url: &CanonicalUrl) -> Result<Robots, Failure> {
-    let open = |words: String| Robots { words, rule: None, fetched: None };
+pub fn robots(settings: &Settings, tables: &Tables, url: &CanonicalUrl) -> Result<RobotsAnswer, Failure> {
+    let open = |words: String| RobotsAnswer { words, rule: None, fetched: None };
     let tables = match tables {
         Ok(tables) => tables,
         Err(why) => return Ok(open(format!("unknown: {TABLES}: {why}"))),
     };
-    let Some(robots) = tables.load(&Origin::of(url))?.and_then(|state| state.robots) else {
+    let Some(robots) = tables.load(&Origin::from_url(url))?.and_then(|state| state.robots) else {
         return Ok(open("not fetched yet".into()));
     };
     let when = recrawl_archive::timestamp(robots.fetched);
@@ -163,19 +163,19 @@ pub fn robots(settings: &Settings, tables: &Tables, url: &CanonicalUrl) -> Resul
             (format!("{} at {when}: everything is forbidden for now", labels::no_robots(why)), None)
         }
         RobotsBody::Rules(body) => {
-            let rules = Rules::parse(&body, settings.fetch.product_token());
+            let rules = RobotsRules::parse(&body, settings.fetch.product_token());
             match rules.forbids(url.path_and_query()).map(|rule| rule.to_string()) {
                 Some(rule) => (format!("forbidden by `{rule}` (file of {when})"), Some(rule)),
                 None => (format!("allowed (file of {when})"), None),
             }
         }
     };
-    Ok(Robots { words, rule, fetched: Some(robots.fetched) })
+    Ok(RobotsAnswer { words, rule, fetched: Some(robots.fetched) })
 }
 
 /// Operators' decisions about a page.
 #[derive(Default)]
-pub struct Held {
+pub struct PageDecisions {
     /// The pattern that blocks the page, and who added it.
     pub blocked: Option<(Pattern, Mark)>,
     /// Who paused the host.
@@ -184,7 +184,7 @@ pub struct Held {
     pub all: Option<Mark>,
 }
 
-impl Held {
+impl PageDecisions {
     /// All decisions, the strongest first, as text and mark.
     pub fn all(&self) -> Vec<(String, &Mark)> {
         let blocked = self.blocked.iter().map(|(pattern, mark)| (format!("blocked ({pattern})"), mark));
@@ -195,10 +195,10 @@ impl Held {
 }
 
 /// The operators' decisions that apply to a page.
-pub fn held(decided: &Decisions, url: &CanonicalUrl) -> Held {
-    let pattern = Blocks::of(decided.blocks.keys()).cover(url);
+pub fn held(decided: &Decisions, url: &CanonicalUrl) -> PageDecisions {
+    let pattern = Blocks::from_patterns(decided.blocks.keys()).cover(url);
     let blocked =
         pattern.and_then(|pattern| decided.blocks.get(&pattern).cloned().map(|mark| (pattern, mark)));
     let host = decided.paused_hosts.get(&*url.host()).cloned();
-    Held { blocked, host, all: decided.paused.clone() }
+    PageDecisions { blocked, host, all: decided.paused.clone() }
 }

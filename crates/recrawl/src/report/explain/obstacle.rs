@@ -1,10 +1,10 @@
 //! The gates that keep a page from its next fetch, each with its evidence and a remedy.
 
-use super::{Chance, Explanation};
+use super::{Explanation, SelectionChance};
 use crate::report::{counted, traps};
 use recrawl_archive::timestamp;
 use recrawl_crawl::admission::gates::ClosedGate;
-use recrawl_crawl::admission::scope::Refusal;
+use recrawl_crawl::admission::scope::ScopeRefusal;
 use recrawl_crawl::cycle::readmission::RECHECK_EVERY;
 use recrawl_crawl::labels;
 use recrawl_crawl::operator::takedown;
@@ -50,7 +50,7 @@ impl Explanation {
         if self.gate == Gate::Gone {
             all.extend(self.by_plan());
         }
-        let is_named = |gate: &ClosedGate| matches!(gate, ClosedGate::Scope(Refusal::OptedOut(_)));
+        let is_named = |gate: &ClosedGate| matches!(gate, ClosedGate::Scope(ScopeRefusal::OptedOut(_)));
         if let Some(why) = self.opted_out.as_ref().filter(|_| !self.closed.iter().any(is_named)) {
             all.push(Obstacle::new("opted_out", "never", why, END_OPT_OUT));
         }
@@ -123,7 +123,7 @@ impl Explanation {
         let last = last.map(|last| format!("; lowest selected score: {last:.4}"));
         let evidence = format!(
             "{} may have {} per cycle: {taken}{}",
-            Origin::of(&self.url),
+            Origin::from_url(&self.url),
             counted(limit, "page"),
             last.unwrap_or_default()
         );
@@ -201,7 +201,7 @@ impl Explanation {
     }
 
     fn by_score(&self) -> Option<Obstacle> {
-        if self.by_rank()? != Chance::None {
+        if self.by_rank()? != SelectionChance::None {
             return None;
         }
         let rank = self.rank?;
@@ -235,22 +235,22 @@ const NOT_SELECTED: &str = "not in the next cycle, unless the audit sample selec
 const FETCH_NOW: &str = "run `recrawl fetch URL`, or choose \"Fetch now\" in the dashboard";
 const END_OPT_OUT: &str = "remove the host from the scope.opt_out file, if its owner agrees";
 
-fn scope(refusal: &Refusal) -> Obstacle {
-    if let Refusal::OptedOut(why) = refusal {
+fn scope(refusal: &ScopeRefusal) -> Obstacle {
+    if let ScopeRefusal::OptedOut(why) = refusal {
         return Obstacle::new("opted_out", "never", why, END_OPT_OUT);
     }
     let lifted = match refusal {
-        Refusal::TakenDown(pattern) => {
+        ScopeRefusal::TakenDown(pattern) => {
             let why = refusal.to_string();
             let lifted = format!("end the takedown with {}", takedown::ending(pattern));
             return Obstacle::new("scope", "none: taken down", why, lifted);
         }
-        Refusal::Host => "add its host to scope.hosts, or add a seed on its site",
-        Refusal::RefusedHost => "remove its host from scope.refuse_hosts",
-        Refusal::OptedOut(_) => END_OPT_OUT,
-        Refusal::NotIncluded => "add a glob of it to scope.include",
-        Refusal::Excluded(_) => "remove that glob from scope.exclude",
-        Refusal::Shape(_) => "raise that limit",
+        ScopeRefusal::Host => "add its host to scope.hosts, or add a seed on its site",
+        ScopeRefusal::RefusedHost => "remove its host from scope.refuse_hosts",
+        ScopeRefusal::OptedOut(_) => END_OPT_OUT,
+        ScopeRefusal::NotIncluded => "add a glob of it to scope.include",
+        ScopeRefusal::Excluded(_) => "remove that glob from scope.exclude",
+        ScopeRefusal::Shape(_) => "raise that limit",
     };
     Obstacle::new("scope", "none: outside the scope", refusal.to_string(), lifted)
 }

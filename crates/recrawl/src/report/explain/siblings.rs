@@ -22,7 +22,7 @@ impl ShownBySiblings {
     ///
     /// # Errors
     /// When the pages cannot be read.
-    pub fn of(
+    pub fn for_page(
         ordinal: u64,
         competing: Option<f64>,
         among: &Competition<'_>,

@@ -3,7 +3,7 @@
 use crate::action::improve::{NOTHING_TRIED, SET_THE_MODE, decide};
 use crate::serve::shared_state::SharedState;
 use recrawl_console::view::{Accepted, Actor, Change, Effect, Refusal};
-use recrawl_crawl::parts::improve::steps::{Operator, Step};
+use recrawl_crawl::parts::improve::steps::{DecisionAuthor, ImproveStep};
 
 /// Makes a change of the loop. It is stored when this returns.
 pub fn make(shared: &SharedState, change: &Change, who: &Actor) -> Result<Accepted, Refusal> {
@@ -14,7 +14,7 @@ pub fn make(shared: &SharedState, change: &Change, who: &Actor) -> Result<Accept
     if *change == Change::LearnNow {
         return learn_now(shared);
     }
-    let by = Operator { who: who.name.clone(), at: shared.now(), cycle: shared.unplanned_cycle() };
+    let by = DecisionAuthor { who: who.name.clone(), at: shared.now(), cycle: shared.unplanned_cycle() };
     let accepted =
         shared.store.change(|state| decide(state, &settings, change, &by)).map_err(Refusal::failed)?;
     shared.refresh_loop().map_err(Refusal::failed)?;
@@ -27,7 +27,7 @@ fn learn_now(shared: &SharedState) -> Result<Accepted, Refusal> {
     if state.is_held {
         return Err(Refusal::conflict("an operator holds the loop", "release it first"));
     }
-    if !matches!(state.step, Step::Idle | Step::Proposed(_)) {
+    if !matches!(state.step, ImproveStep::Idle | ImproveStep::Proposed(_)) {
         return Err(Refusal::conflict(
             "a candidate is tried",
             "wait for its end, or hold the loop to end it",

@@ -1,7 +1,7 @@
 //! Forecasts for the console, computed in the background at the lowest priority, at most once a cycle.
 
-use crate::report::forecast::{self, Basis, LARGEST, Scarce, Start};
-use crate::serve::forecast_cache::{Both, OfCycle, State};
+use crate::report::forecast::{self, ForecastStart, LARGEST, SampleBasis, Scarce};
+use crate::serve::forecast_cache::{CachedForecast, ForecastState, OfCycle};
 use crate::serve::improving::freshness_of;
 use crate::serve::shared_state::SharedState;
 use recrawl_console::view::{
@@ -30,17 +30,17 @@ pub fn savings(shared: &Arc<SharedState>) -> Result<Forecasted<Savings>, Refusal
 
 /// The forecasts of the last committed cycle. The first question of a cycle begins to compute them, unless those of an
 /// earlier one still are.
-fn both<T>(shared: &Arc<SharedState>, part: fn(Both) -> T) -> Result<Forecasted<T>, Refusal> {
+fn both<T>(shared: &Arc<SharedState>, part: fn(CachedForecast) -> T) -> Result<Forecasted<T>, Refusal> {
     let cycle = shared.generation().cycle().0;
     if !shared.settings().is_measured {
         return Ok(Forecasted::Ready(part(unmeasured(shared, cycle))));
     }
     let mut known = shared.forecasts.of_cycle();
     match &*known {
-        Some(OfCycle { state: State::Computing(since), cycle }) => {
+        Some(OfCycle { state: ForecastState::Computing(since), cycle }) => {
             return Ok(Forecasted::Computing(computing(*cycle, *since)));
         }
-        Some(OfCycle { state: State::Ready(ready), cycle: of }) if *of == cycle => {
+        Some(OfCycle { state: ForecastState::Ready(ready), cycle: of }) if *of == cycle => {
             let ready = Result::clone(ready);
             return ready.map(|both| Forecasted::Ready(part(both))).map_err(Refusal::failed);
         }
@@ -48,7 +48,7 @@ fn both<T>(shared: &Arc<SharedState>, part: fn(Both) -> T) -> Result<Forecasted<
     }
     let since = shared.now();
     begin(shared, cycle)?;
-    *known = Some(OfCycle { cycle, state: State::Computing(since) });
+    *known = Some(OfCycle { cycle, state: ForecastState::Computing(since) });
     Ok(Forecasted::Computing(computing(cycle, since)))
 }
 
@@ -57,14 +57,14 @@ fn computing(cycle: u32, since: u64) -> Computing {
 }
 
 /// What is known of a crawl that is not measured: nothing is read for it.
-fn unmeasured(shared: &SharedState, cycle: u32) -> Both {
+fn unmeasured(shared: &SharedState, cycle: u32) -> CachedForecast {
     let basis = ForecastBasis {
         cycle: cycle.into(),
         missing: vec![Missing { what: Scarce::Audited.name().into(), there: 0, needed: ENOUGH_AUDITED }],
         formula: shared.formula().name.clone(),
         ..ForecastBasis::default()
     };
-    Both {
+    CachedForecast {
         what_if: WhatIf { basis: basis.clone(), forecasts: Vec::new() },
         savings: Savings { basis, plain: None, bytes_a_visit: None },
     }
@@ -91,18 +91,18 @@ fn begin(shared: &Arc<SharedState>, cycle: u32) -> Result<(), Refusal> {
             Ok(computed) => computed.map_err(|failure| failure.to_string()),
             Err(_) => Err("the forecast failed with an internal error; see the log".into()),
         };
-        let state = State::Ready(Arc::new(computed));
+        let state = ForecastState::Ready(Arc::new(computed));
         *shared.forecasts.of_cycle() = Some(OfCycle { cycle, state });
     });
     Ok(())
 }
 
-fn compute(shared: &SharedState, cycle: u32) -> Result<Both, Failure> {
+fn compute(shared: &SharedState, cycle: u32) -> Result<CachedForecast, Failure> {
     let (settings, generation) = (shared.settings(), shared.generation());
     let kept = StoredRounds::new(shared.storage.clone(), generation.number());
     let request = forecast::request(&settings, SAMPLE.0, SAMPLE.1);
     let freshness = shared.improving.watch().unwrap_or_default().freshness;
-    let start = Start::over(&settings, &generation, &kept, request, freshness)?;
+    let start = ForecastStart::over(&settings, &generation, &kept, request, freshness)?;
     let (basis, forecasts) = start.what_if(&[]);
     let (_, plain) = start.savings()?;
     let told = told(&basis, cycle, &start.formula.name);
@@ -121,13 +121,13 @@ fn compute(shared: &SharedState, cycle: u32) -> Result<Both, Failure> {
         largest: LARGEST,
         pages_saved: plain.pages_saved,
     });
-    Ok(Both {
+    Ok(CachedForecast {
         what_if: WhatIf { basis: told.clone(), forecasts: forecasts.collect() },
         savings: Savings { basis: told, plain, bytes_a_visit: start.histories.bytes_a_visit },
     })
 }
 
-fn told(basis: &Basis, cycle: u32, formula: &str) -> ForecastBasis {
+fn told(basis: &SampleBasis, cycle: u32, formula: &str) -> ForecastBasis {
     ForecastBasis {
         state: ReadyState::Ready,
         cycle: cycle.into(),

@@ -2,44 +2,45 @@ use super::*;
 use proptest::prelude::*;
 use std::time::Duration;
 
-fn of(older: &str, newer: &str) -> Difference {
-    Difference::of(older, newer, Instant::now() + Duration::from_secs(600))
+fn compare(older: &str, newer: &str) -> TextDifference {
+    TextDifference::between(older, newer, Instant::now() + Duration::from_secs(600))
 }
 
-fn told(difference: &Difference) -> String {
-    let one = |part: &Part| match part {
-        Part::Same { text } => text.clone(),
-        Part::Added { text } => format!("[+{text}+]"),
-        Part::Removed { text } => format!("[-{text}-]"),
-        Part::Skipped { words } => format!("[{words}]"),
+fn told(difference: &TextDifference) -> String {
+    let one = |part: &DifferencePart| match part {
+        DifferencePart::Same { text } => text.clone(),
+        DifferencePart::Added { text } => format!("[+{text}+]"),
+        DifferencePart::Removed { text } => format!("[-{text}-]"),
+        DifferencePart::Skipped { words } => format!("[{words}]"),
     };
     difference.parts.iter().map(one).collect()
 }
 
 #[test]
 fn words_are_told_within_related_lines_and_whole_lines_else() {
-    let found = of("News\nThe price is 10 euros today\nend\n", "News\nThe price is 12 euros today\nend\n");
+    let found =
+        compare("News\nThe price is 10 euros today\nend\n", "News\nThe price is 12 euros today\nend\n");
     assert_eq!(told(&found), "News\nThe price is [-10 -][+12 +]euros today\nend\n");
     assert_eq!((found.added, found.removed, found.is_cut), (1, 1, false));
-    let found = of("one\nthe cat sat\nend", "one\na dog barks here\nend");
+    let found = compare("one\nthe cat sat\nend", "one\na dog barks here\nend");
     assert!(told(&found).contains("[-the cat sat\n-][+a dog barks here\n+]"), "{found:?}");
-    let found = of("one\ntwo", "one\nmore\ntwo");
+    let found = compare("one\ntwo", "one\nmore\ntwo");
     assert!(told(&found).contains("[+more\n+]") && found.removed == 0, "{found:?}");
 }
 
 #[test]
 fn what_is_the_same_is_shown_only_beside_what_is_not() {
     let long: String = (0..300).map(|word| format!("word{word} ")).collect();
-    let found = of(&format!("{long}\nold\n{long}"), &format!("{long}\nnew\n{long}"));
+    let found = compare(&format!("{long}\nold\n{long}"), &format!("{long}\nnew\n{long}"));
     assert!(
         matches!(&found.parts[..], [
-            Part::Skipped { words: before }, Part::Same { .. }, Part::Removed { .. }, Part::Added { .. },
-            Part::Same { .. }, Part::Skipped { words: after },
+            DifferencePart::Skipped { words: before }, DifferencePart::Same { .. }, DifferencePart::Removed { .. }, DifferencePart::Added { .. },
+            DifferencePart::Same { .. }, DifferencePart::Skipped { words: after },
         ] if *before > 250 && *after > 250),
         "{found:?}"
     );
-    assert_eq!(of(&long, &long).parts, [Part::Skipped { words: 300 }]);
-    assert_eq!(of("", "").parts, []);
+    assert_eq!(compare(&long, &long).parts, [DifferencePart::Skipped { words: 300 }]);
+    assert_eq!(compare("", "").parts, []);
 }
 
 #[test]
@@ -47,11 +48,11 @@ fn long_texts_make_bounded_differences_in_bounded_time() {
     let text = |seed: u64| -> String {
         (0..200_000u64).map(|at| format!("{:x}\n", at.wrapping_mul(seed) % 1009)).collect()
     };
-    let found = Difference::of(&text(7919), &text(104_729), Instant::now());
+    let found = TextDifference::between(&text(7919), &text(104_729), Instant::now());
     let bytes = told(&found).len();
     assert!(found.is_cut && found.parts.len() <= MAX_DIFF_PARTS, "{}", found.parts.len());
     assert!(bytes < MAX_DIFF_BYTES + 24 * MAX_DIFF_PARTS, "{bytes}");
-    let found = of("", &"longword".repeat(256 << 10));
+    let found = compare("", &"longword".repeat(256 << 10));
     assert!(found.is_cut && found.added == 1);
 }
 
@@ -59,20 +60,21 @@ fn long_texts_make_bounded_differences_in_bounded_time() {
 fn changes_anywhere_in_a_long_text_are_told() {
     let long: String = (0..14_000).map(|n| format!("entry {n} of the register\n")).collect();
     let old = format!("{long}status: open\n{long}status: open");
-    let found = of(&old, &old.replace("open", "closed"));
+    let found = compare(&old, &old.replace("open", "closed"));
     assert_eq!((found.added, found.removed, found.is_cut), (2, 2, false));
     assert_eq!(told(&found).matches("[-open").count(), 2);
     // One line without spaces.
     let side = "\u{4e2d}\u{6587}".repeat(5_000);
-    let found = of(&format!("{side}10{side}"), &format!("{side}12{side}"));
+    let found = compare(&format!("{side}10{side}"), &format!("{side}12{side}"));
     assert!(told(&found).contains("\u{6587}[-10\u{4e2d}-][+12\u{4e2d}+]\u{6587}"), "{}", told(&found));
 }
 
 #[test]
 fn both_halves_of_a_long_change_are_told() {
-    let found = of(&"old word ".repeat(10_000), &"other thing ".repeat(10_000));
+    let found = compare(&"old word ".repeat(10_000), &"other thing ".repeat(10_000));
     assert!(
-        found.is_cut && matches!(&found.parts[..], [Part::Removed { .. }, Part::Added { .. }]),
+        found.is_cut
+            && matches!(&found.parts[..], [DifferencePart::Removed { .. }, DifferencePart::Added { .. }]),
         "{found:?}"
     );
 }
@@ -87,7 +89,7 @@ proptest! {
         prop_assert_eq!(without(ChangeTag::Insert), old.clone());
         prop_assert_eq!(without(ChangeTag::Delete), new.clone());
         // Short texts are shown whole, and nothing is cut within a character.
-        prop_assert!(!of(&old, &new).is_cut);
+        prop_assert!(!compare(&old, &new).is_cut);
     }
 
     #[test]

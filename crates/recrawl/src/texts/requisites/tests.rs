@@ -1,5 +1,5 @@
 use super::*;
-use recrawl_archive::{Archive, Compressor, Head, Record};
+use recrawl_archive::{Archive, Compressor, Record, RecordHead};
 use recrawl_crawl::config::Config;
 use recrawl_repository::storage::MemoryStorage;
 use recrawl_types::UrlRules;
@@ -35,7 +35,11 @@ impl Archived {
         peer: &str,
         body: &str,
     ) -> ArchivePosition {
-        let head = Head { round, peer: peer.parse().ok(), ..Head::new(url, START + seconds * 1000, 200) };
+        let head = RecordHead {
+            round,
+            peer: peer.parse().ok(),
+            ..RecordHead::new(url, START + seconds * 1000, 200)
+        };
         let kind = if url == PAGE { &b"text/html"[..] } else { b"text/css" };
         let record = Record::Response {
             truncated: None,
@@ -63,7 +67,7 @@ impl Archived {
         let requisites = ArchivedRequisites::new(&self.tables, &reader, &self.settings);
         let url = UrlRules::keep_all().canonicalize(PAGE).unwrap();
         let style = |page: ArchivePosition| {
-            let (answer, mut found) = (Answer::read(&reader, page, 1 << 20).unwrap(), None);
+            let (answer, mut found) = (ArchivedAnswer::read(&reader, page, 1 << 20).unwrap(), None);
             requisites.of_version(&answer, &url, &mut |_, place, _| found = Some(place.at));
             found
         };

@@ -1,7 +1,7 @@
 //! Why a page is visited, and how it stood in the plan, as bytes.
 
 use crate::file::bytes::{Malformed, Put, Take};
-use crate::generation::column::Field;
+use crate::generation::column::RecordField;
 use recrawl_types::{Expected, Share, Standing};
 
 /// Bits of the first byte that encode the share.
@@ -50,14 +50,14 @@ pub(crate) fn take_reason(take: &mut Take<'_>) -> Result<(Share, Option<Standing
         0 => Share::Score,
         1 => Share::Discovery,
         2 => Share::Warmup,
-        3 => Share::Audit(Field::take(take)?),
+        3 => Share::Audit(RecordField::take(take)?),
         4 => Share::Followed,
         5 => Share::Announced,
         6 => Share::Asked,
         7 => Share::Panel,
-        8 => Share::Contested(Field::take(take)?),
+        8 => Share::Contested(RecordField::take(take)?),
         9 => Share::Promised,
-        10 => Share::Explored(Field::take(take)?),
+        10 => Share::Explored(RecordField::take(take)?),
         _ => return Err(Malformed("unknown share")),
     };
     let standing = match first & !SHARE {

@@ -219,7 +219,7 @@ fn the_columns_of_a_focused_crawl_are_absent_without_one() {
 /// Fields that hold their numbers in the order on disk.
 fn counting() -> (Known, History) {
     let known = Known {
-        status: Status::Live,
+        status: PageStatus::Live,
         depth: 1,
         hops: 2,
         in_links: 3,

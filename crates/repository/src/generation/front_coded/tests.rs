@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 type Names = BTreeSet<Vec<u8>>;
 
-fn keys_of(names: &Names) -> Keys {
-    let mut keys = Keys::default();
+fn keys_of(names: &Names) -> KeyRows {
+    let mut keys = KeyRows::default();
     names.iter().for_each(|name| keys.push(name));
     keys
 }
@@ -18,7 +18,7 @@ fn packed(names: &Names, symbols: &Arc<Symbols>) -> FrontCoded {
 }
 
 fn symbols_of(names: &Names) -> Arc<Symbols> {
-    Arc::new(Symbols::of(&names.iter().map(Vec::as_slice).collect::<Vec<_>>()))
+    Arc::new(Symbols::from_texts(&names.iter().map(Vec::as_slice).collect::<Vec<_>>()))
 }
 
 /// Few letters, so that keys share beginnings, and one key is often the beginning of another.
@@ -39,8 +39,8 @@ proptest! {
         let mut new = Vec::new();
         for ((url, place), is_admitted) in urls.iter().zip(&places).zip(admitted) {
             match *place {
-                Place::Known(row) => prop_assert_eq!(old.iter().nth(row), Some(url)),
-                Place::New(gap) => {
+                KeyPlace::Known(row) => prop_assert_eq!(old.iter().nth(row), Some(url)),
+                KeyPlace::New(gap) => {
                     prop_assert!(!old.contains(url));
                     prop_assert_eq!(gap.row, old.range(..url.clone()).count());
                     if is_admitted {
@@ -96,13 +96,13 @@ proptest! {
         let at = at % damaged.bytes.len();
         damaged.bytes[at] = byte;
         let urls = || urls.iter().map(Vec::as_slice);
-        let mut unpacked = recrawl_types::Keys::default();
+        let mut unpacked = recrawl_types::KeyRows::default();
         let plain = take_keys(&damaged.bytes, damaged.rows, &mut unpacked);
         let found = FrontCoded::take(damaged.bytes, damaged.rows, urls());
         prop_assert_eq!(found.as_ref().err(), plain.as_ref().err());
         if let Ok((_, places)) = found {
             for (url, place) in urls().zip(places) {
-                prop_assert_eq!(unpacked.row_of(url), if let Place::Known(row) = place { Some(row) } else { None });
+                prop_assert_eq!(unpacked.row_of(url), if let KeyPlace::Known(row) = place { Some(row) } else { None });
             }
         }
     }
@@ -153,7 +153,7 @@ fn symbols_shorten_the_keys_of_a_site_and_serve_its_other_pages() {
 fn with_one_more(keys: &FrontCoded, name: &[u8]) -> FrontCoded {
     let (places, text) = keys.read([name].into_iter()).unwrap();
     assert_eq!(text, keys.text, "a walk counts what was put");
-    let Place::New(gap) = places[0] else { panic!("it is new") };
+    let KeyPlace::New(gap) = places[0] else { panic!("it is new") };
     keys.splice([(name, gap)].into_iter())
 }
 

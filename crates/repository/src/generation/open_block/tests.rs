@@ -1,8 +1,8 @@
 //! A block that is edited in place is packed, byte for byte, as one that was unpacked whole.
 
 use super::*;
-use crate::Extent;
-use crate::file::frames::Source;
+use crate::BlockExtent;
+use crate::file::frames::FrameSource;
 use crate::generation::page_block::{PackedFrame, PageBlock};
 use crate::storage::{MemoryStorage, Storage};
 use crate::testing::{record, url};
@@ -20,20 +20,20 @@ fn packed_anew(pages: &Pages, changed: Changed, block_pages: usize) -> PackedPag
 }
 
 /// As it is read back from disk.
-fn on_disk(piece: &PackedPiece, extent: Extent) -> PackedBlock {
+fn on_disk(piece: &PackedPiece, extent: BlockExtent) -> PackedBlock {
     let storage = MemoryStorage::new();
     storage.create("file").unwrap();
-    let source = Source::open_unchecked(&storage, "file").unwrap();
-    let frame = |(part, bytes): (Part, &Option<Vec<u8>>)| {
+    let source = FrameSource::open_unchecked(&storage, "file").unwrap();
+    let frame = |(part, bytes): (FramedFile, &Option<Vec<u8>>)| {
         let bytes = bytes.clone().filter(|_| extent.parts().contains(&part))?;
         Some(PackedFrame { source: source.clone(), offset: 0, bytes })
     };
-    let frames = Part::ALL.map(|part| frame((part, &piece.frames[part as usize])));
+    let frames = FramedFile::ALL.map(|part| frame((part, &piece.frames[part as usize])));
     let (pages, visited) = (piece.pages as usize, piece.visited as usize);
     PackedBlock { pages, visited, key: piece.key.clone(), frames }
 }
 
-fn opened(pages: &Pages, extent: Extent) -> PackedBlock {
+fn opened(pages: &Pages, extent: BlockExtent) -> PackedBlock {
     let packed = packed_anew(pages, Changed::ALL, crate::BLOCK_PAGES);
     on_disk(&packed.0[0], extent)
 }
@@ -53,30 +53,30 @@ fn edit() -> impl Strategy<Value = Edit> {
 /// Edits the open block and the plain pages alike; says what changed.
 fn apply(
     block: &mut OpenBlock,
-    places: &[Place],
+    places: &[KeyPlace],
     pages: &mut Pages,
     batch: &BTreeMap<CanonicalUrl, (PageRecord, Edit)>,
-    extent: Extent,
+    extent: BlockExtent,
 ) -> (NewPages, Changed) {
     let (mut new, mut changed) = (NewPages::default(), Changed::default());
     for ((url, (record, edit)), place) in batch.iter().zip(places) {
         let mut record = record.clone();
-        if extent == Extent::Known {
+        if extent == BlockExtent::Known {
             record.visited = None;
         }
         match (*place, edit) {
             (_, Edit::None) => {}
-            (Place::New(gap), _) => {
+            (KeyPlace::New(gap), _) => {
                 (changed.keys, changed.past) = (true, changed.past | record.visited.is_some());
                 new.push(url.key(), gap, record.clone());
                 pages.insert(url.clone(), record);
             }
-            (Place::Known(row), Edit::State) => {
+            (KeyPlace::Known(row), Edit::State) => {
                 changed.known = true;
                 *block.known_mut(row) = record.known;
                 pages.get_mut(url).unwrap().known = record.known;
             }
-            (Place::Known(row), Edit::Record) if extent == Extent::All => {
+            (KeyPlace::Known(row), Edit::Record) if extent == BlockExtent::All => {
                 let before = block.record(row);
                 assert_eq!(&before, &pages[url]);
                 record.visited = record.visited.or(before.visited);
@@ -85,7 +85,7 @@ fn apply(
                 assert_eq!((&block.record(row), block.is_visited(row)), (&record, record.visited.is_some()));
                 pages.insert(url.clone(), record);
             }
-            (Place::Known(_), Edit::Record) => {}
+            (KeyPlace::Known(_), Edit::Record) => {}
         }
     }
     (new, changed)
@@ -100,7 +100,7 @@ proptest! {
         block_pages in 1usize..40,
     ) {
         let mut pages = old.clone();
-        let extent = if is_known { Extent::Known } else { Extent::All };
+        let extent = if is_known { BlockExtent::Known } else { BlockExtent::All };
         let keys = || batch.keys().map(CanonicalUrl::key);
         let (mut block, places) = opened(&old, extent).open(keys(), &mut Scratch::default()).unwrap();
         let (new, mut changed) = apply(&mut block, &places, &mut pages, &batch, extent);
@@ -118,10 +118,10 @@ proptest! {
         pages in btree_map(url(), record(), 1..40), at in url(), edits in vec(edit(), 40),
     ) {
         let (mut head, places) =
-            opened(&pages, Extent::All).open(pages.keys().map(CanonicalUrl::key), &mut Scratch::default()).unwrap();
+            opened(&pages, BlockExtent::All).open(pages.keys().map(CanonicalUrl::key), &mut Scratch::default()).unwrap();
         let (mut pages, batch) = (pages.clone(), pages.into_iter().rev());
         let batch: BTreeMap<_, _> = batch.zip(edits).map(|((url, record), edit)| (url, (record, edit))).collect();
-        apply(&mut head, &places, &mut pages, &batch, Extent::All);
+        apply(&mut head, &places, &mut pages, &batch, BlockExtent::All);
         let tail_pages = pages.split_off(&at);
         let tail = head.split_before(at.key());
         for (block, pages) in [(head, pages), (tail, tail_pages)] {

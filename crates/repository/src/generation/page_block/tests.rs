@@ -43,7 +43,7 @@ proptest! {
     #[test]
     fn all_pages_come_back_from_disk(pages in btree_map(url(), record(), 1..40)) {
         let generation = committed(&[block_of(&pages).pack(Changed::ALL, BLOCK_PAGES)]);
-        let packed = generation.packed_blocks().read(0, Extent::All).unwrap();
+        let packed = generation.packed_blocks().read(0, BlockExtent::All).unwrap();
         prop_assert_eq!(pages_of(packed.unpack(&mut Scratch::default()).unwrap()), pages);
     }
 }

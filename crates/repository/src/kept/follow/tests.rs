@@ -1,7 +1,7 @@
 //! The suite of sinks: over each storage, from any position, every visit once and in order.
 
 use super::*;
-use crate::storage::{Fault, FaultyStorage, FileStorage, MemoryStorage, Storage};
+use crate::storage::{FaultyStorage, FileStorage, MemoryStorage, Storage, StorageFault};
 use crate::testing::canonical;
 use crate::{Generation, Repository};
 use proptest::prelude::*;
@@ -114,10 +114,10 @@ proptest! {
         let (mut at, mut taken) = (StoredPosition::before(Round(1)), Taken::default());
         taken.follow(&mut at, &repository, stop);
         for read in (1..5).chain(1..3) {
-            storage.set_fault(Fault::FailRead(read));
+            storage.set_fault(StorageFault::FailRead(read));
             taken.follow(&mut at, &repository, 2);
         }
-        storage.set_fault(Fault::None);
+        storage.set_fault(StorageFault::None);
         prop_assert!(taken.follow(&mut at, &repository, usize::MAX));
         prop_assert_eq!(taken, Taken::expected(&rounds, 100));
     }

@@ -22,7 +22,7 @@ fn read(storage: &dyn Storage) -> Result<Vec<StoredVisit>, ReadError> {
     std::iter::from_fn(|| reader.next_visit().transpose()).collect()
 }
 
-fn of(storage: &dyn Storage, url: &CanonicalUrl) -> Vec<StoredVisit> {
+fn visits_of(storage: &dyn Storage, url: &CanonicalUrl) -> Vec<StoredVisit> {
     StoredVisits::open(storage, ROUND).unwrap().expect("the file is there").visits_of(url).unwrap()
 }
 
@@ -31,7 +31,7 @@ proptest! {
     fn they_come_back_and_no_part_of_a_file_passes_for_all_of_it(visits in vec((visit(), any::<u8>(), any::<u8>()), 0..30), cut in any::<usize>()) {
         let kept = |(v, confirmed, missed): (recrawl_types::Visit, u8, u8)| {
             let confirmed = if tells_absence(v.outcome) { confirmed } else { 0 };
-            let learned = Learned::of(&v);
+            let learned = VisitLesson::from_visit(&v);
             StoredVisit { url: v.url, at: v.at, share: v.share, outcome: v.outcome, confirmed, missed, learned }
         };
         let mut visits: Vec<StoredVisit> = visits.into_iter().map(kept).collect();
@@ -40,9 +40,9 @@ proptest! {
         prop_assert_eq!(&read(&storage).unwrap(), &visits);
         for visit in visits.iter().step_by(3) {
             let of_page: Vec<StoredVisit> = visits.iter().filter(|other| other.url == visit.url).cloned().collect();
-            prop_assert_eq!(of(&storage, &visit.url), of_page);
+            prop_assert_eq!(visits_of(&storage, &visit.url), of_page);
         }
-        prop_assert_eq!(of(&storage, &canonical("http://nowhere.example/x")), []);
+        prop_assert_eq!(visits_of(&storage, &canonical("http://nowhere.example/x")), []);
         let mut reader = StoredVisits::open(&storage, ROUND).unwrap().unwrap();
         let mut urls: Vec<&CanonicalUrl> = visits.iter().map(|visit| &visit.url).collect();
         urls.dedup();
@@ -73,7 +73,7 @@ fn a_frame_that_is_missing_is_told() {
     let storage = written(&visits);
     assert_eq!(read(&storage).unwrap(), visits);
     for visit in visits.iter().step_by(997) {
-        assert_eq!(of(&storage, &visit.url), std::slice::from_ref(visit));
+        assert_eq!(visits_of(&storage, &visit.url), std::slice::from_ref(visit));
     }
     let mut frames = FrameReader::open(&storage, &file(ROUND), FileKind::StoredVisits, ROUND.round).unwrap();
     let mut ends = vec![frames.offset() as usize];
@@ -113,7 +113,7 @@ fn absences_from_before_they_were_counted_are_read() {
 
 #[test]
 fn visits_are_removed_whole_file_by_whole_file_whatever_stops_it() {
-    use crate::storage::{Fault, FaultyStorage, Survivors};
+    use crate::storage::{FaultyStorage, StorageFault, Survivors};
     let visits: Vec<StoredVisit> = (10..40)
         .map(|i| StoredVisit {
             url: canonical(&format!("http://{}.example/{i}", if i % 3 == 0 { "b" } else { "a" })),
@@ -138,7 +138,7 @@ fn visits_are_removed_whole_file_by_whole_file_whatever_stops_it() {
     assert_eq!(remove(&storage, ROUND, &is_meant, false).unwrap(), count);
     assert_eq!(read(&storage).unwrap(), rest);
     for point in 1..=storage.points() - before {
-        for fault in [Fault::Fail(point), Fault::Stop(point)] {
+        for fault in [StorageFault::Fail(point), StorageFault::Stop(point)] {
             let storage = FaultyStorage::with_files(image.clone());
             storage.set_fault(fault);
             assert!(remove(&storage, ROUND, &is_meant, false).is_err(), "{fault:?}");

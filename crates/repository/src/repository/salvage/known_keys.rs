@@ -5,7 +5,7 @@ use crate::file::error::Damage;
 use crate::file::format::{FileKind, number_in};
 use crate::file::sound_frames::SoundFrames;
 use crate::generation::front_coded::take_all_keys;
-use crate::generation::index::Part;
+use crate::generation::index::FramedFile;
 use crate::storage::Storage;
 use recrawl_types::{CanonicalUrl, Round};
 use std::collections::VecDeque;
@@ -24,10 +24,10 @@ impl KnownKeys {
     /// Opens all of them, up to those of the generation `newest`.
     pub fn open(from: &dyn Storage, names: &[String], newest: Round, damage: &mut Vec<Damage>) -> KnownKeys {
         let numbers = names.iter().filter_map(|name| {
-            number_in(name, "generation").filter(|number| *name == Part::Keys.file(*number))
+            number_in(name, "generation").filter(|number| *name == FramedFile::Keys.file(*number))
         });
         let files = numbers.filter(|number| *number <= newest).filter_map(|number| {
-            let name = Part::Keys.file(number);
+            let name = FramedFile::Keys.file(number);
             let frames = SoundFrames::open(from, &name, FileKind::Keys, number, damage)?;
             Some(KeysFile { frames, urls: VecDeque::new(), last: Vec::new() })
         });

@@ -6,7 +6,7 @@ use crate::generation::page_block::Changed;
 use crate::storage::MemoryStorage;
 use crate::testing::canonical;
 use crate::{Repository, StoredVisit};
-use recrawl_types::{Change, Content, History, Outcome, Share, Status, Visited};
+use recrawl_types::{Change, Content, History, Outcome, PageStatus, Share, Visited};
 
 type Pages = BTreeMap<CanonicalUrl, PageRecord>;
 type Image = BTreeMap<String, Vec<u8>>;
@@ -17,7 +17,7 @@ const PAGES: u32 = 24;
 fn page(i: u32) -> (CanonicalUrl, PageRecord) {
     let url = canonical(&format!("https://host{}.example/page/{i:03}", i / 10));
     let mut record = PageRecord::discovered(Cycle(1), (i % 5) as u16);
-    record.known.status = if i.is_multiple_of(7) { Status::Gone } else { Status::Live };
+    record.known.status = if i.is_multiple_of(7) { PageStatus::Gone } else { PageStatus::Live };
     if i.is_multiple_of(2) {
         let content = Content { payload: u64::from(i) * 77, ..Content::default() };
         record.visited = Some(Visited { history: History::first_fetch(Cycle(1)), content });

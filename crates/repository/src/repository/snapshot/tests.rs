@@ -75,7 +75,7 @@ fn a_snapshot_that_is_cut_short_is_none_and_an_occupied_folder_is_refused() {
     let reader = Repository::open_read(storage).unwrap();
     for point in 1.. {
         let to = Arc::new(FaultyStorage::new());
-        to.set_fault(crate::storage::Fault::Stop(point));
+        to.set_fault(crate::storage::StorageFault::Stop(point));
         let made = reader.snapshot(&*to, &|_| false, crate::decisions::NOTHING);
         let left = Arc::new(to.after_power_cut(crate::storage::Survivors::Some(point)));
         match made {

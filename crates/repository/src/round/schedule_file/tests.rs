@@ -3,7 +3,7 @@
 use super::writer::PART;
 use super::*;
 use crate::file::error::WriteError;
-use crate::storage::{Fault, FaultyStorage, MemoryStorage};
+use crate::storage::{FaultyStorage, MemoryStorage, StorageFault};
 use crate::testing::{canonical, entry};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -80,9 +80,9 @@ fn it_is_complete_or_absent_whatever_write_fails() {
     for point in 1.. {
         let storage = FaultyStorage::new();
         write(&storage, &old).unwrap();
-        storage.set_fault(Fault::Fail(point));
+        storage.set_fault(StorageFault::Fail(point));
         let result = write(&storage, &new);
-        storage.set_fault(Fault::None);
+        storage.set_fault(StorageFault::None);
         let length = ScheduleFile::open(&storage, ROUND).unwrap().map(|file| {
             let host = file.hosts()[0].clone();
             assert_eq!(file.read(&host, 0, usize::MAX).unwrap().len() as u64, file.len());

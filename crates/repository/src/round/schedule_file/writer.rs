@@ -78,14 +78,14 @@ impl<'s> ScheduleWriter<'s> {
             match storage.remove(&table) {
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {}
                 other => {
-                    other.map_err(WriteError::of(storage.locate(&table), "remove"))?;
+                    other.map_err(WriteError::during(storage.locate(&table), "remove"))?;
                     removed = true;
                 }
             }
         }
         if removed {
             // Durably: a table must never come back and speak of other entries.
-            storage.sync_dir().map_err(WriteError::of(storage.locate(&table_file(round)), "remove"))?;
+            storage.sync_dir().map_err(WriteError::during(storage.locate(&table_file(round)), "remove"))?;
         }
         let entries = FrameWriter::create(storage, &entries_file(round), FileKind::Schedule, round)?;
         let unfinished = format!("{}{UNFINISHED}", table_file(round));
@@ -111,7 +111,9 @@ impl<'s> ScheduleWriter<'s> {
         let url = &ranked.entry.url;
         if self.last.as_ref().is_some_and(|last| last >= url) {
             let what = io::Error::new(io::ErrorKind::InvalidInput, format!("{url} is out of order"));
-            return Err(WriteError::of(self.storage.locate(&entries_file(self.round)), "add an entry")(what));
+            return Err(WriteError::during(self.storage.locate(&entries_file(self.round)), "add an entry")(
+                what,
+            ));
         }
         if self.last.as_ref().is_some_and(|last| !last.same_origin(url)) {
             self.close_host()?;
@@ -201,10 +203,10 @@ impl<'s> ScheduleWriter<'s> {
         self.table.sync()?;
         let name = table_file(self.round);
         let path = self.storage.locate(&name);
-        self.storage.sync_dir().map_err(WriteError::of(&path, "sync"))?;
+        self.storage.sync_dir().map_err(WriteError::during(&path, "sync"))?;
         let unfinished = format!("{name}{UNFINISHED}");
-        self.storage.rename(&unfinished, &name).map_err(WriteError::of(&path, "rename"))?;
-        self.storage.sync_dir().map_err(WriteError::of(&path, "sync"))?;
+        self.storage.rename(&unfinished, &name).map_err(WriteError::during(&path, "rename"))?;
+        self.storage.sync_dir().map_err(WriteError::during(&path, "sync"))?;
         Ok(self.count)
     }
 }

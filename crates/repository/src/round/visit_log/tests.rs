@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::file::format::HEADER_BYTES;
-use crate::storage::{Fault, FaultyStorage, MemoryStorage, Survivors};
+use crate::storage::{FaultyStorage, MemoryStorage, StorageFault, Survivors};
 use crate::testing::{link, put_back, visit};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -115,7 +115,9 @@ fn small(index: u64) -> LogRecord {
 
 #[test]
 fn after_a_failed_write_nothing_goes_in_before_the_log_is_opened_anew() {
-    for (fault, sync) in [(Fault::Fail(2), false), (Fault::Full(60), false), (Fault::Fail(2), true)] {
+    for (fault, sync) in
+        [(StorageFault::Fail(2), false), (StorageFault::Full(60), false), (StorageFault::Fail(2), true)]
+    {
         let storage = FaultyStorage::new();
         let (mut log, _) = VisitLog::open(&storage, ROUND).unwrap();
         log.append(&small(0)).unwrap();
@@ -127,9 +129,9 @@ fn after_a_failed_write_nothing_goes_in_before_the_log_is_opened_anew() {
         };
         let error = failed.unwrap_err();
         let is_full = error.source.kind() == io::ErrorKind::StorageFull;
-        assert_eq!(is_full, fault == Fault::Full(60));
+        assert_eq!(is_full, fault == StorageFault::Full(60));
         assert_eq!(is_full, error.to_string().contains("free disk space"), "{error}");
-        storage.set_fault(Fault::None);
+        storage.set_fault(StorageFault::None);
         assert!(log.append(&small(3)).is_err() && log.sync().is_err(), "what came behind would be lost");
         let (mut log, recovered) = VisitLog::open(&storage, ROUND).unwrap();
         assert!(recovered.done.contains(0) && !recovered.done.contains(3));
@@ -185,7 +187,7 @@ proptest! {
     /// A range of indexes is added like each of them.
     #[test]
     fn done_ranges_are_done_indexes(parts in vec((0u64..400, 0u64..300), 0..8)) {
-        let (mut fast, mut plain, mut set) = (Done::default(), Done::default(), BTreeSet::new());
+        let (mut fast, mut plain, mut set) = (VisitedIndexes::default(), VisitedIndexes::default(), BTreeSet::new());
         for (start, count) in parts {
             fast.insert_all(start..start + count);
             (start..start + count).for_each(|index| plain.insert(index));

@@ -1,5 +1,5 @@
 use super::*;
-use crate::format::Reading;
+use crate::format::ReadOptions;
 use crate::{RecordedPage, Truth, open};
 use proptest::prelude::*;
 
@@ -9,7 +9,7 @@ fn read(text: &str, cycle_seconds: Option<u64>) -> Result<Dataset, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("index.cdx");
     std::fs::write(&path, text).unwrap();
-    let read = Reading { cycle_seconds, ..Reading::default() }.open(&path);
+    let read = ReadOptions { cycle_seconds, ..ReadOptions::default() }.open(&path);
     read.map_err(|e| {
         e.to_string().split_once("index.cdx").map(|(_, rest)| rest.to_owned()).unwrap_or(e.to_string())
     })

@@ -4,8 +4,8 @@
 //! figure means that a policy or the replay changed.
 
 use crate::metric::{AGE, CHANGE_RATE, FRESHNESS, HARMONIC};
-use crate::policy::{ALL, PolicyKind};
-use crate::{Dataset, Metric, Rules, open, replay};
+use crate::policy::{ALL, ReplayPolicyKind};
+use crate::{Dataset, ReplayMetric, Rules, open, replay};
 use recrawl_formula::Basis;
 use recrawl_scheduler::Ties;
 use std::path::Path;
@@ -135,7 +135,7 @@ fn recording() -> Dataset {
 fn figures_are_those_that_are_written_down() {
     let data = recording();
     let rules = Rules { ties: Ties::Index, ..Rules::default() };
-    let ndcg = Metric::named("ndcg_log2").unwrap();
+    let ndcg = ReplayMetric::named("ndcg_log2").unwrap();
     let mut found = String::new();
     for kind in ALL {
         let trace = replay::run(&data, &rules, &mut *kind.build(&data, Basis::Visits)).unwrap();
@@ -146,5 +146,5 @@ fn figures_are_those_that_are_written_down() {
         FIGURES.iter().map(|(name, figures)| format!("    (\"{name}\", {figures:?}),\n")).collect();
     assert!(found == written, "found:\n{found}");
     assert_eq!(FIGURES.len(), ALL.len());
-    assert!(FIGURES.iter().all(|(name, _)| PolicyKind::named(name).is_some()));
+    assert!(FIGURES.iter().all(|(name, _)| ReplayPolicyKind::named(name).is_some()));
 }

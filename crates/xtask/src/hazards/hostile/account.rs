@@ -1,9 +1,9 @@
 //! Coverage by kind of host, from the web's log.
 
-use super::kinds::{self, Host, is_flood};
+use super::kinds::{self, HostileHost, is_flood};
 use crate::crawl::error::CrawlError;
-use crate::hazards::cycle::Cycle;
-use crate::hazards::verdict::{EXCUSES_NOTHING, Manners};
+use crate::hazards::cycle::HazardCycle;
+use crate::hazards::verdict::{EXCUSES_NOTHING, MannersVerdict};
 use crate::truth::json_lines;
 use serde::Deserialize;
 use std::collections::{BTreeSet, HashMap};
@@ -14,7 +14,7 @@ use std::path::Path;
 
 /// A line of the web's log.
 #[derive(Deserialize)]
-struct Access {
+struct HostileAccess {
     host: String,
     host_id: Option<usize>,
     path: String,
@@ -25,13 +25,13 @@ struct Access {
 
 /// A line of `/truth`.
 #[derive(Deserialize)]
-struct Page {
+struct HostileTruth {
     url: String,
     page_id: usize,
 }
 
 /// The account so far.
-pub struct Account {
+pub struct HostileAccount {
     /// The kind of each host.
     kinds: Vec<usize>,
     /// The kind of each page.
@@ -46,10 +46,10 @@ pub struct Account {
     floods: HashMap<usize, u64>,
 }
 
-impl Account {
+impl HostileAccount {
     /// An empty account for these hosts and this truth.
-    pub fn new(hosts: &[Host], truth: &str) -> Result<Account, CrawlError> {
-        let mut pages: Vec<Page> =
+    pub fn new(hosts: &[HostileHost], truth: &str) -> Result<HostileAccount, CrawlError> {
+        let mut pages: Vec<HostileTruth> =
             json_lines(truth).map_err(|why| CrawlError::MockWeb(format!("/truth: {why}")))?;
         pages.sort_by_key(|page| page.page_id);
         let kinds: Vec<usize> = hosts.iter().map(|host| host.kind).collect();
@@ -57,10 +57,10 @@ impl Account {
             let number = url.strip_prefix("http://h")?.split_once('.')?.0.parse::<usize>().ok()?;
             kinds.get(number.checked_sub(1)?).copied()
         };
-        let of = |page: &Page| {
+        let of = |page: &HostileTruth| {
             kind(&page.url).ok_or_else(|| CrawlError::MockWeb(format!("unknown host of {}", page.url)))
         };
-        Ok(Account {
+        Ok(HostileAccount {
             pages: pages.iter().map(of).collect::<Result<_, _>>()?,
             held: vec![false; pages.len()],
             by_url: pages.into_iter().map(|page| (page.url, page.page_id)).collect(),
@@ -80,7 +80,7 @@ impl Account {
     }
 
     /// Reads the new log lines of a cycle and returns its row.
-    pub fn cycle(&mut self, log: &Path, cycle: &Cycle) -> Result<String, CrawlError> {
+    pub fn cycle(&mut self, log: &Path, cycle: &HazardCycle) -> Result<String, CrawlError> {
         let failed = |e: std::io::Error| CrawlError::file(log, e);
         let mut file = File::open(log).map_err(failed)?;
         file.seek(SeekFrom::Start(self.read)).map_err(failed)?;
@@ -88,7 +88,7 @@ impl Account {
         for line in BufReader::new(file).lines() {
             let line = line.map_err(failed)?;
             self.read += line.len() as u64 + 1;
-            let access: Access = serde_json::from_str(&line).map_err(|e| CrawlError::file(log, e))?;
+            let access: HostileAccess = serde_json::from_str(&line).map_err(|e| CrawlError::file(log, e))?;
             requests += 1;
             in_floods += u64::from(is_flood(access.fault.as_deref()));
             self.take(&access);
@@ -105,7 +105,7 @@ impl Account {
         ))
     }
 
-    fn take(&mut self, access: &Access) {
+    fn take(&mut self, access: &HostileAccess) {
         let fault = access.fault.as_deref();
         if is_flood(fault) {
             *self.floods.entry(access.host_id.unwrap_or_default()).or_default() += 1;
@@ -126,7 +126,7 @@ impl Account {
         (meant().count(), covered, covered as f64 / meant().count().max(1) as f64)
     }
 
-    fn demands(&self, manners: &Manners, least: f64) -> [(String, bool); 5] {
+    fn demands(&self, manners: &MannersVerdict, least: f64) -> [(String, bool); 5] {
         let coverage = self.coverage(|_| true).2;
         let none = |what: &str, count: u64| (format!("{what}: {count}"), count == 0);
         [
@@ -139,12 +139,12 @@ impl Account {
     }
 
     /// Whether every requirement is met.
-    pub fn is_met(&self, manners: &Manners, least: f64) -> bool {
+    pub fn is_met(&self, manners: &MannersVerdict, least: f64) -> bool {
         self.demands(manners, least).iter().all(|(_, is_met)| *is_met)
     }
 
     /// The table by kind of host, and the requirements.
-    pub fn verdict(&self, manners: &Manners, least: f64) -> String {
+    pub fn verdict(&self, manners: &MannersVerdict, least: f64) -> String {
         let mut text = format!("{:<16}{:>6}{:>9}{:>9}{:>10}\n", "hosts", "", "pages", "covered", "coverage");
         for (kind, name) in kinds::names().enumerate() {
             let hosts = self.kinds.iter().filter(|k| **k == kind).count();
@@ -168,16 +168,16 @@ impl Account {
 mod tests {
     use super::*;
 
-    fn account() -> Account {
-        let hosts = [Host { number: 0, kind: 0 }, Host { number: 1, kind: 1 }];
+    fn account() -> HostileAccount {
+        let hosts = [HostileHost { number: 0, kind: 0 }, HostileHost { number: 1, kind: 1 }];
         let truth = (0..4).map(|page| {
             format!("{{\"url\":\"http://h{}.mock.test:1/{page}\",\"page_id\":{page}}}\n", 1 + page / 2)
         });
-        Account::new(&hosts, &truth.collect::<String>()).expect("a truth")
+        HostileAccount::new(&hosts, &truth.collect::<String>()).expect("a truth")
     }
 
-    fn access(page: usize, holds: Option<u32>, fault: Option<&str>) -> Access {
-        Access {
+    fn access(page: usize, holds: Option<u32>, fault: Option<&str>) -> HostileAccess {
+        HostileAccess {
             host: format!("h{}.mock.test:1", 1 + page / 2),
             host_id: Some(page / 2),
             path: format!("/{page}"),
@@ -187,7 +187,7 @@ mod tests {
         }
     }
 
-    fn manners(forbidden: u64) -> Manners {
+    fn manners(forbidden: u64) -> MannersVerdict {
         let text = r#""before_robots":0,"host_gaps_under":0,"address_gaps_under":0,
             "max_requests_per_host":1,"hosts":[]"#;
         serde_json::from_str(&format!("{{\"forbidden\":{forbidden},{text}}}")).expect("an account")

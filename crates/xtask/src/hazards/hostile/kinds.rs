@@ -13,7 +13,7 @@ pub const FIRST_SINGLE: u32 = LARGE;
 const FLOOD: &str = "/0";
 
 /// A kind of host and its faults.
-struct Kind {
+struct HostileKind {
     name: &'static str,
     hosts: u32,
     /// Fault rules without the host, assigned to the hosts in turn.
@@ -23,29 +23,29 @@ struct Kind {
 }
 
 /// In the order of the hosts.
-const KINDS: [Kind; 8] = [
-    Kind { name: "sound", hosts: 37, rules: &[], passing: false },
-    Kind { name: "flood", hosts: 8, rules: &["/0=flood:60"], passing: false },
-    Kind {
+const KINDS: [HostileKind; 8] = [
+    HostileKind { name: "sound", hosts: 37, rules: &[], passing: false },
+    HostileKind { name: "flood", hosts: 8, rules: &["/0=flood:60"], passing: false },
+    HostileKind {
         name: "costly pages",
         hosts: 4,
         rules: &["/=costly@0.02:hr", "/=costly@0.02:misnested", "/=costly@0.02:table", "/=costly@0.02:deep"],
         passing: false,
     },
-    Kind {
+    HostileKind {
         name: "hollow bodies",
         hosts: 3,
         rules: &["/=hollow@0.02:members", "/=hollow@0.02:blocks", "/=hollow@0.02:frames"],
         passing: false,
     },
-    Kind { name: "idle closes", hosts: 8, rules: &["/=idle:20"], passing: false },
-    Kind { name: "busy robots", hosts: 4, rules: &["/robots.txt=busy:1"], passing: true },
-    Kind { name: "one page", hosts: SINGLE - CROWD, rules: &[], passing: false },
-    Kind { name: "one address", hosts: CROWD, rules: &["/=slow:4000"], passing: false },
+    HostileKind { name: "idle closes", hosts: 8, rules: &["/=idle:20"], passing: false },
+    HostileKind { name: "busy robots", hosts: 4, rules: &["/robots.txt=busy:1"], passing: true },
+    HostileKind { name: "one page", hosts: SINGLE - CROWD, rules: &[], passing: false },
+    HostileKind { name: "one address", hosts: CROWD, rules: &["/=slow:4000"], passing: false },
 ];
 
 /// One host.
-pub struct Host {
+pub struct HostileHost {
     /// Counted from 0.
     pub number: u32,
     /// Index of its kind in [`names`].
@@ -53,9 +53,9 @@ pub struct Host {
 }
 
 /// All hosts, in order.
-pub fn hosts() -> Vec<Host> {
+pub fn hosts() -> Vec<HostileHost> {
     let kinds = KINDS.iter().enumerate().flat_map(|(kind, k)| (0..k.hosts).map(move |_| kind));
-    kinds.zip(0..).map(|(kind, number)| Host { number, kind }).collect()
+    kinds.zip(0..).map(|(kind, number)| HostileHost { number, kind }).collect()
 }
 
 /// Names of the kinds.
@@ -68,7 +68,7 @@ pub fn is_flood(fault: Option<&str>) -> bool {
     fault == Some("flood")
 }
 
-impl Host {
+impl HostileHost {
     /// The seeds of the host with index page `home`.
     pub fn entries(&self, home: &str) -> Vec<String> {
         let is_flooded = KINDS[self.kind].rules.iter().any(|rule| rule.starts_with(FLOOD));
@@ -78,7 +78,7 @@ impl Host {
 }
 
 /// The fault rules in force.
-pub fn rules(hosts: &[Host], passing_too: bool) -> Vec<String> {
+pub fn rules(hosts: &[HostileHost], passing_too: bool) -> Vec<String> {
     let mut rules = Vec::new();
     for host in hosts {
         let kind = &KINDS[host.kind];

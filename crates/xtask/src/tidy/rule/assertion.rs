@@ -1,15 +1,15 @@
 //! Every test asserts something, itself or through a function of the crate's test code.
 
-use crate::rust_tokens::{Item, calls};
+use crate::rust_tokens::{RustItemTokens, calls};
 use crate::tidy::Complaint;
-use crate::workspace::{File, Workspace};
+use crate::workspace::{Workspace, WorkspaceFile};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub fn check(workspace: &Workspace) -> Vec<Complaint> {
-    let mut files_of: BTreeMap<&str, Vec<(&File, Vec<Caller>)>> = BTreeMap::new();
+    let mut files_of: BTreeMap<&str, Vec<(&WorkspaceFile, Vec<Caller>)>> = BTreeMap::new();
     for file in workspace.rust() {
-        let callers = file.items().iter().map(Caller::of).collect();
+        let callers = file.items().iter().map(Caller::new).collect();
         files_of.entry(file.crate_folder().unwrap_or("")).or_default().push((file, callers));
     }
     let mut found = Vec::new();
@@ -31,13 +31,13 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
 
 /// A function with the names of what it calls, or a module.
 struct Caller<'a> {
-    item: &'a Item,
+    item: &'a RustItemTokens,
     /// Read for tests and their helpers only.
     calls: OnceCell<Vec<String>>,
 }
 
 impl<'a> Caller<'a> {
-    fn of(item: &'a Item) -> Caller<'a> {
+    fn new(item: &'a RustItemTokens) -> Caller<'a> {
         Caller { item, calls: OnceCell::new() }
     }
 
@@ -60,7 +60,7 @@ fn asserts(calls: &[String], helpers: &BTreeSet<&str>) -> bool {
 
 /// Functions of a crate's test code that assert, directly or indirectly. Functions of the program
 /// do not count: their assertions test nothing specific.
-fn asserting_helpers<'a>(files: &'a [(&File, Vec<Caller>)]) -> BTreeSet<&'a str> {
+fn asserting_helpers<'a>(files: &'a [(&WorkspaceFile, Vec<Caller>)]) -> BTreeSet<&'a str> {
     let all = files.iter().flat_map(|(_, callers)| callers);
     let test_modules = all.filter(|c| c.item.is_module && c.item.attributes.iter().any(|a| a == "cfg(test)"));
     let test_modules: BTreeSet<&str> = test_modules.map(|c| &*c.item.name).collect();
@@ -93,7 +93,7 @@ mod tests {
 
     fn silent(files: &[(&str, &str)]) -> Vec<String> {
         let name = |c: Complaint| c.text.split('`').nth(1).unwrap_or_default().to_owned();
-        check(&Workspace::of(files)).into_iter().map(name).collect()
+        check(&Workspace::from_files(files)).into_iter().map(name).collect()
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! targets.
 
 use crate::tidy::Complaint;
-use crate::workspace::{File, Workspace};
+use crate::workspace::{Workspace, WorkspaceFile};
 
 const SUMMARY: &str = "docs/SUMMARY.md";
 
@@ -37,7 +37,7 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
 }
 
 /// The name of a page that belongs in the book.
-fn page_of_the_book(file: &File) -> Option<&str> {
+fn page_of_the_book(file: &WorkspaceFile) -> Option<&str> {
     let name = file.path.strip_prefix("docs/")?;
     let is_listed = !name.strip_prefix("internals/").unwrap_or(name).contains('/');
     (name.ends_with(".md") && is_listed && file.path != SUMMARY).then_some(name)
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn forgotten_and_doubled_pages_and_dead_links_are_found() {
-        let found = check(&Workspace::of(&[
+        let found = check(&Workspace::from_files(&[
             ("README.md", "[map](docs/a.md#x) [none](docs/none.md) [web](https://example.com/) [here](#y)\n"),
             (SUMMARY, "- [A](a.md)\n- [B](b.md)\n- [B again](b.md)\n- [D](internals/d.md)\n"),
             (

@@ -61,7 +61,7 @@ mod tests {
         let manifest = "[package]";
         let map = "# Map\n| outcome | rule |\n|---|---|\n| `gone` | x |\n\n\
                    | crate | idea |\n|---|---|\n| `a` | one |\n| `c` | none |\n\ncrates/d/src, crates/NAME, crates/*\n";
-        let found = check(&Workspace::of(&[
+        let found = check(&Workspace::from_files(&[
             ("crates/a/Cargo.toml", manifest),
             ("crates/b/Cargo.toml", manifest),
             (MAP, map),
@@ -80,6 +80,6 @@ mod tests {
 
     #[test]
     fn a_missing_map_is_a_complaint() {
-        assert_eq!(check(&Workspace::of(&[])).len(), 1);
+        assert_eq!(check(&Workspace::from_files(&[])).len(), 1);
     }
 }

@@ -96,7 +96,7 @@ mod tests {
     const ROOT: &str = "[workspace.dependencies]\nrecrawl-a = { path = \"crates/a\" }\nurl = \"2\"\nbytes = \"1\"\nspare = \"1\"\n";
 
     fn complaints(root: &str, page: &str) -> Vec<String> {
-        let workspace = Workspace::of(&[
+        let workspace = Workspace::from_files(&[
             ("Cargo.toml", root),
             ("crates/a/Cargo.toml", "[dependencies]\nurl.workspace = true\nbytes = \"1\""),
             ("crates/a/src/lib.rs", "use bytes::Bytes; fn f(u: url::Url) {}"),
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_dependency_that_no_code_names_is_named() {
-        let workspace = Workspace::of(&[
+        let workspace = Workspace::from_files(&[
             ("crates/a/Cargo.toml", "[dependencies]\nhttp-body.workspace = true\nurl.workspace = true"),
             ("crates/a/src/lib.rs", "use http_body::Body; // url\nconst URL: &str = \"url\";"),
             ("crates/b/src/lib.rs", "use url::Url;"),

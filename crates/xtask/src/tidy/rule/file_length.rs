@@ -45,7 +45,8 @@ mod tests {
     fn a_file_too_long_is_named() {
         let long = "x\n".repeat(LIMIT + 1);
         let limit = "x\n".repeat(LIMIT);
-        let workspace = Workspace::of(&[("crates/a/src/limit.rs", &limit), ("crates/a/src/long.rs", &long)]);
+        let workspace =
+            Workspace::from_files(&[("crates/a/src/limit.rs", &limit), ("crates/a/src/long.rs", &long)]);
         let found = check(&workspace);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].path, "crates/a/src/long.rs");

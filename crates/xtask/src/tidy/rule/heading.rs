@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn pages_are_named() {
-        let found = check(&Workspace::of(&[("docs/a.md", "# A\n"), ("docs/b.md", "# B\nb")]));
+        let found = check(&Workspace::from_files(&[("docs/a.md", "# A\n"), ("docs/b.md", "# B\nb")]));
         assert_eq!(found, [complaint("docs/a.md", 1, "A")]);
     }
 }

@@ -110,7 +110,7 @@ mod tests {
         let mut files: Vec<(String, &'static str)> = crates.iter().map(manifest).collect();
         files.push((TABLE.into(), ROWS));
         let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
-        check(&Workspace::of(&files)).into_iter().map(|c| c.text).collect()
+        check(&Workspace::from_files(&files)).into_iter().map(|c| c.text).collect()
     }
 
     #[test]
@@ -132,7 +132,7 @@ mod tests {
         let rows = "| crate | purpose | imports |\n|---|---|---|\n| `types` | types | `fits` |\n\
                     | `fits` | fits | – |\n| `tables` | tables | `fits` |\n";
         let on_fits = "[dependencies]\nrecrawl-fits.workspace = true";
-        let workspace = Workspace::of(&[
+        let workspace = Workspace::from_files(&[
             (TABLE, rows),
             ("crates/types/Cargo.toml", on_fits),
             ("lab/fits/Cargo.toml", ""),

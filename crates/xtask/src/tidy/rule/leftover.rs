@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn leftovers_are_found_and_mentions_are_not() {
-        let found = check(&Workspace::of(&[
+        let found = check(&Workspace::from_files(&[
             ("crates/a/src/lib.rs", "fn f() {\n    todo!()\n}\n#[test]\n#[ignore]\nfn g() {}\n"),
             ("crates/a/src/later.rs", "fn f() { unimplemented!(\"x\") } // FIXME: soon\n"),
             ("crates/a/src/reason.rs", "#[ignore = \"slow\"]\nfn h() {}\n"),

@@ -3,7 +3,7 @@
 
 use crate::rust_tokens::{is_mark, is_word, levels};
 use crate::tidy::Complaint;
-use crate::workspace::{File, Workspace};
+use crate::workspace::{Workspace, WorkspaceFile};
 use proc_macro2::TokenTree;
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
 }
 
 /// A limit, or a constant that may be one.
-struct Limit {
+struct LimitConstant {
     /// A constant `MAX_…` without a comment above it.
     needs_comment: bool,
     path: String,
@@ -48,7 +48,7 @@ struct Limit {
 }
 
 /// All constants by name.
-fn limits(workspace: &Workspace) -> BTreeMap<String, Limit> {
+fn limits(workspace: &Workspace) -> BTreeMap<String, LimitConstant> {
     let mut limits = BTreeMap::new();
     for file in workspace.rust() {
         let Some(folder) = file.crate_folder().filter(|folder| !SPARED.contains(folder)) else { continue };
@@ -60,14 +60,14 @@ fn limits(workspace: &Workspace) -> BTreeMap<String, Limit> {
 }
 
 /// The constants of a file.
-fn constants(folder: &str, file: &File) -> Vec<(String, Limit)> {
+fn constants(folder: &str, file: &WorkspaceFile) -> Vec<(String, LimitConstant)> {
     let constant = |tokens: &[TokenTree]| {
         let end = tokens.iter().position(|token| is_mark(token, ';'))?;
         let equals = tokens[..end].iter().position(|token| is_mark(token, '='))?;
         let value = tokens[equals].span().byte_range().end..tokens[end].span().byte_range().start;
         let (name, value) = (tokens[1].to_string(), file.text[value].trim());
         let line = tokens[0].span().start().line;
-        let limit = Limit {
+        let limit = LimitConstant {
             needs_comment: name.starts_with("MAX_") && !is_below_a_comment(&file.text, line),
             path: file.path.clone(),
             line,
@@ -137,7 +137,7 @@ mod tests {
 
     fn complaints(code: &str, page: &str) -> Vec<String> {
         let files = [("crates/a/src/lib.rs", code), ("crates/mockweb/src/lib.rs", code), (PAGE, page)];
-        check(&Workspace::of(&files))
+        check(&Workspace::from_files(&files))
             .into_iter()
             .map(|c| c.text.split('`').nth(1).unwrap().to_owned())
             .collect()

@@ -1,7 +1,7 @@
 //! No absolute paths of the author's machine.
 
 use crate::tidy::Complaint;
-use crate::workspace::{File, Workspace};
+use crate::workspace::{Workspace, WorkspaceFile};
 
 /// First folders of machine-specific paths.
 const FOLDERS: &[&str] = &["home", "root", "Users", "work"];
@@ -14,7 +14,7 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
     written.flat_map(in_file).collect()
 }
 
-fn in_file(file: &File) -> Vec<Complaint> {
+fn in_file(file: &WorkspaceFile) -> Vec<Complaint> {
     let mut found = Vec::new();
     for (i, line) in file.text.lines().enumerate() {
         for folder in FOLDERS {
@@ -43,7 +43,7 @@ mod tests {
     fn paths_of_a_machine_are_found() {
         let bad = ["home", "work"].map(|f| format!("ok\nlet x = \"/{f}/me/pages\";\n"));
         let url = format!("see https://example.com/{}/page and docs/{}/notes\n", "home", "work");
-        let found = check(&Workspace::of(&[
+        let found = check(&Workspace::from_files(&[
             ("crates/a/src/lib.rs", &bad[0]),
             ("docs/a.md", &bad[1]),
             ("docs/b.md", &url),

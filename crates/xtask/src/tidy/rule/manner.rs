@@ -1,7 +1,7 @@
 //! Every entry in docs/internals/manners.md names existing tests, or says `not tested` with a reason.
 
 use crate::tidy::Complaint;
-use crate::workspace::{File, Workspace};
+use crate::workspace::{Workspace, WorkspaceFile};
 use std::collections::BTreeSet;
 
 const PAGE: &str = "docs/internals/manners.md";
@@ -35,7 +35,7 @@ fn rows(page: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// The tests of a file, as `PACKAGE MODULE::…::NAME`.
-fn named_tests(workspace: &Workspace, file: &File) -> Vec<String> {
+fn named_tests(workspace: &Workspace, file: &WorkspaceFile) -> Vec<String> {
     let Some(folder) = file.crate_folder().filter(|f| workspace.crates().contains(f)) else {
         return Vec::new();
     };
@@ -91,7 +91,7 @@ mod tests {
             ("tests/f.rs", test),
             (PAGE, &page),
         ];
-        check(&Workspace::of(&files)).into_iter().filter_map(|c| c.line).collect()
+        check(&Workspace::from_files(&files)).into_iter().filter_map(|c| c.line).collect()
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod tests {
 
     #[test]
     fn the_first_line_is_documentation() {
-        let found = check(&Workspace::of(&[
+        let found = check(&Workspace::from_files(&[
             ("crates/a/src/good.rs", "//! What it is for.\n"),
             ("crates/a/src/late.rs", "use std::io;\n//! Too late.\n"),
             ("crates/a/src/empty.rs", "//! \n"),

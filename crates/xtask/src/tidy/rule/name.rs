@@ -30,7 +30,7 @@ mod tests {
 
     #[test]
     fn names_that_mean_nothing_are_refused() {
-        let found = check(&Workspace::of(&[
+        let found = check(&Workspace::from_files(&[
             ("crates/a/src/utils.rs", ""),
             ("crates/common/src/lib.rs", ""),
             ("crates/a/src/lib.rs", "mod utils;\nmod helpers { fn f() {} }\n// mod misc {"),

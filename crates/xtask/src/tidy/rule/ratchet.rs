@@ -105,7 +105,7 @@ mod tests {
     /// twice, and a page of words.
     fn bad(kept: &str) -> Workspace {
         let long = format!("/// Who knows.\npub fn of() {{{}}}\n", "\n".repeat(72));
-        Workspace::of(&[
+        Workspace::from_files(&[
             ("crates/recrawl/Cargo.toml", ""),
             ("crates/recrawl/src/main.rs", "mod a;\nmod b;"),
             ("crates/recrawl/src/a.rs", &format!("use crate::b::Kept;\nuse crate::b::B;\nstruct A;\n{long}")),
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_file_that_is_missing_or_damaged_is_named() {
-        let without = Workspace::of(&[("README.md", "two words")]);
+        let without = Workspace::from_files(&[("README.md", "two words")]);
         assert!(check(&without)[0].text.contains("--fix"));
         assert!(tightened(&without).ends_with("[words]\nall = 1000\n"));
         assert_eq!(texts("words = 3").len(), 1);

@@ -1,6 +1,6 @@
 //! The file of a model, with what it was fitted to.
 
-use recrawl_clusters::model::{MODEL_VERSION, Model, ModelError};
+use recrawl_clusters::model::{ClusterModel, ClusterModelError, MODEL_VERSION};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::output::folder_of;
 use recrawl_simulation::Dataset;
@@ -31,7 +31,7 @@ pub struct ModelFile {
     pub random_seed: u64,
     /// Mean cosine of the pages of each cluster to its centroid.
     pub closeness: Vec<f64>,
-    pub model: Model,
+    pub model: ClusterModel,
 }
 
 impl ModelFile {
@@ -113,7 +113,7 @@ impl ModelFile {
         match version.and_then(|version| u32::try_from(version).ok()) {
             None => return Err("not a model of clusters: it has no version of a model".to_owned()),
             Some(MODEL_VERSION) => {}
-            Some(version) => return Err(ModelError::Version(version).to_string()),
+            Some(version) => return Err(ClusterModelError::Version(version).to_string()),
         }
         let file: ModelFile = toml::from_str(text).map_err(|error| error.message().to_owned())?;
         let is_cosine = |closeness: &f64| (-1.0..=1.0 + 1e-6).contains(closeness);
@@ -151,16 +151,16 @@ impl ModelFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_clusters::features::Block;
+    use recrawl_clusters::features::FeatureBlock;
     use recrawl_generator::{Recipe, generate};
     use recrawl_rivals::page_clusters::{FitOptions, PagesOfCycle, fit};
 
     fn file() -> ModelFile {
         let data = generate(&Recipe { pages: 60, sites: 6, cycles: 5, ..Recipe::named("default").unwrap() })
             .unwrap();
-        let blocks = [Block::UrlWords, Block::Url].into();
+        let blocks = [FeatureBlock::UrlWords, FeatureBlock::Url].into();
         let options = FitOptions { blocks, clusters: Some(4), seed: 3, threads: 1 };
-        let fitted = fit(&data, &PagesOfCycle::of(&data, 5), &options).unwrap();
+        let fitted = fit(&data, &PagesOfCycle::in_cycle(&data, 5), &options).unwrap();
         ModelFile {
             data: data.name.clone(),
             digest: data.digest(),

@@ -3,7 +3,7 @@
 use super::ModelFile;
 use super::pages::{self, ClusterData};
 use crate::cli::ClusterReportArgs;
-use recrawl_clusters::choose_k::Choice;
+use recrawl_clusters::choose_k::ChosenK;
 use recrawl_contest::failure_of_data;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels::thousands;
@@ -15,9 +15,9 @@ use recrawl_terminal::{print, print_json, print_labelled, print_table};
 use serde_json::json;
 
 /// The figures.
-struct Report {
+struct ClusterReport {
     sizes: Sizes,
-    tau: Choice,
+    tau: ChosenK,
     variation: Variation,
 }
 
@@ -50,7 +50,7 @@ pub fn run(args: &ClusterReportArgs) -> Result<(), Failure> {
         }
         file.check_data(path, &data)?;
     }
-    let pages = PagesOfCycle::of(&data, cycle);
+    let pages = PagesOfCycle::in_cycle(&data, cycle);
     let failed = |error| pages::failure(&data, cycle, error);
     let tau = figure_1(&data, &pages, &options).map_err(failed)?;
     let sizes = match &model {
@@ -59,11 +59,11 @@ pub fn run(args: &ClusterReportArgs) -> Result<(), Failure> {
             let clusters = options.clusters.or(Some(tau.k));
             let fitted = fit(&data, &pages, &FitOptions { clusters, ..options.clone() }).map_err(failed)?;
             super::warn_of_fewer(options.clusters, fitted.model.clusters());
-            Sizes::counted(&data, &pages, GroupSizes::of(fitted.model.counts().iter().copied()))
+            Sizes::counted(&data, &pages, GroupSizes::from_counts(fitted.model.counts().iter().copied()))
         }
     };
     let variation = figure_8(&data, &pages, &options).map_err(failed)?;
-    let report = Report { sizes, tau, variation };
+    let report = ClusterReport { sizes, tau, variation };
     let features: Vec<&str> = features.iter().map(|set| set.named().0).collect();
     if args.json {
         return print_json(&json!({
@@ -101,10 +101,10 @@ pub fn run(args: &ClusterReportArgs) -> Result<(), Failure> {
 /// The sizes of the clusters of a model, at its own cycle.
 fn sizes_of_model(data: &Dataset, file: &ModelFile) -> Result<Sizes, Failure> {
     let cycle = pages::checked(data, file.cycle)?;
-    let pages = PagesOfCycle::of(data, cycle);
+    let pages = PagesOfCycle::in_cycle(data, cycle);
     let mut clusters = Vec::with_capacity(pages.pages.len());
     for page in &pages.pages {
-        let values = file.model.space().of(page).map_err(Failure::work)?;
+        let values = file.model.space().values(page).map_err(Failure::work)?;
         clusters.push(u32::from(file.model.assign(&values).map_err(Failure::work)?.0));
     }
     Ok(Sizes::counted(data, &pages, GroupSizes::of_pages(clusters)))
@@ -124,7 +124,7 @@ impl Sizes {
     }
 }
 
-impl Report {
+impl ClusterReport {
     fn print(&self, cycle: u32, last: u32) -> Result<(), Failure> {
         let Sizes { cycle: of_sizes, clusters, sites, groups } = &self.sizes;
         print_labelled(format!("\nPages per cluster, site and group, in cycle {of_sizes} (Table II)"))?;

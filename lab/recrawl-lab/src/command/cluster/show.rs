@@ -14,7 +14,7 @@ pub fn run(file: &ModelFile, as_json: bool) -> Result<(), Failure> {
     let clusters = clusters(file);
     let model = &file.model;
     if as_json {
-        let cluster = |cluster: &Cluster| {
+        let cluster = |cluster: &ShownCluster| {
             let features = cluster.features.iter().map(|(name, value)| json!({"name": name, "value": value}));
             json!({"cluster": cluster.number, "pages": cluster.pages, "closeness": cluster.closeness,
                    "features": features.collect::<Vec<_>>()})
@@ -43,13 +43,13 @@ pub fn run(file: &ModelFile, as_json: bool) -> Result<(), Failure> {
         file.random_seed,
         file.digest,
     ))?;
-    let rows: Vec<[String; 4]> = clusters.iter().map(Cluster::row).collect();
+    let rows: Vec<[String; 4]> = clusters.iter().map(ShownCluster::row).collect();
     let columns = [number("cluster"), number("pages"), number("closeness"), long("features that stand out")];
     print_table(&columns, &rows)
 }
 
 /// A cluster as it is shown.
-struct Cluster<'a> {
+struct ShownCluster<'a> {
     number: usize,
     pages: u64,
     closeness: f64,
@@ -58,20 +58,20 @@ struct Cluster<'a> {
 }
 
 /// The clusters, largest first; equal ones by number.
-fn clusters(file: &ModelFile) -> Vec<Cluster<'_>> {
+fn clusters(file: &ModelFile) -> Vec<ShownCluster<'_>> {
     let model = &file.model;
     let cluster = |(number, centroid): (usize, &[f64])| {
         let mut features: Vec<(&str, f64)> = model.scaling().kept().zip(centroid.iter().copied()).collect();
         features.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
         features.truncate(FEATURES);
-        Cluster { number, pages: model.counts()[number], closeness: file.closeness[number], features }
+        ShownCluster { number, pages: model.counts()[number], closeness: file.closeness[number], features }
     };
-    let mut clusters: Vec<Cluster<'_>> = model.centroids().iter().enumerate().map(cluster).collect();
+    let mut clusters: Vec<ShownCluster<'_>> = model.centroids().iter().enumerate().map(cluster).collect();
     clusters.sort_by(|a, b| b.pages.cmp(&a.pages).then(a.number.cmp(&b.number)));
     clusters
 }
 
-impl Cluster<'_> {
+impl ShownCluster<'_> {
     fn row(&self) -> [String; 4] {
         let features = self.features.iter().map(|(name, value)| format!("{name} {value:+.2}"));
         [

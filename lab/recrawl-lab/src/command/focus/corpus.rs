@@ -6,7 +6,7 @@ use recrawl_corpora::{Corpus, web};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::parts::focus::read_topic;
 use recrawl_focus::classifier::terms::Terms;
-use recrawl_focus::{Reading, Words};
+use recrawl_focus::{PageWords, Words};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -22,9 +22,9 @@ pub struct Wanted {
 }
 
 /// A corpus, read.
-pub struct Read {
+pub struct ReadCorpus {
     pub corpus: Corpus,
-    pub readings: Vec<Reading>,
+    pub readings: Vec<PageWords>,
     pub wanted: Vec<Wanted>,
     pub words: Words,
 }
@@ -33,7 +33,7 @@ pub struct Read {
 ///
 /// # Errors
 /// The file with its line, or a topic that the corpus lacks.
-pub fn read(args: &FocusCorpusArgs, change: impl FnOnce(&mut Corpus)) -> Result<Read, Failure> {
+pub fn read(args: &FocusCorpusArgs, change: impl FnOnce(&mut Corpus)) -> Result<ReadCorpus, Failure> {
     let topics = args.terms.iter().map(|path| Ok((path, read_topic(path)?)));
     let topics = topics.collect::<Result<Vec<_>, Failure>>()?;
     let named: Vec<(String, String)> =
@@ -57,7 +57,7 @@ pub fn read(args: &FocusCorpusArgs, change: impl FnOnce(&mut Corpus)) -> Result<
         }
         wanted.push(Wanted { name: format!("{genre} x {subject}"), terms, labels });
     }
-    Ok(Read { corpus, readings, wanted, words })
+    Ok(ReadCorpus { corpus, readings, wanted, words })
 }
 
 /// Genre and topic: those given, or by the name of the term file.

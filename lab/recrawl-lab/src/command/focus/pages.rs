@@ -1,7 +1,7 @@
 //! Pages from files of HTML or plain text, as a crawl would read them.
 
 use recrawl_crawl::failure::Failure;
-use recrawl_extractor::{Extracted, Fields, Options, extract};
+use recrawl_extractor::{BodyFields, ExtractOptions, Extracted, extract};
 use recrawl_types::UrlRules;
 use std::fs::{self, File};
 use std::io::Read;
@@ -28,7 +28,7 @@ pub fn read(path: &Path) -> Result<FilePage, Failure> {
     read.map_err(|e| failed(format!("{e} (name a file of HTML or text)")))?;
     let rules = UrlRules::default();
     let url = rules.canonicalize("http://localhost/").expect("a sound URL");
-    match extract(&body, &Fields::default(), &url, &rules, &Options::default()) {
+    match extract(&body, &BodyFields::default(), &url, &rules, &ExtractOptions::default()) {
         Extracted::Page(page) => {
             Ok(FilePage { path: path.into(), title: page.title.unwrap_or_default(), text: page.text })
         }

@@ -3,13 +3,13 @@
 use super::corpus;
 use crate::cli::{Anchors, FocusReplayArgs, Lower, ParentsArg, TiesArg};
 use crate::command::pool;
-use recrawl_corpora::learned::Settings;
-use recrawl_corpora::replay::{Case, Options, Replayed, replay};
-use recrawl_corpora::rules::{Parents, Rules, Ties};
+use recrawl_corpora::learned::LearnedSettings;
+use recrawl_corpora::replay::{Case, CorpusReplayOptions, Replayed, replay};
+use recrawl_corpora::rules::{CorpusRules, Parents, Ties};
 use recrawl_corpora::web::Web;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels::counted;
-use recrawl_focus::policy::{self, Policy};
+use recrawl_focus::policy::{self, FocusPolicy};
 use recrawl_terminal::{print, print_heading, print_json};
 use serde_json::json;
 
@@ -20,7 +20,7 @@ pub fn run(args: &FocusReplayArgs) -> Result<(), Failure> {
             corpus.hide_list_anchors();
         }
     })?;
-    let corpus::Read { corpus, readings, wanted, mut words } = read;
+    let corpus::ReadCorpus { corpus, readings, wanted, mut words } = read;
     let options = options(args);
     let hide = args.of.hide_urls;
     let digests: Vec<String> = wanted.iter().map(|wanted| wanted.terms.topic().digest()).collect();
@@ -60,7 +60,7 @@ pub fn run(args: &FocusReplayArgs) -> Result<(), Failure> {
 }
 
 /// A row a case, a column a policy.
-fn table(cases: &[Case], policies: &[&Policy], replayed: &[Replayed]) -> Result<(), Failure> {
+fn table(cases: &[Case], policies: &[&FocusPolicy], replayed: &[Replayed]) -> Result<(), Failure> {
     let width = cases.iter().map(|case| case.name.len()).max().unwrap_or(0).max("mean".len());
     let heads: String = policies.iter().map(|policy| format!("{:>8}", policy.name)).collect();
     print_heading(&format!("{:width$}{heads}", "relevant"))?;
@@ -80,14 +80,14 @@ fn table(cases: &[Case], policies: &[&Policy], replayed: &[Replayed]) -> Result<
 }
 
 /// The policies, each once, in the order of the list.
-fn policies(args: &FocusReplayArgs) -> Vec<&'static Policy> {
-    let wanted = |policy: &&Policy| args.policy.iter().any(|name| name == "all" || name == policy.name);
+fn policies(args: &FocusReplayArgs) -> Vec<&'static FocusPolicy> {
+    let wanted = |policy: &&FocusPolicy| args.policy.iter().any(|name| name == "all" || name == policy.name);
     policy::ALL.iter().filter(wanted).collect()
 }
 
-fn options(args: &FocusReplayArgs) -> Options {
-    Options {
-        rules: Rules {
+fn options(args: &FocusReplayArgs) -> CorpusReplayOptions {
+    CorpusReplayOptions {
+        rules: CorpusRules {
             change_threshold: args.change_threshold,
             lower_overwrites: args.lower == Lower::Overwrites,
             parents: match args.parents {
@@ -101,7 +101,7 @@ fn options(args: &FocusReplayArgs) -> Options {
             max_depth: args.max_depth,
             max_links: args.max_links as usize,
         },
-        learned: Settings { explore: args.explore, rate: args.rate, ..Settings::default() },
+        learned: LearnedSettings { explore: args.explore, rate: args.rate, ..LearnedSettings::default() },
         seeds: u64::from(args.seeds),
         folds: args.folds as usize,
     }

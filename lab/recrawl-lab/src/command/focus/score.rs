@@ -4,10 +4,10 @@ use super::pages;
 use crate::cli::FocusScoreArgs;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::parts::focus::read_topic;
-use recrawl_focus::classifier::linear::{Linear, Model};
+use recrawl_focus::classifier::linear::{Linear, LinearModel};
 use recrawl_focus::classifier::terms::Terms;
 use recrawl_focus::words::MAX_TEXT;
-use recrawl_focus::{Assessment, Classifier, PageText, Reading, Set, Words};
+use recrawl_focus::{Assessment, Classifier, PageText, PageWords, TermSet, Words};
 use recrawl_terminal::{print, print_json};
 use serde::Serialize;
 use std::fs;
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 /// Figures of a page.
 #[derive(Serialize)]
-struct Scored {
+struct ScoredPage {
     page: PathBuf,
     language: &'static str,
     relevance: f64,
@@ -23,13 +23,13 @@ struct Scored {
     genre: f64,
     content: f64,
     url: Option<f64>,
-    found: Vec<Found>,
+    found: Vec<FoundTerm>,
 }
 
 /// A term and how often the page has it; URL terms are counted in the URL.
 #[derive(Serialize)]
-struct Found {
-    set: Set,
+struct FoundTerm {
+    set: TermSet,
     term: String,
     count: u32,
 }
@@ -45,7 +45,7 @@ pub fn run(args: &FocusScoreArgs) -> Result<(), Failure> {
         let failed = |e: &dyn std::fmt::Display| Failure::Usage(format!("{}: {e}", path.display()));
         let bytes = fs::read(path).map_err(|e| failed(&e))?;
         Ok::<_, Failure>(Linear::new(
-            Model::from_bytes(&bytes).map_err(|e| failed(&e))?,
+            LinearModel::from_bytes(&bytes).map_err(|e| failed(&e))?,
             Terms::new(topic, &mut words),
         ))
     });
@@ -56,9 +56,9 @@ pub fn run(args: &FocusScoreArgs) -> Result<(), Failure> {
         let page = pages::read(path)?;
         let (url, language) = (args.url.as_deref(), args.language.as_deref());
         let read = PageText { url, language, title: &page.title, text: &page.text };
-        let reading = Reading::of(&read, MAX_TEXT, &mut words);
+        let reading = PageWords::read(&read, MAX_TEXT, &mut words);
         let Assessment { relevance, genre, content, url } = classifier.assess(&reading);
-        scored.push(Scored {
+        scored.push(ScoredPage {
             page: page.path,
             language: reading.language.name(),
             relevance,
@@ -76,23 +76,23 @@ pub fn run(args: &FocusScoreArgs) -> Result<(), Failure> {
 }
 
 /// The terms that the page has, each by its first spelling.
-fn found(terms: &Terms, reading: &Reading) -> Vec<Found> {
+fn found(terms: &Terms, reading: &PageWords) -> Vec<FoundTerm> {
     let matcher = terms.matcher(reading.language);
     let (in_text, in_url) = (matcher.count(&reading.words), matcher.count(&reading.url));
     let mut found = vec![];
-    for set in Set::ALL {
-        let counts = if set == Set::Url { in_url.of(set) } else { in_text.of(set) };
+    for set in TermSet::ALL {
+        let counts = if set == TermSet::Url { in_url.in_set(set) } else { in_text.in_set(set) };
         for (place, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
             let spelled = matcher.places(set).iter().position(|at| *at == Some(place as u16));
             let term = spelled.map(|at| terms.topic().terms(set)[at].clone()).unwrap_or_default();
-            found.push(Found { set, term, count });
+            found.push(FoundTerm { set, term, count });
         }
     }
     found
 }
 
-fn told(page: &Scored) -> String {
-    let Scored { relevance, genre, content, .. } = page;
+fn told(page: &ScoredPage) -> String {
+    let ScoredPage { relevance, genre, content, .. } = page;
     let verdict = if page.relevant { "relevant" } else { "not relevant" };
     let url = page.url.map_or_else(String::new, |url| format!(", url {url:.3}"));
     let mut out = format!(
@@ -100,7 +100,7 @@ fn told(page: &Scored) -> String {
         page.page.display(),
         page.language
     );
-    for set in Set::ALL {
+    for set in TermSet::ALL {
         let terms = page.found.iter().filter(|found| found.set == set);
         let terms: Vec<String> = terms.map(|found| format!("{} {}", found.term, found.count)).collect();
         if !terms.is_empty() {

@@ -8,7 +8,7 @@ use recrawl_corpora::evaluate::{Evaluation, Training, evaluate, sample};
 use recrawl_corpora::linear::train;
 use recrawl_crawl::failure::Failure;
 use recrawl_focus::Words;
-use recrawl_focus::classifier::linear::Model;
+use recrawl_focus::classifier::linear::LinearModel;
 use recrawl_terminal::{print, print_heading, print_json};
 use serde_json::json;
 use std::fs;
@@ -22,7 +22,7 @@ pub fn run(args: &FocusTrainArgs) -> Result<(), Failure> {
     if let Some(out) = args.out.as_deref().filter(|out| out.exists() && !args.force) {
         return Err(Failure::Usage(format!("{} exists (give --force to overwrite it)", out.display())));
     }
-    let corpus::Read { corpus, readings, wanted, .. } = corpus::read(&args.of, |_| {})?;
+    let corpus::ReadCorpus { corpus, readings, wanted, .. } = corpus::read(&args.of, |_| {})?;
     let training = Training {
         folds: args.folds as usize,
         positives: args.positives as usize,
@@ -86,7 +86,7 @@ fn table(wanted: &[corpus::Wanted], evaluated: &[Vec<Evaluation>]) -> Result<(),
 }
 
 /// Writes a model to a new file, which then takes the name.
-fn write(out: &Path, model: &Model) -> Result<(), Failure> {
+fn write(out: &Path, model: &LinearModel) -> Result<(), Failure> {
     let beside = out.with_extension("new");
     let written = fs::write(&beside, model.to_bytes()).and_then(|()| fs::rename(&beside, out));
     written.map_err(|e| Failure::Work(format!("cannot write {}: {e} (check the folder)", out.display())))

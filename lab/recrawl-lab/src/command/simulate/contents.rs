@@ -1,10 +1,10 @@
 //! The contents of pages: read when a policy or metric needs them.
 
-use recrawl_contest::{Entry, failure_of_data};
+use recrawl_contest::{ContestEntry, failure_of_data};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels::thousands;
 use recrawl_rivals::SearchJudge;
-use recrawl_simulation::{Dataset, DatasetError, Metric, metric};
+use recrawl_simulation::{Dataset, DatasetError, ReplayMetric, metric};
 use recrawl_types::{Size, Span};
 use std::path::Path;
 
@@ -12,10 +12,10 @@ use std::path::Path;
 ///
 /// # Errors
 /// When a name is not that of a metric of contents.
-pub fn metrics(names: &[String]) -> Result<Vec<&'static Metric>, Failure> {
+pub fn metrics(names: &[String]) -> Result<Vec<&'static ReplayMetric>, Failure> {
     let of_contents = || metric::OF_CONTENTS.iter();
     if let Some(name) = names.iter().find(|name| of_contents().all(|metric| metric.name != **name)) {
-        let why = if Metric::named(name).is_some() { "computed always" } else { "unknown metric" };
+        let why = if ReplayMetric::named(name).is_some() { "computed always" } else { "unknown metric" };
         let all: Vec<&str> = of_contents().map(|metric| metric.name).collect();
         return Err(Failure::Usage(format!("--metric {name}: {why}; available: {}", all.join(", "))));
     }
@@ -29,8 +29,8 @@ pub fn metrics(names: &[String]) -> Result<Vec<&'static Metric>, Failure> {
 pub fn read_if_needed(
     data: &mut Dataset,
     folder: &Path,
-    entries: &[Entry],
-    metrics: &[&Metric],
+    entries: &[ContestEntry],
+    metrics: &[&ReplayMetric],
 ) -> Result<(), Failure> {
     let policies = entries.iter().filter(|entry| entry.needs_contents());
     let policies = policies.map(|entry| format!("--policy {}", entry.name()));
@@ -62,7 +62,7 @@ pub fn read_if_needed(
 ///
 /// # Errors
 /// When there are no queries, and a metric is of their results.
-pub fn judge(data: &Dataset, metrics: &[&Metric], seed: u64) -> Result<Option<SearchJudge>, Failure> {
+pub fn judge(data: &Dataset, metrics: &[&ReplayMetric], seed: u64) -> Result<Option<SearchJudge>, Failure> {
     if metrics.is_empty() {
         return Ok(None);
     }
@@ -92,7 +92,7 @@ mod tests {
         let folder = recording();
         let entries = |name: &str| {
             let kind = with_rivals().into_iter().find(|kind| kind.name == name).unwrap();
-            vec![Entry::Known(kind)]
+            vec![ContestEntry::Known(kind)]
         };
         let mut data = recrawl_simulation::open(&folder, None).unwrap();
         read_if_needed(&mut data, &folder, &entries("nad"), &[]).unwrap();

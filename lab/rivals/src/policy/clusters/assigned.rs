@@ -4,11 +4,11 @@ use super::ClusterOptions;
 use crate::LinkGraph;
 use crate::page_clusters::{page_content, popular_words};
 use recrawl_clusters::bisection::{BisectionOptions, bisect};
-use recrawl_clusters::features::{FeatureOptions, FeatureSpace, Page};
-use recrawl_clusters::model::Model;
+use recrawl_clusters::features::{FeatureOptions, FeaturePage, FeatureSpace};
+use recrawl_clusters::model::ClusterModel;
 use recrawl_clusters::scaling::{Normalise, Scaling};
 use recrawl_simulation::Observed;
-use recrawl_types::{Cycle, Status};
+use recrawl_types::{Cycle, PageStatus};
 
 /// Pages to fit clusters to, at most: every n-th page is taken.
 const SAMPLE: usize = 20_000;
@@ -16,7 +16,7 @@ const SAMPLE: usize = 20_000;
 /// A model, and the cluster of each page.
 #[derive(Default)]
 pub(super) struct Assigned {
-    model: Option<(Cycle, Model)>,
+    model: Option<(Cycle, ClusterModel)>,
     /// The cluster of each page, and the cosine to its centroid.
     of_pages: Vec<(u16, f64)>,
     /// Pages visited since they were assigned.
@@ -65,12 +65,12 @@ impl Assigned {
         let visited: Vec<usize> = (0..self.is_stale.len()).filter(|&page| is_live(observed, page)).collect();
         let step = visited.len().div_ceil(SAMPLE).max(1);
         let sample = || visited.iter().step_by(step);
-        let pages: Vec<Page<'_>> = sample().map(|&page| self.page(observed, page)).collect();
+        let pages: Vec<FeaturePage<'_>> = sample().map(|&page| self.page(observed, page)).collect();
         if pages.is_empty() {
             self.model = None;
             return;
         }
-        let seeded = |clusters| BisectionOptions { seed: observed.seed(), ..BisectionOptions::of(clusters) };
+        let seeded = |clusters| BisectionOptions { seed: observed.seed(), ..BisectionOptions::new(clusters) };
         let by_words = FeatureOptions::default().bisection.clusters;
         let features = FeatureOptions {
             blocks: options.blocks.clone(),
@@ -84,7 +84,7 @@ impl Assigned {
         let scaling = Scaling::fit(&space.features(), &values, Normalise::ZScore).expect("values are finite");
         let rows = scaling.rows(&values).expect("values are finite");
         let clustering = bisect(&rows, &seeded(clusters)).expect("the number of clusters is in range");
-        let model = Model::new(space, scaling, &clustering).expect("the parts are of one fit");
+        let model = ClusterModel::new(space, scaling, &clustering).expect("the parts are of one fit");
         self.model = Some((observed.cycle(), model));
     }
 
@@ -93,7 +93,7 @@ impl Assigned {
         let Some((_, model)) = &self.model else { return };
         for page in 0..self.is_stale.len() {
             if self.is_stale[page] && is_live(observed, page) {
-                let values = model.space().of(&self.page(observed, page)).expect("values are finite");
+                let values = model.space().values(&self.page(observed, page)).expect("values are finite");
                 self.of_pages[page] = model.assign(&values).expect("values are finite");
                 self.is_stale[page] = false;
             }
@@ -101,11 +101,11 @@ impl Assigned {
     }
 
     /// A page as visits met it.
-    fn page<'a>(&self, observed: &'a Observed, page: usize) -> Page<'a> {
+    fn page<'a>(&self, observed: &'a Observed, page: usize) -> FeaturePage<'a> {
         let columns = observed.columns();
         let (seen, visits) = (observed.seen(page), columns.visits[page]);
         let [now, before] = &self.places;
-        Page {
+        FeaturePage {
             url: observed.url(page),
             content: page_content(seen.last, now[page]),
             before: seen.before.map(|document| page_content(Some(document), before[page])),
@@ -115,5 +115,5 @@ impl Assigned {
 }
 
 fn is_live(observed: &Observed, page: usize) -> bool {
-    observed.columns().visited[page] && observed.columns().known[page].status != Status::Gone
+    observed.columns().visited[page] && observed.columns().known[page].status != PageStatus::Gone
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::testing::with_contents;
-use recrawl_simulation::{Budget, Dataset, Document, RecordedPage, Rules, Truth, replay};
+use recrawl_simulation::{Budget, Dataset, RecordedPage, ReplayDocument, Rules, Truth, replay};
 
 const LAST: u32 = 30;
 
@@ -26,13 +26,13 @@ fn kinds() -> Dataset {
         contents: None,
         beginning: None,
     };
-    with_contents(data, |page, _| Document {
+    with_contents(data, |page, _| ReplayDocument {
         bytes: 1000 + page,
         images: 30 * u32::from(kind(page) == 1),
         tables: 9 * u32::from(kind(page) == 2),
         links_out: 70 * u32::from(kind(page) == 3),
         words: [(kind(page), 3), (10 + page % 5, 1)].into(),
-        ..Document::default()
+        ..ReplayDocument::default()
     })
 }
 
@@ -47,7 +47,7 @@ struct Choices {
     is_sample: bool,
 }
 
-impl Policy for Choices {
+impl ReplayPolicy for Choices {
     fn name(&self) -> &str {
         self.policy.name()
     }
@@ -164,8 +164,8 @@ fn clusters_are_as_many_and_of_such_features_as_asked() {
     // Pages that are equal by these features are one cluster: the types of all files are the same.
     let of =
         |block| ClusterOptions { blocks: [block].into(), clusters: Some(9), ..ClusterOptions::default() };
-    assert_eq!(clusters(of(Block::Url)), 1);
-    assert!(clusters(of(Block::Ranking)) > 1, "words of titles");
+    assert_eq!(clusters(of(FeatureBlock::Url)), 1);
+    assert!(clusters(of(FeatureBlock::Ranking)) > 1, "words of titles");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::policy::ALL;
 use recrawl_formula::Basis;
 use recrawl_scheduler::Ties;
 use recrawl_simulation::metric::{AGE, CHANGE_RATE, FRESHNESS, HARMONIC};
-use recrawl_simulation::{Dataset, Metric, Rules, open, replay};
+use recrawl_simulation::{Dataset, ReplayMetric, Rules, open, replay};
 use std::path::Path;
 
 /// Policy, ChangeRate, NDCG, freshness, age, harmonic penalty.
@@ -121,7 +121,7 @@ fn recording() -> Dataset {
 fn figures_are_those_that_are_written_down() {
     let data = recording();
     let rules = Rules { ties: Ties::Index, ..Rules::default() };
-    let ndcg = Metric::named("ndcg_log2").unwrap();
+    let ndcg = ReplayMetric::named("ndcg_log2").unwrap();
     let mut found = String::new();
     for kind in ALL {
         let trace = replay::run(&data, &rules, &mut *kind.build(&data, Basis::Visits)).unwrap();

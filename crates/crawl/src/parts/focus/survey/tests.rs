@@ -14,7 +14,7 @@ fn rules(change: impl FnOnce(&mut Config)) -> Arc<FocusRules> {
     let mut config = Config::default();
     (config.focus.enabled, config.focus.terms) = (true, terms);
     change(&mut config);
-    Arc::new(FocusRules::of(&config).unwrap().unwrap())
+    Arc::new(FocusRules::from_config(&config).unwrap().unwrap())
 }
 
 /// Sets a discovery share that weighs revisits.
@@ -71,13 +71,13 @@ fn generation(pages: &BTreeMap<CanonicalUrl, PageRecord>) -> Arc<Generation> {
     repository.current()
 }
 
-fn survey(rules: &Arc<FocusRules>, generation: &Generation) -> Survey {
-    Survey::read(rules, LiveModel::default(), 0.05, Cycle(9), generation, &|_| {}).unwrap()
+fn survey(rules: &Arc<FocusRules>, generation: &Generation) -> FocusSurvey {
+    FocusSurvey::read(rules, LiveModel::default(), 0.05, Cycle(9), generation, &|_| {}).unwrap()
 }
 
 /// The expectation of each page, by path.
 fn expected(
-    survey: &Survey,
+    survey: &FocusSurvey,
     generation: &Generation,
     is_satisfied: bool,
 ) -> (BTreeMap<String, f32>, AllPending) {

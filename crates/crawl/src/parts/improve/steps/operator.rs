@@ -1,7 +1,7 @@
 //! Decisions of operators about the loop. A promotion or a roll-back waits for the next cycle, which begins
 //! with it; the loop is held at once.
 
-use super::{LoopState, Now, Step};
+use super::{CycleStart, ImproveStep, LoopState};
 use crate::parts::improve::candidate::digest_of;
 use crate::parts::improve::rules::LoopRules;
 use recrawl_formula::Formula;
@@ -31,7 +31,7 @@ impl fmt::Display for NotNow {
 
 /// Author and time of a decision.
 #[derive(Clone, Debug)]
-pub struct Operator {
+pub struct DecisionAuthor {
     /// The name of the operator.
     pub who: String,
     /// When, in milliseconds since 1970.
@@ -45,18 +45,18 @@ impl LoopState {
     ///
     /// # Errors
     /// If there is none, a trial runs, or an operator has chosen another formula.
-    pub fn promote(&mut self, in_force: &Formula, by: &Operator) -> Result<(String, bool), NotNow> {
+    pub fn promote(&mut self, in_force: &Formula, by: &DecisionAuthor) -> Result<(String, bool), NotNow> {
         let attempt = match &self.step {
-            Step::Proposed(attempt) | Step::Shadow(attempt) => attempt,
-            Step::Idle => {
+            ImproveStep::Proposed(attempt) | ImproveStep::Shadow(attempt) => attempt,
+            ImproveStep::Idle => {
                 let todo = "run recrawl improve run, or let the daemon learn one";
                 return Err(NotNow::because("no candidate waits", todo));
             }
-            Step::Trial(_) => {
+            ImproveStep::Trial(_) => {
                 let todo = "wait for its end, or hold the loop to end it";
                 return Err(NotNow::because("its trial runs", todo));
             }
-            Step::Guard(_) => {
+            ImproveStep::Guard(_) => {
                 let todo = "recrawl improve rollback takes it back";
                 return Err(NotNow::because("it is in force already", todo));
             }
@@ -73,8 +73,8 @@ impl LoopState {
     ///
     /// # Errors
     /// If none is guarded.
-    pub fn roll_back(&mut self, by: &Operator) -> Result<(String, bool), NotNow> {
-        let Step::Guard(attempt) = &self.step else {
+    pub fn roll_back(&mut self, by: &DecisionAuthor) -> Result<(String, bool), NotNow> {
+        let ImproveStep::Guard(attempt) = &self.step else {
             return Err(match &self.asked {
                 Some(_) => {
                     NotNow::because("the promotion waits for the next cycle", "hold the loop to drop it")
@@ -90,7 +90,7 @@ impl LoopState {
     }
 
     /// Notes the decision; false if it is noted already.
-    fn ask(&mut self, what: AskedFor, by: &Operator) -> bool {
+    fn ask(&mut self, what: AskedFor, by: &DecisionAuthor) -> bool {
         let is_new = self.asked.is_none();
         if is_new {
             self.asked = Some(Asked { what, who: by.who.clone(), at: by.at });
@@ -100,14 +100,16 @@ impl LoopState {
 
     /// Holds the loop, or lets it go on; false if it is so already. A shadow run, a trial or a guard ends, and decisions
     /// that wait are dropped; what is in force stays, and so does a proposed candidate.
-    pub fn hold(&mut self, is_held: bool, by: &Operator) -> bool {
+    pub fn hold(&mut self, is_held: bool, by: &DecisionAuthor) -> bool {
         if self.is_held == is_held {
             return false;
         }
         self.is_held = is_held;
         let ended = match &self.step {
-            Step::Shadow(_) | Step::Trial(_) | Step::Guard(_) if is_held => std::mem::take(&mut self.step),
-            _ => Step::Idle,
+            ImproveStep::Shadow(_) | ImproveStep::Trial(_) | ImproveStep::Guard(_) if is_held => {
+                std::mem::take(&mut self.step)
+            }
+            _ => ImproveStep::Idle,
         };
         if is_held {
             self.asked = None;
@@ -119,15 +121,15 @@ impl LoopState {
     }
 
     /// Carries out what was decided for this cycle.
-    pub(super) fn carry_out(&mut self, now: &Now<'_>, rules: &LoopRules) {
+    pub(super) fn carry_out(&mut self, now: &CycleStart<'_>, rules: &LoopRules) {
         let Some(Asked { what, who, .. }) = self.asked.take() else { return };
         match (what, std::mem::take(&mut self.step)) {
-            (AskedFor::Promote, Step::Proposed(mut attempt) | Step::Shadow(mut attempt)) => {
+            (AskedFor::Promote, ImproveStep::Proposed(mut attempt) | ImproveStep::Shadow(mut attempt)) => {
                 // The cycles before tell more than a trial that has ended.
                 attempt.trial_since = None;
                 self.put_in_force(now.cycle, now.at, attempt, format!("promoted by {who}"));
             }
-            (AskedFor::RollBack, Step::Guard(attempt)) => {
+            (AskedFor::RollBack, ImproveStep::Guard(attempt)) => {
                 self.take_back(now.cycle, now.at, rules, attempt, format!("taken back by {who}"));
             }
             // A plan that failed has ended the step since.

@@ -1,7 +1,7 @@
 use super::*;
 use crate::parts::improve::candidate::tests::back_test;
-use crate::parts::improve::candidate::{BackTest, FreshnessTest};
-use crate::parts::improve::found::{Found, FoundByShare};
+use crate::parts::improve::candidate::{BackTestFigures, FreshnessTest};
+use crate::parts::improve::found::{ComparedVisits, FoundByShare};
 use recrawl_estimation::Interval;
 use recrawl_scheduler::Overlap;
 
@@ -13,16 +13,16 @@ fn formula(text: &str) -> Formula {
     Formula::from_expression(text).unwrap()
 }
 
-fn candidate(text: &str, gain: [f64; 2]) -> Candidate {
-    Candidate::new(&formula(text), 1, back_test(gain)).unwrap()
+fn candidate(text: &str, gain: [f64; 2]) -> FormulaCandidate {
+    FormulaCandidate::new(&formula(text), 1, back_test(gain)).unwrap()
 }
 
 /// A crawl in which only the loop is real.
-struct World {
+struct LoopWorld {
     state: LoopState,
     in_force: Formula,
     cycle: u32,
-    waiting: Option<Result<Candidate, String>>,
+    waiting: Option<Result<FormulaCandidate, String>>,
     sites: u64,
     rules: LoopRules,
     /// By how much pages are fresher where the candidate visits.
@@ -33,10 +33,10 @@ struct World {
     differs: bool,
 }
 
-impl World {
-    fn new() -> World {
+impl LoopWorld {
+    fn new() -> LoopWorld {
         let state = LoopState { drift: Drift::new(DriftRules::default()), ..LoopState::default() };
-        World {
+        LoopWorld {
             state,
             in_force: formula("t * X"),
             cycle: 1,
@@ -63,7 +63,7 @@ impl World {
     /// One cycle: the loop moves on, the plan compares, and the visits are noted.
     fn next(&mut self) {
         self.write();
-        let now = Now {
+        let now = CycleStart {
             cycle: Cycle(self.cycle),
             at: 0,
             in_force: &self.in_force,
@@ -86,15 +86,15 @@ impl World {
             [of(0.80 + more), of(0.82)]
         };
         let of_plan = comparison.as_ref().and_then(|comparison| match comparison {
-            Comparison::Arms { division, .. } => Some(*division),
+            PlanComparison::Arms { division, .. } => Some(*division),
             other => other.counted(),
         });
         match (&mut self.state.step, comparison) {
-            (Step::Shadow(attempt), Some(Comparison::Shadow { .. })) => {
+            (ImproveStep::Shadow(attempt), Some(PlanComparison::Shadow { .. })) => {
                 let other = if differs { 40 } else { 0 };
                 let overlap =
                     Overlap { both: 100 - other, only_in_force: other, only_candidate: other, drawn: other };
-                let found = |changed| Found { visits: other, changed, ..Found::default() };
+                let found = |changed| ComparedVisits { visits: other, changed, ..ComparedVisits::default() };
                 let (only_in_force, only_candidate, overlap) =
                     (found(other / 2), found(other / 4), Some(overlap));
                 attempt.note_shadow(
@@ -103,14 +103,14 @@ impl World {
                 );
                 self.state.note_arms(cycle, of_plan.unwrap(), freshness(0.0));
             }
-            (Step::Trial(_) | Step::Guard(_), Some(Comparison::Arms { other, .. })) => {
+            (ImproveStep::Trial(_) | ImproveStep::Guard(_), Some(PlanComparison::Arms { other, .. })) => {
                 self.state.note_arms(
                     cycle,
                     of_plan.unwrap(),
                     freshness(if other.is_some() { effect } else { 0.0 }),
                 );
             }
-            (Step::Idle | Step::Proposed(_), Some(Comparison::NextArms(_))) => {
+            (ImproveStep::Idle | ImproveStep::Proposed(_), Some(PlanComparison::NextArms(_))) => {
                 self.state.note_arms(cycle, of_plan.unwrap(), freshness(0.0));
             }
             (_, None) => {}
@@ -123,8 +123,8 @@ impl World {
         (0..cycles).for_each(|_| self.next());
     }
 
-    fn anna(&self) -> Operator {
-        Operator { who: "anna".into(), at: 0, cycle: Cycle(self.cycle) }
+    fn anna(&self) -> DecisionAuthor {
+        DecisionAuthor { who: "anna".into(), at: 0, cycle: Cycle(self.cycle) }
     }
 
     fn promote(&mut self) -> Result<(String, bool), String> {
@@ -150,7 +150,7 @@ impl World {
 
 #[test]
 fn a_better_candidate_comes_into_force_step_by_step_and_stays() {
-    let mut world = World::new();
+    let mut world = LoopWorld::new();
     world.run(2);
     world.offer("t * p_eb");
     world.run(150);
@@ -166,12 +166,12 @@ fn a_better_candidate_comes_into_force_step_by_step_and_stays() {
         world.state.events
     );
     assert_eq!(world.in_force.expr, formula("t * p_eb").expr);
-    assert_eq!((world.state.tries, &world.state.step), (0, &Step::Idle));
+    assert_eq!((world.state.tries, &world.state.step), (0, &ImproveStep::Idle));
 }
 
 #[test]
 fn a_candidate_that_loses_is_rejected_and_not_tried_again_for_a_while() {
-    let mut world = World::new();
+    let mut world = LoopWorld::new();
     world.effect = -0.05;
     world.offer("t * p_eb");
     world.run(70);
@@ -192,7 +192,7 @@ fn a_candidate_that_loses_is_rejected_and_not_tried_again_for_a_while() {
 
 #[test]
 fn a_small_difference_that_cannot_be_told_is_proposed() {
-    let mut world = World::new();
+    let mut world = LoopWorld::new();
     (world.effect, world.variance) = (-0.005, 0.0006);
     world.offer("t * p_eb");
     world.run(130);
@@ -202,7 +202,7 @@ fn a_small_difference_that_cannot_be_told_is_proposed() {
 
 #[test]
 fn a_promoted_formula_that_turns_out_worse_is_taken_back() {
-    let mut world = World::new();
+    let mut world = LoopWorld::new();
     world.offer("t * p_eb");
     world.run(70);
     assert_eq!(world.in_force.expr, formula("t * p_eb").expr);
@@ -211,7 +211,7 @@ fn a_promoted_formula_that_turns_out_worse_is_taken_back() {
     let (cycle, what) = *world.events().last().unwrap();
     assert!(what == LoopEventKind::RolledBack && cycle < 94, "{:?}", world.state.events);
     assert_eq!(world.in_force.expr, formula("t * X").expr);
-    assert_eq!(world.state.step, Step::Idle);
+    assert_eq!(world.state.step, ImproveStep::Idle);
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn a_formula_that_was_promoted_without_a_trial_is_compared_with_the_time_before(
         let end = if effect < 0.0 { LoopEventKind::RolledBack } else { LoopEventKind::Kept };
         [(effect, 1, end), (effect, 60, end)]
     }) {
-        let mut world = World::new();
+        let mut world = LoopWorld::new();
         world.rules.promotes = false;
         world.run(40);
         world.offer("t * p_eb");
@@ -237,24 +237,24 @@ fn a_formula_that_was_promoted_without_a_trial_is_compared_with_the_time_before(
 
 #[test]
 fn arms_are_a_tenth_of_the_sites_once_the_crawl_has_grown() {
-    let mut world = World::new();
+    let mut world = LoopWorld::new();
     world.sites = 0;
     world.run(2);
-    let part = |world: &World| world.state.next_arms.as_ref().unwrap().division.part;
+    let part = |world: &LoopWorld| world.state.next_arms.as_ref().unwrap().division.part;
     assert_eq!(part(&world), 0.5);
     world.sites = 5000;
     world.offer("t * p_eb");
     world.run(20);
-    let Step::Trial(attempt) = &world.state.step else { panic!("{:?}", world.state.step) };
+    let ImproveStep::Trial(attempt) = &world.state.step else { panic!("{:?}", world.state.step) };
     assert_eq!(attempt.division.unwrap().part, 0.1);
 }
 
 #[test]
 fn arms_that_were_planned_before_an_operator_held_the_loop_are_no_time_before() {
-    let mut world = World::new();
+    let mut world = LoopWorld::new();
     world.offer("t * p_eb");
     world.run(30);
-    let Step::Trial(attempt) = &world.state.step else { panic!("{:?}", world.state.step) };
+    let ImproveStep::Trial(attempt) = &world.state.step else { panic!("{:?}", world.state.step) };
     let division = attempt.division.unwrap();
     world.hold(true);
     world.state.note_arms(Cycle(30), division, [None, None]);
@@ -263,7 +263,7 @@ fn arms_that_were_planned_before_an_operator_held_the_loop_are_no_time_before() 
 
 #[test]
 fn a_plan_that_fails_takes_it_back_at_once() {
-    let mut world = World::new();
+    let mut world = LoopWorld::new();
     world.offer("t * p_eb");
     world.run(70);
     world.state.fail(Cycle(71), 0, &rules(), "a plan chose pages whose score is not a number");
@@ -274,7 +274,7 @@ fn a_plan_that_fails_takes_it_back_at_once() {
 
 #[test]
 fn a_formula_that_an_operator_chose_is_not_overwritten_by_one_taken_back_before() {
-    let mut world = World::new();
+    let mut world = LoopWorld::new();
     world.offer("t * p_eb");
     world.run(70);
     world.state.fail(Cycle(71), 0, &rules(), "a plan chose pages whose score is not a number");
@@ -286,16 +286,16 @@ fn a_formula_that_an_operator_chose_is_not_overwritten_by_one_taken_back_before(
 }
 
 /// A candidate with this interval of its gain in freshness, and with this coverage.
-fn fresher(gain: [f64; 2], coverage: [f64; 2]) -> Candidate {
+fn fresher(gain: [f64; 2], coverage: [f64; 2]) -> FormulaCandidate {
     let freshness = Some(FreshnessTest { in_force: 0.8, candidate: 0.8 + (gain[0] + gain[1]) / 2.0, gain });
-    let back_test = BackTest { freshness, coverage, ..back_test([0.01, 0.03]) };
-    Candidate::new(&formula("t * p_eb"), 1, back_test).unwrap()
+    let back_test = BackTestFigures { freshness, coverage, ..back_test([0.01, 0.03]) };
+    FormulaCandidate::new(&formula("t * p_eb"), 1, back_test).unwrap()
 }
 
 #[test]
 fn a_formula_that_starves_pages_is_replaced_without_a_trial_and_guarded() {
     for (effect, end) in [(0.01, LoopEventKind::Kept), (-0.2, LoopEventKind::RolledBack)] {
-        let mut world = World::new();
+        let mut world = LoopWorld::new();
         world.run(20);
         (world.waiting, world.effect) = (Some(Ok(fresher([-0.01, 0.15], [0.38, 1.0]))), effect);
         world.run(140);
@@ -311,7 +311,7 @@ fn a_formula_that_starves_pages_is_replaced_without_a_trial_and_guarded() {
         ([0.05, 0.15], [0.80, 1.0], 200, LoopEventKind::TrialBegan),
         ([0.05, 0.15], [0.38, 1.0], 10, LoopEventKind::Proposed),
     ] {
-        let mut world = World::new();
+        let mut world = LoopWorld::new();
         (world.waiting, world.sites) = (Some(Ok(fresher(gain, coverage))), sites);
         world.run(10);
         assert_eq!(world.events().last().unwrap().1, second, "{:?}", world.state.events);
@@ -326,18 +326,18 @@ fn what_may_not_be_tried_is_refused_with_the_reason() {
         (Ok(fresher([-0.09, -0.03], [0.9, 0.95])), "freshness would change by -0.0900 to -0.0300"),
         (Err("changed by hand".to_owned()), "changed by hand"),
     ] {
-        let mut world = World::new();
+        let mut world = LoopWorld::new();
         world.waiting = Some(offered);
         world.run(1);
         assert_eq!(world.events(), [(1, LoopEventKind::Refused)]);
         assert!(world.why().contains(reason), "{}", world.why());
-        assert!(world.waiting.is_none() && world.state.step == Step::Idle);
+        assert!(world.waiting.is_none() && world.state.step == ImproveStep::Idle);
     }
 }
 
 #[test]
 fn a_candidate_that_chooses_the_same_pages_is_rejected() {
-    let mut world = World::new();
+    let mut world = LoopWorld::new();
     world.differs = false;
     world.offer("t * p_eb");
     world.run(9);
@@ -348,7 +348,7 @@ fn a_candidate_that_chooses_the_same_pages_is_rejected() {
 #[test]
 fn few_sites_or_the_mode_only_propose_and_an_operator_promotes() {
     for (sites, promotes) in [(59, true), (200, false)] {
-        let mut world = World::new();
+        let mut world = LoopWorld::new();
         (world.sites, world.rules.promotes) = (sites, promotes);
         assert!(world.promote().unwrap_err().contains("no candidate waits"));
         world.offer("t * p_eb");
@@ -379,13 +379,13 @@ fn few_sites_or_the_mode_only_propose_and_an_operator_promotes() {
 
 #[test]
 fn an_operators_choice_wins_and_is_left_alone() {
-    let mut world = World::new();
+    let mut world = LoopWorld::new();
     world.offer("t * p_eb");
     world.run(30);
     world.in_force = formula("p_eb_site");
     world.run(1);
     assert_eq!(world.events().last(), Some(&(31, LoopEventKind::OperatorChose)));
-    assert_eq!(world.state.step, Step::Idle);
+    assert_eq!(world.state.step, ImproveStep::Idle);
     world.offer("t * eb_site");
     world.run(1);
     assert!(world.why().contains("rests until cycle 45"), "{}", world.why());
@@ -398,12 +398,12 @@ fn an_operators_choice_wins_and_is_left_alone() {
     world.in_force = formula("t");
     world.offer("t * p_eb");
     world.run(40);
-    assert!(world.state.step == Step::Idle && world.waiting.is_some(), "held");
+    assert!(world.state.step == ImproveStep::Idle && world.waiting.is_some(), "held");
 }
 
 #[test]
 fn a_decision_is_dropped_when_the_loop_is_held_or_another_formula_is_chosen() {
-    let mut world = World::new();
+    let mut world = LoopWorld::new();
     world.rules.promotes = false;
     world.offer("t * p_eb");
     world.run(10);
@@ -424,7 +424,7 @@ fn a_decision_is_dropped_when_the_loop_is_held_or_another_formula_is_chosen() {
 
 #[test]
 fn a_trial_can_only_be_ended_by_holding_the_loop() {
-    let mut world = World::new();
+    let mut world = LoopWorld::new();
     world.offer("t * p_eb");
     world.run(20);
     let why = world.promote().unwrap_err();
@@ -433,14 +433,14 @@ fn a_trial_can_only_be_ended_by_holding_the_loop() {
     assert!(world.hold(true));
     assert_eq!(
         (world.state.step.clone(), world.events().last()),
-        (Step::Idle, Some(&(21, LoopEventKind::Held)))
+        (ImproveStep::Idle, Some(&(21, LoopEventKind::Held)))
     );
     assert_eq!(world.state.events.back().unwrap().candidate, "t * p_eb");
 }
 
 #[test]
 fn events_are_counted_even_when_they_are_forgotten() {
-    let mut world = World::new();
+    let mut world = LoopWorld::new();
     for _ in 0..120 {
         world.hold(true);
         world.hold(false);
@@ -451,9 +451,9 @@ fn events_are_counted_even_when_they_are_forgotten() {
 
 #[test]
 fn learning_is_due_every_week_and_after_an_alarm_but_not_beside_a_trial() {
-    let mut world = World::new();
+    let mut world = LoopWorld::new();
     world.state.learned = Cycle(10);
-    let wants = |world: &World, cycle: u32| world.state.wants_learning(Cycle(cycle), &rules());
+    let wants = |world: &LoopWorld, cycle: u32| world.state.wants_learning(Cycle(cycle), &rules());
     assert_eq!([wants(&world, 16), wants(&world, 17)], [false, true]);
     world.state.alarm = Some(Cycle(12));
     assert!(wants(&world, 13));

@@ -71,7 +71,7 @@ pub struct Subscriptions {
 
 /// A subscription as stored.
 #[derive(Serialize, Deserialize)]
-pub struct Row {
+pub struct SubscriptionRow {
     feed: String,
     hub: String,
     topic: String,
@@ -84,7 +84,7 @@ pub struct Row {
     failures: u32,
 }
 
-impl Row {
+impl SubscriptionRow {
     /// The URLs of feed, hub and topic.
     pub fn urls(&self) -> impl Iterator<Item = CanonicalUrl> {
         [&self.feed, &self.hub, &self.topic].into_iter().filter_map(|text| canonical(text))
@@ -94,13 +94,13 @@ impl Row {
 impl Subscriptions {
     /// The table with these rows. Those that no longer parse are left out: the feed's next visit brings them
     /// back.
-    pub fn of_rows(rows: Vec<Row>) -> Subscriptions {
+    pub fn of_rows(rows: Vec<SubscriptionRow>) -> Subscriptions {
         let mut table = Subscriptions::default();
         for row in rows.into_iter().take(MAX_SUBSCRIPTIONS) {
             let (Some(feed), Some(hub)) = (canonical(&row.feed), canonical(&row.hub)) else {
                 continue;
             };
-            let Row { topic, id, lease_end, requested, next, failures, .. } = row;
+            let SubscriptionRow { topic, id, lease_end, requested, next, failures, .. } = row;
             table.by_id.insert(id.clone(), feed.clone());
             let subscription = Subscription { hub, topic, id, lease_end, requested, next, failures };
             table.by_feed.insert(feed, subscription);
@@ -108,8 +108,8 @@ impl Subscriptions {
         table
     }
 
-    pub fn rows(&self) -> Vec<Row> {
-        let row = |(feed, of): (&CanonicalUrl, &Subscription)| Row {
+    pub fn rows(&self) -> Vec<SubscriptionRow> {
+        let row = |(feed, of): (&CanonicalUrl, &Subscription)| SubscriptionRow {
             feed: feed.as_text(),
             hub: of.hub.as_text(),
             topic: of.topic.clone(),
@@ -176,14 +176,14 @@ impl Subscriptions {
 
     /// The request of this callback failed. If the hub has verified it already, it did not.
     pub fn failed(&mut self, id: &str, now: u64) {
-        if let Some(of) = self.of(id).filter(|of| of.requested.is_some()) {
+        if let Some(of) = self.get_mut(id).filter(|of| of.requested.is_some()) {
             of.fail(now);
         }
     }
 
     /// The hub verifies a subscription; `lease`: in seconds. True if it was requested.
     pub fn verified(&mut self, id: &str, topic: &str, lease: Option<u64>, now: u64) -> bool {
-        let Some(of) = self.of(id).filter(|of| of.requested.is_some() && of.topic == topic) else {
+        let Some(of) = self.get_mut(id).filter(|of| of.requested.is_some() && of.topic == topic) else {
             return false;
         };
         let lease = lease.map_or(LEASE, Duration::from_secs).clamp(MIN_LEASE, MAX_LEASE);
@@ -195,13 +195,13 @@ impl Subscriptions {
 
     /// The hub denies a subscription, or ends it. True if there is one.
     pub fn denied(&mut self, id: &str, topic: &str, now: u64) -> bool {
-        let Some(of) = self.of(id).filter(|of| of.topic == topic) else { return false };
+        let Some(of) = self.get_mut(id).filter(|of| of.topic == topic) else { return false };
         of.lease_end = None;
         of.fail(now);
         true
     }
 
-    fn of(&mut self, id: &str) -> Option<&mut Subscription> {
+    fn get_mut(&mut self, id: &str) -> Option<&mut Subscription> {
         self.by_feed.get_mut(self.by_id.get(id)?)
     }
 

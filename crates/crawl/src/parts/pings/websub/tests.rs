@@ -153,7 +153,7 @@ fn hub() -> Hub {
 }
 
 fn verify(websub: &WebSub, id: &str, mode: &str, topic: &str) -> bool {
-    websub.verify(id, Verification { mode, topic, lease: Some(3_600) }, NOW)
+    websub.verify(id, HubQuestion { mode, topic, lease: Some(3_600) }, NOW)
 }
 
 #[test]
@@ -192,10 +192,10 @@ fn a_feed_that_names_a_hub_is_subscribed_to_over_restarts() {
     let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA384, secret.as_bytes());
     let signature = format!("sha384={}", HEXLOWER.encode(ring::hmac::sign(&key, b"<feed/>").as_ref()));
     let sender = |id: &str, signature: Option<&str>, body: &[u8]| websub.sender(id, signature, body);
-    assert_eq!(sender(&due.id, Some(&signature), b"<feed/>"), Sender::HubOf(feed()));
-    assert_eq!(sender(&due.id, Some(&signature), b"<feed />"), Sender::Forger);
-    assert_eq!(sender(&due.id, None, b"<feed/>"), Sender::Forger);
-    assert_eq!(sender("0", Some(&signature), b"<feed/>"), Sender::Unknown);
+    assert_eq!(sender(&due.id, Some(&signature), b"<feed/>"), PingSender::HubOf(feed()));
+    assert_eq!(sender(&due.id, Some(&signature), b"<feed />"), PingSender::Forger);
+    assert_eq!(sender(&due.id, None, b"<feed/>"), PingSender::Forger);
+    assert_eq!(sender("0", Some(&signature), b"<feed/>"), PingSender::Unknown);
     // A denial ends it.
     assert!(verify(&websub, &due.id, "denied", &hub().topic));
     assert_eq!(websub.sizes(NOW), [0, 0, 1]);

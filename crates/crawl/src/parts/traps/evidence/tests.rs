@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 use recrawl_types::UrlRules;
 
-const RULE: Rule = Rule { min_pages: 20, near_duplicates: 0.95, max_distance: 3 };
+const RULE: TrapRule = TrapRule { min_pages: 20, near_duplicates: 0.95, max_distance: 3 };
 
 fn url(path: &str) -> CanonicalUrl {
     UrlRules::default().canonicalize(&format!("http://a.example{path}")).unwrap()

@@ -29,7 +29,7 @@ impl Tally {
 }
 
 async fn live((length, pause, kept, is_given_up): Life, memory: BodyMemory, tally: Arc<Tally>) {
-    let (mut share, mut body, mut space, meter) = (Share::default(), Vec::new(), 0, Meter::default());
+    let (mut share, mut body, mut space, meter) = (MemoryShare::default(), Vec::new(), 0, Meter::default());
     for part in 0.. {
         if is_given_up && part == 2 {
             return tally.change(space, 0);
@@ -80,13 +80,13 @@ proptest! {
 #[tokio::test(start_paused = true)]
 async fn a_small_body_does_not_wait_and_a_large_one_does() {
     let memory = BodyMemory::new(MAX_BODY, MAX_BODY);
-    let (mut first, meter) = (Share::default(), Meter::default());
+    let (mut first, meter) = (MemoryShare::default(), Meter::default());
     memory.grow(&mut first, MAX_BODY, &meter).await;
     let held = first.keep(vec![0; MAX_BODY]);
-    let mut small = Share::default();
+    let mut small = MemoryShare::default();
     memory.grow(&mut small, MAX_SMALL_BODY, &meter).await;
     assert_eq!(meter.waited(), Duration::ZERO);
-    let mut second = Share::default();
+    let mut second = MemoryShare::default();
     let grown = memory.grow(&mut second, MAX_SMALL_BODY + 1, &meter);
     let read = async {
         sleep(Duration::from_secs(7)).await;
@@ -99,7 +99,7 @@ async fn a_small_body_does_not_wait_and_a_large_one_does() {
 #[tokio::test(start_paused = true)]
 async fn time_spent_waiting_for_memory_is_not_the_servers() {
     let memory = BodyMemory::new(MAX_BODY, MAX_BODY);
-    let mut first = Share::default();
+    let mut first = MemoryShare::default();
     memory.grow(&mut first, MAX_BODY, &Meter::default()).await;
     let (meter, start) = (Meter::default(), Instant::now());
     // Two seconds of the server, then ten of waiting, then the rest of the server's.
@@ -107,7 +107,7 @@ async fn time_spent_waiting_for_memory_is_not_the_servers() {
         let (memory, meter) = (&memory, &meter);
         async move {
             sleep(Duration::from_secs(2)).await;
-            memory.grow(&mut Share::default(), MAX_BODY, meter).await;
+            memory.grow(&mut MemoryShare::default(), MAX_BODY, meter).await;
             sleep(Duration::from_secs(rest)).await;
         }
     };

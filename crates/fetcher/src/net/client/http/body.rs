@@ -8,12 +8,12 @@ mod gzip;
 mod layer;
 
 use super::before_the_answer;
-use crate::net::client::body_memory::{BodyMemory, Share};
+use crate::net::client::body_memory::{BodyMemory, MemoryShare};
 use crate::net::client::{Cut, Meter, NetworkError};
 use crate::net::limits::MAX_CODINGS;
 use bytes::{BufMut, Bytes};
 use futures_util::TryStreamExt;
-use layer::{Damage, Layer};
+use layer::{BodyDamage, Layer};
 use reqwest::header::{CONTENT_ENCODING, HeaderMap, HeaderName, TRANSFER_ENCODING};
 use std::io;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, BufReader};
@@ -50,7 +50,7 @@ impl Coding {
     ///
     /// # Errors
     /// [`NetworkError::Encoding`]: one of them cannot be decoded, or there are too many.
-    pub fn of(headers: &HeaderMap) -> Result<Vec<Coding>, NetworkError> {
+    pub fn from_headers(headers: &HeaderMap) -> Result<Vec<Coding>, NetworkError> {
         let transfer: Vec<String> = names(headers, &TRANSFER_ENCODING).collect();
         // Not the last coding, so the client has not decoded it (RFC 9112 §6.1).
         let is_hidden = transfer.last().is_some_and(|last| last != CHUNKED);
@@ -110,7 +110,7 @@ async fn decode(
     memory: &BodyMemory,
     received: &Meter,
 ) -> io::Result<(Bytes, Option<Cut>)> {
-    let damage = Damage::default();
+    let damage = BodyDamage::default();
     let mut reader = reader;
     // An empty body has no coding, whatever its header says.
     if !reader.fill_buf().await?.is_empty() {
@@ -118,7 +118,7 @@ async fn decode(
             reader = Box::new(BufReader::new(Layer::new(*coding, reader, &damage).await?));
         }
     }
-    let (mut body, mut share) = (Vec::new(), Share::default());
+    let (mut body, mut share) = (Vec::new(), MemoryShare::default());
     while body.len() < limit {
         coop::consume_budget().await;
         let space = body.capacity() - body.len();

@@ -10,12 +10,12 @@ const MAX_CHUNK_LINE: usize = 16 << 10;
 pub struct ChunkLines {
     /// The line so far, which hyper has not been given yet.
     line: Vec<u8>,
-    next: Next,
+    next: ChunkState,
 }
 
 /// The bytes to come.
 #[derive(Debug, Default, PartialEq, Eq)]
-enum Next {
+enum ChunkState {
     /// The first line. Servers end all lines alike, so if this one has its CR, nothing else is looked at.
     #[default]
     First,
@@ -34,8 +34,8 @@ impl ChunkLines {
     pub fn add(&mut self, mut part: &[u8], out: &mut Vec<u8>) {
         while !part.is_empty() {
             let content = match &mut self.next {
-                Next::Rest => part.len(),
-                Next::Content(left) => {
+                ChunkState::Rest => part.len(),
+                ChunkState::Content(left) => {
                     let count = part.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
                     *left -= count as u64;
                     count
@@ -45,8 +45,8 @@ impl ChunkLines {
             out.extend_from_slice(&part[..content]);
             part = &part[content..];
             match &self.next {
-                Next::Content(0) => self.next = Next::ChunkEnd,
-                Next::Content(_) | Next::Rest => continue,
+                ChunkState::Content(0) => self.next = ChunkState::ChunkEnd,
+                ChunkState::Content(_) | ChunkState::Rest => continue,
                 _ => {}
             }
             let end = memchr::memchr(b'\n', part);
@@ -64,11 +64,11 @@ impl ChunkLines {
     /// Nothing of this body follows that hyper does not read by itself.
     pub fn end(&mut self, out: &mut Vec<u8>) {
         out.append(&mut self.line);
-        self.next = Next::Rest;
+        self.next = ChunkState::Rest;
     }
 
     pub fn is_at_end(&self) -> bool {
-        self.next == Next::Rest
+        self.next == ChunkState::Rest
     }
 
     fn end_line(&mut self, out: &mut Vec<u8>) {
@@ -77,16 +77,16 @@ impl ChunkLines {
         let text = text.strip_suffix(b"\r").unwrap_or(text);
         let is_whole = line.ends_with(b"\r\n");
         self.next = match &self.next {
-            Next::First if is_whole => Next::Rest,
+            ChunkState::First if is_whole => ChunkState::Rest,
             // hyper judges what is no size.
-            Next::First | Next::Size => match size(text) {
-                Some(0) => Next::Trailer,
-                Some(size) => Next::Content(size),
-                None => Next::Rest,
+            ChunkState::First | ChunkState::Size => match size(text) {
+                Some(0) => ChunkState::Trailer,
+                Some(size) => ChunkState::Content(size),
+                None => ChunkState::Rest,
             },
-            Next::ChunkEnd if text.is_empty() => Next::Size,
-            Next::Trailer if !text.is_empty() => Next::Trailer,
-            _ => Next::Rest,
+            ChunkState::ChunkEnd if text.is_empty() => ChunkState::Size,
+            ChunkState::Trailer if !text.is_empty() => ChunkState::Trailer,
+            _ => ChunkState::Rest,
         };
         out.extend_from_slice(text);
         out.extend_from_slice(b"\r\n");

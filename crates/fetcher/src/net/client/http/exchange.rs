@@ -108,7 +108,7 @@ impl Service<Uri> for Connector {
             match (taken, result) {
                 (Some(wire), _) => Ok(Tap::new(wire)),
                 (None, Err(error)) => Err(error.into()),
-                (None, Ok(_)) => Err(Taken.into()),
+                (None, Ok(_)) => Err(TakenError.into()),
             }
         })
     }
@@ -125,7 +125,7 @@ pub struct TakingService<S>(S);
 /// The error of the client that makes a connection, instead of it.
 #[derive(Debug, thiserror::Error)]
 #[error("the connection was taken")]
-struct Taken;
+struct TakenError;
 
 impl<S> Layer<S> for TakingLayer {
     type Service = TakingService<S>;
@@ -157,7 +157,7 @@ where
                 *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(wire));
             };
             PLACE.try_with(put)?;
-            Err(Taken.into())
+            Err(TakenError.into())
         })
     }
 }

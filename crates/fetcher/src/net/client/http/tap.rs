@@ -27,10 +27,10 @@ pub type RawHead = (Box<[u8]>, Box<[u8]>);
 /// Headers of a connection's HTTP/1 responses. Each has a number, which hyper is told as its reason phrase: so a response
 /// finds its own header, even if the next one arrived on the connection meanwhile.
 #[derive(Clone, Debug, Default)]
-pub struct RawHeads(Arc<Mutex<VecDeque<Head>>>);
+pub struct RawHeads(Arc<Mutex<VecDeque<ResponseHead>>>);
 
 #[derive(Debug, Default)]
-struct Head {
+struct ResponseHead {
     number: u64,
     /// The status line with its end.
     status: Vec<u8>,
@@ -45,14 +45,14 @@ struct Head {
 }
 
 impl RawHeads {
-    fn heads(&self) -> MutexGuard<'_, VecDeque<Head>> {
+    fn heads(&self) -> MutexGuard<'_, VecDeque<ResponseHead>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A response follows.
     fn begin(&self, number: u64) {
         let mut heads = self.heads();
-        heads.push_back(Head { number, ..Head::default() });
+        heads.push_back(ResponseHead { number, ..ResponseHead::default() });
         // Those of requests that were given up.
         let excess = heads.len().saturating_sub(MAX_UNTAKEN);
         heads.drain(..excess);
@@ -69,7 +69,7 @@ impl RawHeads {
     }
 }
 
-impl Head {
+impl ResponseHead {
     /// Nothing follows.
     fn end(&mut self, out: &mut Vec<u8>) {
         if !self.status.ends_with(b"\n") {
@@ -109,7 +109,7 @@ impl Head {
             }
             // Another response follows this one (RFC 9110 §15.2).
             if is_end && StatusLine::parse(&self.status).is_some_and(|line| line.is_informational()) {
-                *self = Head { number: self.number, ..Head::default() };
+                *self = ResponseHead { number: self.number, ..ResponseHead::default() };
             }
         }
         &[]

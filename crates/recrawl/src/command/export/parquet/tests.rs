@@ -4,12 +4,12 @@ use super::*;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 
-const COLUMNS: &[Column] = &[
-    Column::new("text", CellKind::Text),
-    Column::new("flag", CellKind::Flag),
-    Column::new("count", CellKind::Count),
-    Column::new("number", CellKind::Number),
-    Column::new("time", CellKind::Time),
+const COLUMNS: &[RowColumn] = &[
+    RowColumn::new("text", CellKind::Text),
+    RowColumn::new("flag", CellKind::Flag),
+    RowColumn::new("count", CellKind::Count),
+    RowColumn::new("number", CellKind::Number),
+    RowColumn::new("time", CellKind::Time),
 ];
 
 fn row(i: u64) -> [Cell; 5] {

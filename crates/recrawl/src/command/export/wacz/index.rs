@@ -1,6 +1,6 @@
 //! The index of captures, as ZipNum: CDXJ lines compressed in parts, and the first key of each part.
 
-use super::package::{Package, sha256};
+use super::package::{WaczPackage, sha256};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use recrawl_crawl::failure::Failure;
@@ -20,9 +20,9 @@ const NAME: &str = "index.cdx.gz";
 ///
 /// # Errors
 /// When the lines cannot be read, or the package cannot be written.
-pub fn write(lines: SortedLines, package: &mut Package) -> Result<u64, Failure> {
+pub fn write(lines: SortedLines, package: &mut WaczPackage) -> Result<u64, Failure> {
     package.begin(format!("indexes/{NAME}"))?;
-    let mut parts = Parts { package, lines: Vec::new(), keys: Vec::new(), written: 0 };
+    let mut parts = IndexParts { package, lines: Vec::new(), keys: Vec::new(), written: 0 };
     let mut merged = lines.merged()?;
     // All lines of a URL key, which stand together.
     let mut captures: Vec<String> = Vec::new();
@@ -63,8 +63,8 @@ fn payload(line: &str) -> Option<String> {
     Some(format!("{} {}", fields["digest"].as_str()?, fields["url"].as_str()?))
 }
 
-struct Parts<'p> {
-    package: &'p mut Package,
+struct IndexParts<'p> {
+    package: &'p mut WaczPackage,
     /// Lines of the part being filled.
     lines: Vec<String>,
     /// A line for each part.
@@ -72,7 +72,7 @@ struct Parts<'p> {
     written: u64,
 }
 
-impl Parts<'_> {
+impl IndexParts<'_> {
     fn push(&mut self, line: String) -> Result<(), Failure> {
         self.lines.push(line);
         self.written += 1;

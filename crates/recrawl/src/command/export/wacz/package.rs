@@ -17,31 +17,31 @@ use zip::{CompressionMethod, ZipWriter};
 const WACZ_VERSION: &str = "1.1.1";
 
 /// A WACZ file that is being written.
-pub struct Package {
+pub struct WaczPackage {
     file: NewFile,
     zip: ZipWriter<Output>,
     /// Entry being written.
-    entry: Option<Entry>,
+    entry: Option<ZipEntry>,
     /// Finished entries as `datapackage.json` lists them.
     resources: Vec<Value>,
 }
 
-struct Entry {
+struct ZipEntry {
     path: String,
     digest: Context,
     bytes: u64,
 }
 
-impl Package {
+impl WaczPackage {
     /// Begins the file. It vanishes unless it is finished.
     ///
     /// # Errors
     /// With the file's name.
-    pub fn create(out: &Path) -> Result<Package, Failure> {
+    pub fn create(out: &Path) -> Result<WaczPackage, Failure> {
         let file = NewFile::create(out)?;
         let output = Output { file: BufWriter::new(file.writer()?), at: 0, is_broken: false };
         let zip = ZipWriter::new(output);
-        Ok(Package { file, zip, entry: None, resources: Vec::new() })
+        Ok(WaczPackage { file, zip, entry: None, resources: Vec::new() })
     }
 
     /// The folder that the file goes to.
@@ -59,7 +59,7 @@ impl Package {
         let stored =
             SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
         self.zip.start_file(&*path, stored).map_err(|e| named(self.file.out(), &e.into()))?;
-        self.entry = Some(Entry { path, digest: Context::new(&SHA256), bytes: 0 });
+        self.entry = Some(ZipEntry { path, digest: Context::new(&SHA256), bytes: 0 });
         Ok(())
     }
 
@@ -81,7 +81,7 @@ impl Package {
     }
 
     fn end_entry(&mut self) -> Option<String> {
-        let Entry { path, digest, bytes } = self.entry.take()?;
+        let ZipEntry { path, digest, bytes } = self.entry.take()?;
         let name = path.rsplit('/').next().unwrap_or(&path);
         let hash = sha256(digest);
         self.resources.push(json!({"name": name, "path": path, "hash": hash, "bytes": bytes}));
@@ -106,7 +106,7 @@ impl Package {
         let hash = self.end_entry();
         self.begin("datapackage-digest.json".into())?;
         self.write(json!({"path": "datapackage.json", "hash": hash}).to_string().as_bytes())?;
-        let Package { file, zip, .. } = self;
+        let WaczPackage { file, zip, .. } = self;
         let written = zip.finish().map_err(io::Error::from);
         let flushed = written.and_then(|mut output| output.flush());
         flushed.map_err(|e| named(file.out(), &e))?;

@@ -1,8 +1,8 @@
 //! The list of pages of a WACZ: what a reader of the archive can open.
 
-use super::package::Package;
-use super::selection::Selection;
-use crate::texts::{Version, Versions, extracted};
+use super::package::WaczPackage;
+use super::selection::CaptureSelection;
+use crate::texts::{ArchivedVersion, Versions, extracted};
 use recrawl_archive::{ArchiveReader, timestamp};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::settings::Settings;
@@ -19,9 +19,9 @@ pub fn write(
     settings: &Settings,
     archive: &ArchiveReader,
     generation: &Generation,
-    selection: &Selection,
+    selection: &CaptureSelection,
     with_text: bool,
-    package: &mut Package,
+    package: &mut WaczPackage,
 ) -> Result<(), Failure> {
     package.begin("pages/pages.jsonl".into())?;
     let head = json!({"format": "json-pages-1.0", "id": "pages", "title": "All Pages", "hasText": with_text});
@@ -34,7 +34,7 @@ pub fn write(
             continue;
         }
         let Some(place) = selection.last_place(archive, &url, at) else { continue };
-        let version = Versions::of(archive, &url, Some(place.at), settings.max_archived_body()).next();
+        let version = Versions::new(archive, &url, Some(place.at), settings.max_archived_body()).next();
         // A body that cannot be read is in no WARC record of the package either.
         let Some(Ok(version)) = version else { continue };
         if let Some(line) = line(&url, &version, settings, with_text) {
@@ -47,14 +47,14 @@ pub fn write(
 /// A line of the list; none for what is no page.
 fn line(
     url: &CanonicalUrl,
-    Version { answer, .. }: &Version,
+    ArchivedVersion { answer, .. }: &ArchivedVersion,
     settings: &Settings,
     with_text: bool,
 ) -> Option<Value> {
     if !(200..300).contains(&answer.status()) {
         return None;
     }
-    let part = settings.pages.of(url).map(|rule| &rule.part);
+    let part = settings.pages.rule_for(url).map(|rule| &rule.part);
     let Extracted::Page(PageContent { title, text, .. }) = extracted(answer, url, settings, part) else {
         return None;
     };

@@ -2,9 +2,9 @@
 
 use super::super::archived_files::ArchivedFiles;
 use super::super::cdxj;
-use super::package::Package;
-use super::selection::Selection;
-use recrawl_archive::records::Found;
+use super::package::WaczPackage;
+use super::selection::CaptureSelection;
+use recrawl_archive::records::FoundRecord;
 use recrawl_archive::{ArchiveReader, name_now};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::output::sorted_lines::SortedLines;
@@ -21,8 +21,8 @@ const CHUNK: u64 = 256 << 10;
 pub fn copy(
     archive: &ArchiveReader,
     name: &str,
-    selection: &Selection,
-    package: &mut Package,
+    selection: &CaptureSelection,
+    package: &mut WaczPackage,
     lines: &mut SortedLines,
     files: &mut ArchivedFiles,
 ) -> Result<(), Failure> {
@@ -42,7 +42,7 @@ pub fn copy(
         }
     };
     let mut copy = FileCopy { name, file: &*file, info: None, is_begun: false };
-    let mut choice = Choice { selection, exported: None };
+    let mut choice = RecordChoice { selection, exported: None };
     loop {
         match records.next_record() {
             Ok(Some(record)) if record.is_torn => {
@@ -71,20 +71,20 @@ pub fn copy(
 }
 
 /// Chooses records.
-struct Choice<'s> {
-    selection: &'s Selection,
+struct RecordChoice<'s> {
+    selection: &'s CaptureSelection,
     /// Id of the last exported response or revisit.
     exported: Option<String>,
 }
 
-impl Choice<'_> {
+impl RecordChoice<'_> {
     fn is_exported(&self, response: Option<&str>) -> bool {
         response.is_some() && response == self.exported.as_deref()
     }
 
     /// Is the record exported? A 304 is not, since it has no body and names none; a request and what a browser made of a
     /// response are, if the response is.
-    fn takes(&mut self, record: &Found) -> bool {
+    fn takes(&mut self, record: &FoundRecord) -> bool {
         let takes = match record.kind() {
             Some("request") => return self.is_exported(record.field("WARC-Concurrent-To")),
             Some("conversion") => return self.is_exported(record.field("WARC-Refers-To")),
@@ -103,13 +103,13 @@ struct FileCopy<'f> {
     name: &'f str,
     file: &'f dyn ReadFile,
     /// The record of the file itself, which goes before the first one copied.
-    info: Option<Found>,
+    info: Option<FoundRecord>,
     is_begun: bool,
 }
 
 impl FileCopy<'_> {
     /// Copies a record and returns it with its new offset.
-    fn record(&mut self, mut record: Found, package: &mut Package) -> Result<Found, Failure> {
+    fn record(&mut self, mut record: FoundRecord, package: &mut WaczPackage) -> Result<FoundRecord, Failure> {
         if !self.is_begun {
             package.begin(format!("archive/{}", self.name))?;
             self.is_begun = true;
@@ -123,7 +123,7 @@ impl FileCopy<'_> {
         Ok(record)
     }
 
-    fn bytes(&self, record: &Found, package: &mut Package) -> Result<(), Failure> {
+    fn bytes(&self, record: &FoundRecord, package: &mut WaczPackage) -> Result<(), Failure> {
         let (mut at, end) = (record.offset, record.offset + record.length);
         let mut buffer = vec![0; (end - at).min(CHUNK) as usize];
         while at < end {

@@ -3,10 +3,12 @@
 use super::super::{decided_meanwhile, decisions};
 use crate::cli::ExportArgs;
 use crate::cli::since_1970;
-use crate::texts::{ArchivedRequisites, MAX_VERSIONS, Place, Places, Version, Versions};
+use crate::texts::{
+    ArchivedRequisites, ArchivedVersion, MAX_VERSIONS, VersionPlace, VersionPlaces, Versions,
+};
 use recrawl_archive::ArchiveReader;
 use recrawl_archive::ROUND;
-use recrawl_archive::records::Found;
+use recrawl_archive::records::FoundRecord;
 use recrawl_crawl::admission::blocks::Blocks;
 use recrawl_crawl::admission::decisions::Decisions;
 use recrawl_crawl::admission::loading::is_inside;
@@ -20,7 +22,7 @@ use std::collections::{HashMap, HashSet};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Which captures are exported.
-pub struct Selection {
+pub struct CaptureSelection {
     meant: Option<Pattern>,
     /// Earliest time of a fetch, in seconds since 1970.
     since: u64,
@@ -38,7 +40,7 @@ pub struct Selection {
     not_archived: HashSet<u64>,
 }
 
-impl Selection {
+impl CaptureSelection {
     /// By the options of the command, the operators' decisions, and the directives of pages as last seen.
     ///
     /// # Errors
@@ -47,7 +49,7 @@ impl Selection {
         settings: &Settings,
         args: &ExportArgs,
         generation: &Generation,
-    ) -> Result<Selection, Failure> {
+    ) -> Result<CaptureSelection, Failure> {
         let meant = match (&args.host, &args.prefix) {
             (Some(host), _) if host.contains("://") => {
                 Some(Err(format!("--host {host}: not a host; use --prefix for a URL")))
@@ -60,7 +62,7 @@ impl Selection {
         let since = args.since.as_deref().map(|text| day_or_time("--since", text)).transpose()?.unwrap_or(0);
         let at = args.at_date.as_deref().map(|text| day_or_time("--at", text)).transpose()?;
         let decided = decisions(settings)?;
-        let blocks = Blocks::of(decided.blocks.keys());
+        let blocks = Blocks::from_patterns(decided.blocks.keys());
         let now = recrawl_fetcher::system_clock()();
         let mut not_archived = HashSet::new();
         let mut records = generation.records();
@@ -73,7 +75,7 @@ impl Selection {
         }
         let (captures, requisites) = Default::default();
         let rules = settings.rules.clone();
-        Ok(Selection { meant, since, at, captures, requisites, rules, decided, blocks, not_archived })
+        Ok(CaptureSelection { meant, since, at, captures, requisites, rules, decided, blocks, not_archived })
     }
 
     /// Chooses the requisites of the selected pages, if not all pages are, and their captures at the time that is asked for.
@@ -110,10 +112,12 @@ impl Selection {
             self.captures.extend(self.at.map(|_| capture(&url, place.time, place.round)));
             let Some(requisites) = &requisites else { continue };
             // At a time, of one version; else of each.
-            let versions = Versions::of(archive, &url, Some(place.at), max_body);
+            let versions = Versions::new(archive, &url, Some(place.at), max_body);
             let versions =
                 versions.map_while(Result::ok).take(if self.at.is_some() { 1 } else { MAX_VERSIONS });
-            for Version { answer, .. } in versions.take_while(|version| version.answer.time() >= self.since) {
+            for ArchivedVersion { answer, .. } in
+                versions.take_while(|version| version.answer.time() >= self.since)
+            {
                 requisites.of_version(&answer, &url, &mut |url, place, may_be_inside| match self.at {
                     Some(_) => _ = self.captures.insert(capture(url, place.time, place.round)),
                     None => *self.requisites.entry(hash(url)).or_default() |= may_be_inside,
@@ -129,8 +133,8 @@ impl Selection {
         archive: &ArchiveReader,
         url: &CanonicalUrl,
         last: ArchivePosition,
-    ) -> Option<Place> {
-        let mut places = Places::of(archive, url, Some(last)).map_while(Result::ok);
+    ) -> Option<VersionPlace> {
+        let mut places = VersionPlaces::new(archive, url, Some(last)).map_while(Result::ok);
         let place = places.find(|place| self.at.is_none_or(|at| place.time <= at))?;
         self.admits_time(place.time).then_some(place)
     }
@@ -153,7 +157,7 @@ impl Selection {
     }
 
     /// Is this response or revisit exported?
-    pub fn admits(&self, record: &Found) -> bool {
+    pub fn admits(&self, record: &FoundRecord) -> bool {
         let named = record.field("WARC-Target-URI").zip(record.field("WARC-Date"));
         let Some((url, date)) = named else { return false };
         let Ok(url) = UrlRules::keep_all().canonicalize(url) else { return false };

@@ -14,15 +14,15 @@ const COMMENT: u8 = 16;
 
 /// The bytes before the compressed data.
 #[derive(Default)]
-pub struct Head {
+pub struct GzipHead {
     read: usize,
     flags: u8,
-    part: Part,
+    part: GzipPart,
 }
 
 /// The part of the head that comes next.
 #[derive(Default)]
-enum Part {
+enum GzipPart {
     #[default]
     Fixed,
     ExtraLength(Option<u8>),
@@ -32,7 +32,7 @@ enum Part {
     End,
 }
 
-impl Head {
+impl GzipHead {
     /// Are there only bytes so far that anything could begin with?
     pub fn is_open(&self) -> bool {
         self.read < MEMBER.len()
@@ -46,7 +46,7 @@ impl Head {
         let at = self.read;
         self.read = at.saturating_add(1);
         match &mut self.part {
-            Part::Fixed => {
+            GzipPart::Fixed => {
                 let is_good = match at {
                     0 | 1 => byte == MEMBER[at],
                     // The only method: deflate.
@@ -62,18 +62,18 @@ impl Head {
                     _ => {}
                 }
             }
-            Part::ExtraLength(low @ None) => *low = Some(byte),
-            Part::ExtraLength(Some(low)) => match u16::from_le_bytes([*low, byte]) {
+            GzipPart::ExtraLength(low @ None) => *low = Some(byte),
+            GzipPart::ExtraLength(Some(low)) => match u16::from_le_bytes([*low, byte]) {
                 0 => self.next(),
-                length => self.part = Part::Extra(length),
+                length => self.part = GzipPart::Extra(length),
             },
-            Part::Extra(1) | Part::Checksum(1) => self.next(),
-            Part::Extra(left) => *left -= 1,
-            Part::Checksum(left) => *left -= 1,
-            Part::Text if byte == 0 => self.next(),
-            Part::Text | Part::End => {}
+            GzipPart::Extra(1) | GzipPart::Checksum(1) => self.next(),
+            GzipPart::Extra(left) => *left -= 1,
+            GzipPart::Checksum(left) => *left -= 1,
+            GzipPart::Text if byte == 0 => self.next(),
+            GzipPart::Text | GzipPart::End => {}
         }
-        Ok(matches!(self.part, Part::End))
+        Ok(matches!(self.part, GzipPart::End))
     }
 
     /// The next part that the flags name. Each flag counts once.
@@ -81,10 +81,10 @@ impl Head {
         let named = [EXTRA, NAME, COMMENT, CHECKSUM].into_iter().find(|flag| self.flags & flag != 0);
         self.flags &= !named.unwrap_or_default();
         self.part = match named {
-            Some(EXTRA) => Part::ExtraLength(None),
-            Some(NAME | COMMENT) => Part::Text,
-            Some(_) => Part::Checksum(2),
-            None => Part::End,
+            Some(EXTRA) => GzipPart::ExtraLength(None),
+            Some(NAME | COMMENT) => GzipPart::Text,
+            Some(_) => GzipPart::Checksum(2),
+            None => GzipPart::End,
         };
     }
 }

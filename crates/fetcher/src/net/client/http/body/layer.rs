@@ -8,7 +8,7 @@
 //! Like browsers, a layer ends where its input is damaged: what was decoded counts, and [`Damage`] says that it
 //! may not be all.
 
-use super::gzip::{Head, Trailer};
+use super::gzip::{GzipHead, Trailer};
 use super::{Coding, Reader};
 use crate::net::client::Cut;
 use crate::net::limits::{MAX_CODED_LEAD, MAX_ZSTD_WINDOW_LOG};
@@ -28,9 +28,9 @@ const SLICE: usize = 1 << 10;
 
 /// The worst damage of all layers of a body.
 #[derive(Default)]
-pub struct Damage(Mutex<Option<Cut>>);
+pub struct BodyDamage(Mutex<Option<Cut>>);
 
-impl Damage {
+impl BodyDamage {
     fn note(&self, cut: Cut) {
         let mut worst = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *worst = (*worst).max(Some(cut));
@@ -51,20 +51,20 @@ pub struct Layer<'a> {
     decoder: Box<dyn Decoder<'a> + Send + Unpin + 'a>,
     /// Where in a gzip member it is; none for other codings.
     gzip: Option<Gzip>,
-    damage: &'a Damage,
+    damage: &'a BodyDamage,
     is_ended: bool,
 }
 
 /// A part of a gzip member.
 enum Gzip {
-    Head { head: Head, is_first: bool },
+    Head { head: GzipHead, is_first: bool },
     Data(Crc),
     Trailer(Crc, Trailer),
 }
 
 /// A decoder with access to its input.
 trait Decoder<'a>: AsyncRead {
-    fn source(&mut self) -> &mut Source<'a>;
+    fn source(&mut self) -> &mut DecoderInput<'a>;
 }
 
 macro_rules! decoders {
@@ -84,14 +84,18 @@ impl<'a> Layer<'a> {
     ///
     /// # Errors
     /// The first bytes cannot be read.
-    pub async fn new(coding: Coding, mut reader: Reader<'a>, damage: &'a Damage) -> io::Result<Layer<'a>> {
+    pub async fn new(
+        coding: Coding,
+        mut reader: Reader<'a>,
+        damage: &'a BodyDamage,
+    ) -> io::Result<Layer<'a>> {
         // The first byte of zlib has method deflate (8) and a window of at most 32 KiB (7). As raw
         // deflate, this byte would begin a stored block with garbage before its length.
         let is_zlib = match coding {
             Coding::Deflate => reader.fill_buf().await?.first().is_some_and(|first| first & 0x8f == 8),
             Coding::Gzip | Coding::Brotli | Coding::Zstd => false,
         };
-        let source = Source { reader, credit: MAX_CODED_LEAD };
+        let source = DecoderInput { reader, credit: MAX_CODED_LEAD };
         let decoder: Box<dyn Decoder<'a> + Send + Unpin + 'a> = match coding {
             Coding::Deflate if is_zlib => Box::new(ZlibDecoder::new(source)),
             Coding::Gzip | Coding::Deflate => Box::new(DeflateDecoder::new(source)),
@@ -103,7 +107,7 @@ impl<'a> Layer<'a> {
                 Box::new(decoder)
             }
         };
-        let gzip = (coding == Coding::Gzip).then(|| Gzip::Head { head: Head::default(), is_first: true });
+        let gzip = (coding == Coding::Gzip).then(|| Gzip::Head { head: GzipHead::default(), is_first: true });
         Ok(Layer { decoder, gzip, damage, is_ended: false })
     }
 
@@ -118,10 +122,10 @@ impl<'a> Layer<'a> {
                 },
                 Some(Gzip::Trailer(..)) => {
                     ready!(self.poll_trailer(cx))?;
-                    self.gzip = Some(Gzip::Head { head: Head::default(), is_first: false });
+                    self.gzip = Some(Gzip::Head { head: GzipHead::default(), is_first: false });
                     let source = self.decoder.source();
                     let reader = std::mem::replace(&mut source.reader, Box::new(tokio::io::empty()));
-                    let source = Source { reader, credit: source.credit };
+                    let source = DecoderInput { reader, credit: source.credit };
                     self.decoder = Box::new(DeflateDecoder::new(source));
                 }
                 data => {
@@ -220,20 +224,20 @@ impl AsyncRead for Layer<'_> {
 }
 
 /// Input of a decoder.
-struct Source<'a> {
+struct DecoderInput<'a> {
     reader: Reader<'a>,
     /// Coded bytes that may be read before more output comes.
     credit: usize,
 }
 
-impl Source<'_> {
+impl DecoderInput<'_> {
     fn consume_coded(&mut self, amount: usize) {
         self.credit -= amount;
         self.reader.consume(amount);
     }
 }
 
-impl AsyncBufRead for Source<'_> {
+impl AsyncBufRead for DecoderInput<'_> {
     fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
         let this = self.get_mut();
         let budget = ready!(coop::poll_proceed(cx));
@@ -250,7 +254,7 @@ impl AsyncBufRead for Source<'_> {
     }
 }
 
-impl AsyncRead for Source<'_> {
+impl AsyncRead for DecoderInput<'_> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

@@ -42,7 +42,7 @@ fn named(fields: &[&'static str]) -> Result<Vec<Coding>, NetworkError> {
     for field in fields {
         headers.append(CONTENT_ENCODING, HeaderValue::from_static(field));
     }
-    Coding::of(&headers)
+    Coding::from_headers(&headers)
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn rfc_9112_section_7_codings_of_the_transfer_come_last_and_chunked_is_none_of_t
                 headers.append(&name, HeaderValue::from_static(list));
             }
         }
-        Coding::of(&headers)
+        Coding::from_headers(&headers)
     };
     assert_eq!(of(&[], &["gzip, chunked"]), Ok(vec![Coding::Gzip]));
     assert_eq!(of(&["br"], &["X-GZIP", "Chunked"]), Ok(vec![Coding::Brotli, Coding::Gzip]));
