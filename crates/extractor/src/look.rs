@@ -273,7 +273,7 @@ mod tests {
             if !look.hides(false) {
                 let blocks = |look: Look| look.display == Some(CssDisplay::Block);
                 let of = |look: Look| (blocks(look), look.is_visible, look.keeps_lines, look.is_frame);
-                assert_eq!(from_style(again), from_style(look), "{style}");
+                assert_eq!(of(again), of(look), "{style}");
             }
         }
     }

@@ -22,7 +22,7 @@ pub const NEXT_CHANGE_WEIGHTS: usize = 9;
 /// Fields that are one number each.
 macro_rules! numbers {
     ($($field:ty as $number:ty: $value:ident => $to:expr, $from:path;)*) => {$(
-        impl Field for $field {
+        impl HistoryField for $field {
             type Columns = Vec<$number>;
 
             fn clear(columns: &mut Vec<$number>) {
@@ -86,9 +86,9 @@ macro_rules! state_columns {
             /// Was the page ever visited?
             pub visited: Vec<bool>,
             $(#[doc = concat!("[`History::", stringify!($name), "`]")]
-            pub $name: <$type as Field>::Columns,)*
+            pub $name: <$type as HistoryField>::Columns,)*
             /// The key of each page, if it was read; empty otherwise.
-            pub keys: Keys,
+            pub keys: KeyRows,
             /// The rate of change of each page's site, in changes a cycle. Not part of a record. The
             /// caller fills it before scoring, if the formula reads it.
             pub site_rate: Vec<f64>,

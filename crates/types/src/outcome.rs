@@ -287,15 +287,15 @@ macro_rules! outcomes {
             }
 
             /// What was requested.
-            pub fn request(self) -> Request {
-                use Request::{Nothing, Page, RobotsTxt};
+            pub fn request(self) -> VisitRequest {
+                use VisitRequest::{Nothing, Page, RobotsTxt};
                 match self {
                     $(Outcome::$variant $(($detail))? => $request,)*
                 }
             }
 
             /// What it does to the page's record.
-            pub fn effect(self) -> Effect {
+            pub fn effect(self) -> OutcomeEffect {
                 match self {
                     $(Outcome::$variant $(($detail))? => $effect,)*
                 }

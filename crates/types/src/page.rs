@@ -47,7 +47,7 @@ macro_rules! known {
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct Known {
             /// Live, gone or refused.
-            pub status: Status,
+            pub status: PageStatus,
             $($(#[$doc])* pub $name: $type,)*
             /// The newest date of modification that a sitemap or feed of its own host gave the page, in
             /// seconds since 1970; 0 for none.

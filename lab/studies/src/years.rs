@@ -58,7 +58,7 @@ pub struct YearsSize {
     #[arg(long, default_value_t = 4.0)]
     liveliness: f64,
     /// From CYCLE on, a SHARE of hosts changes FACTOR times as often: CYCLE:FACTOR@SHARE
-    #[arg(long, value_parser = Drift::from_str)]
+    #[arg(long, value_parser = RateDrift::from_str)]
     drift: Vec<RateDrift>,
     /// Cycle at which quiet and lively hosts trade places
     #[arg(long)]

@@ -22,9 +22,7 @@ fn parser(markdown: &str) -> Parser<'_> {
     use pulldown_cmark::Options;
     Parser::new_ext(
         markdown,
-        ExtractOptions::ENABLE_TABLES
-            | ExtractOptions::ENABLE_STRIKETHROUGH
-            | ExtractOptions::ENABLE_TASKLISTS,
+        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS,
     )
 }
 

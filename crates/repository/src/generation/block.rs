@@ -26,7 +26,7 @@ macro_rules! known_columns {
         pub(crate) fn put_block_known(out: &mut Vec<u8>, visited: &[bool], known: &[Known]) {
             put_flags(out, visited);
             put_column(out, known.iter().map(|k| k.status as u8));
-            $(Field::put_columns(out, known, |k| &k.$name);)*
+            $(RecordField::put_columns(out, known, |k| &k.$name);)*
             // Where no sitemap gave a date and the crawl is not focused, the block is as it was before there were any.
             let is_focused = is_focused(known);
             if is_focused || known.iter().any(|k| k.lastmod > 0) {
@@ -40,7 +40,7 @@ macro_rules! known_columns {
 
         fn take_known_columns(take: &mut Take<'_>, version: u32, known: &mut [Known]) -> Result<(), Malformed> {
             $(if version >= $since {
-                Field::take_columns(take, known, |k| &mut k.$name)?;
+                RecordField::take_columns(take, known, |k| &mut k.$name)?;
             })*
             Ok(())
         }
@@ -133,7 +133,7 @@ macro_rules! history_columns {
     ($($(#[$doc:meta])* $name:ident: $type:ty, since $since:literal [$($reads:tt)*];)*) => {
         /// The histories of a block's visited pages, as columns.
         pub(crate) fn put_block_history(out: &mut Vec<u8>, histories: &[&History]) {
-            $(Field::put_columns(out, histories, |h| &h.$name);)*
+            $(RecordField::put_columns(out, histories, |h| &h.$name);)*
         }
 
         fn take_history_columns(

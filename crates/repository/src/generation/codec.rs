@@ -147,7 +147,7 @@ macro_rules! known {
         fn put_known(out: &mut Vec<u8>, known: &Known) {
             let has_lastmod = if known.lastmod > 0 { HAS_LASTMOD } else { 0 };
             let is_announced = if known.is_announced { IS_ANNOUNCED } else { 0 };
-            let status = if known.status == Status::Refused { IS_REFUSED } else { known.status as u8 };
+            let status = if known.status == PageStatus::Refused { IS_REFUSED } else { known.status as u8 };
             let has_expectation = known.expectation.map_or(0, |_| HAS_EXPECTATION);
             let has_verdict = known.verdict.map_or(0, |_| HAS_VERDICT);
             out.put_u8(status | has_lastmod | is_announced | has_expectation | has_verdict);
@@ -163,10 +163,10 @@ macro_rules! known {
             let flags = take.u8()?;
             Ok(Known {
                 status: match flags & !(HAS_LASTMOD | IS_ANNOUNCED | HAS_EXPECTATION | HAS_VERDICT) {
-                    IS_REFUSED => Status::Refused,
+                    IS_REFUSED => PageStatus::Refused,
                     byte => status(byte)?,
                 },
-                $($name: if version >= $since { Field::take(take)? } else { Default::default() },)*
+                $($name: if version >= $since { RecordField::take(take)? } else { Default::default() },)*
                 lastmod: if flags & HAS_LASTMOD == 0 { 0 } else { take.narrow()? },
                 is_announced: flags & IS_ANNOUNCED != 0,
                 expectation: if flags & HAS_EXPECTATION == 0 { None } else { Some(take_expectation(take)?) },
@@ -186,7 +186,7 @@ macro_rules! history {
 
         fn take_history(take: &mut Take<'_>, version: u32) -> Result<History, Malformed> {
             let mut history = History {
-                $($name: if version >= $since { Field::take(take)? } else { Default::default() },)*
+                $($name: if version >= $since { RecordField::take(take)? } else { Default::default() },)*
             };
             if version == 1 {
                 version_1::complete(&mut history);

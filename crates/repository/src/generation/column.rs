@@ -18,7 +18,7 @@ pub(crate) trait ColumnCell: Copy + Default {
 
 macro_rules! cells {
     ($($cell:ty as $bits:ty: $to_bits:expr, $from_bits:expr, $put:ident, $take:ident;)*) => {$(
-        impl Cell for $cell {
+        impl ColumnCell for $cell {
             fn to_bits(self) -> u64 {
                 ($to_bits)(self).into()
             }

@@ -69,8 +69,8 @@ trait Decoder<'a>: AsyncRead {
 
 macro_rules! decoders {
     ($($decoder:ident)*) => {$(
-        impl<'a> Decoder<'a> for $decoder<Source<'a>> {
-            fn source(&mut self) -> &mut Source<'a> {
+        impl<'a> Decoder<'a> for $decoder<DecoderInput<'a>> {
+            fn source(&mut self) -> &mut DecoderInput<'a> {
                 self.get_mut()
             }
         }
