@@ -39,7 +39,10 @@ impl Site {
                 ("application/pdf", format!("ETag: \"{edition}\"\r\n"), body)
             }
             "/untyped" => ("application/octet-stream", String::new(), "%PDF- untyped".into()),
-            "/image" => ("image/png", "ETag: \"image\"\r\n".into(), "dots".into()),
+            "/image" => {
+                let edition = edition.load(Relaxed);
+                ("image/png", format!("ETag: \"{edition}\"\r\n"), format!("dots {edition}"))
+            }
             _ => {
                 let links = "<a href=/document>d</a><a href=/untyped>u</a><a href=/image>i</a>";
                 ("text/html", String::new(), format!("<p>lower case{links}"))
@@ -77,10 +80,10 @@ impl Site {
         visits.into_iter().rfind(|visit| visit["url"] == url).unwrap_or_else(|| panic!("no visit of {url}"))
     }
 
-    /// Outcome, reason and change of the last visit.
+    /// Outcome and reason of the last visit, and whether the page had changed.
     fn outcome(&self, path: &str) -> [Value; 3] {
         let visit = self.visit(path);
-        ["outcome", "why", "change"].map(|name| visit[name].clone())
+        ["outcome", "why", "changed"].map(|name| visit[name].clone())
     }
 
     fn shown(&self, path: &str) -> String {
@@ -98,37 +101,36 @@ fn documents_have_the_text_that_a_command_makes_of_them() {
     let site = Site::new();
     site.configure("");
     site.cycle();
-    assert_eq!(site.visit("/document")["change"], "first");
+    assert_eq!(site.visit("/document")["changed"], Value::Null);
     site.convert(UPPER, "");
     site.cycle();
     assert!(!site.last_request().contains("if-none-match"), "nobody has read it");
-    for path in ["/document", "/untyped", "/image", ""] {
-        assert_eq!(site.visit(path)["change"], "unchanged", "{path}");
+    for path in ["/document", "/untyped", "/image", "/"] {
+        assert_eq!(site.visit(path)["changed"], false, "{path}");
     }
     assert_eq!(site.shown("/document"), "%PDF- A <SMALL> REPORT,\nEDITION 0\n");
     assert_eq!(site.shown("/untyped").trim(), "%PDF- UNTYPED");
-    assert!(site.shown("").starts_with("lower case"), "it has text of its own");
+    assert!(site.shown("/").starts_with("lower case"), "it has text of its own");
     site.cycle();
     assert!(site.last_request().contains("if-none-match: \"0\""), "{}", site.last_request());
     site.edition.store(1, Relaxed);
     site.cycle();
-    assert_eq!(site.visit("/document")["change"], "changed");
+    assert_eq!(site.visit("/document")["changed"], true);
+    assert_eq!(site.visit("/image")["changed"], true, "nobody converts it");
     let difference = succeeds(site.run(&["changes", "--diff"]));
     assert!(difference.contains("-EDITION 0\n") && difference.contains("+EDITION 1\n"), "{difference}");
     site.configure("");
     site.cycle();
-    assert_eq!(site.visit("/document")["change"], "unchanged", "the rule has gone, not the text");
+    assert_eq!(site.visit("/document")["changed"], false, "the rule has gone, not the text");
     assert!(!site.last_request().contains("if-none-match"), "{}", site.last_request());
     site.edition.store(2, Relaxed);
     site.cycle();
-    assert_eq!(site.visit("/document")["change"], "changed");
+    assert_eq!(site.visit("/document")["changed"], true);
+    assert_eq!(site.visit("/image")["changed"], true);
 }
 
 #[test]
 fn what_cannot_be_converted_has_failed_and_is_not_gone() {
-    let site = Site::new();
-    site.convert(UPPER, "");
-    site.cycle();
     let limits = "[convert]\ntime = \"1 s\"\nmax_document = \"1 KiB\"\n";
     for (script, limits) in [
         ("echo no such font >&2; exit 3", ""),
@@ -136,18 +138,28 @@ fn what_cannot_be_converted_has_failed_and_is_not_gone() {
         ("yes", limits),
         ("kill -9 $$", ""),
         ("printf '<%.0s' $(seq 1000)", limits),
+        ("echo '<!DOCTYPE html><p>'; yes; exit 0", limits),
     ] {
+        // Each has a site of its own: a page that has failed waits some cycles.
+        let site = Site::new();
+        site.convert(UPPER, "");
+        site.cycle();
+        assert_eq!(site.outcome("/document")[0], "fetched", "{script}");
         let command = serde_json::to_string(&["sh", "-c", script]).unwrap();
         site.convert(&command, limits);
         site.cycle();
         let [outcome, why, _] = site.outcome("/document");
         assert_eq!((&outcome, &why), (&"failed".into(), &"render".into()), "{script}");
-        assert_eq!(site.outcome("")[0], "fetched", "{script}");
+        assert_eq!(site.outcome("/")[0], "fetched", "{script}");
         assert_eq!(site.shown("/document"), "%PDF- A <SMALL> REPORT,\nEDITION 0\n", "{script}");
+        site.convert(UPPER, "");
+        let is_back = (0..8).any(|_| {
+            site.cycle();
+            site.outcome("/document")[0] == "fetched"
+        });
+        assert!(is_back, "{script}");
+        assert_eq!(site.visit("/document")["changed"], false, "{script}");
     }
-    site.convert(UPPER, "");
-    site.cycle();
-    assert_eq!(site.outcome("/document"), ["fetched".into(), Value::Null, "unchanged".into()]);
 }
 
 #[test]
@@ -179,4 +191,67 @@ fn a_command_that_is_not_there_is_told_before_anything_is_done() {
         assert!(why.contains("pages.convert of \"127.0.0.1\": no-such-program is no program"), "{why}");
     }
     assert!(site.asked.lock().unwrap().is_empty());
+}
+
+#[test]
+fn what_a_command_made_is_searched_delivered_and_exported() {
+    let site = Site::new();
+    let index = "[[deliver]]\nname = \"search\"\nto = \"index\"\n";
+    let html = r#"["sh", "-c", "echo '<!DOCTYPE html><title>Paper</title><h1>Zanzibar</h1>'; cat"]"#;
+    site.convert(html, index);
+    let tested = succeeds(site.run(&["page", "test", &format!("{}/document", site.url)]));
+    assert!(tested.contains("[[pages]] match \"127.0.0.1\""), "{tested}");
+    site.cycle();
+    succeeds(site.run(&["deliver", "send"]));
+    let found = || succeeds(site.run(&["search", "--json", "zanzibar"]));
+    let results = || serde_json::from_str::<Value>(&found()).unwrap()["results"].clone();
+    let urls: Vec<Value> = results().as_array().unwrap().iter().map(|page| page["url"].clone()).collect();
+    let document = format!("{}/document", site.url);
+    assert!(urls.contains(&document.clone().into()) && urls.len() == 2, "{urls:?}");
+    let markdown = succeeds(site.run(&["show", "--markdown", &document]));
+    assert!(markdown.contains("# Zanzibar"), "{markdown}");
+    let rows = json_lines(&succeeds(site.run(&["export", "contents", "--text", "--markdown", "--out", "-"])));
+    let row = rows.iter().find(|row| row["url"] == *document).expect("the document has content");
+    assert_eq!((&row["title"], &row["content_type"]), (&"Paper".into(), &"application/pdf".into()), "{row}");
+    assert!(row["text"].as_str().unwrap().contains("edition 0"), "{row}");
+    // A failure leaves the copy as it is.
+    site.edition.store(1, Relaxed);
+    site.convert(r#"["false"]"#, index);
+    site.cycle();
+    assert_eq!(site.outcome("/document")[0], "failed");
+    succeeds(site.run(&["deliver", "send"]));
+    assert_eq!(results().as_array().unwrap().len(), 2);
+}
+
+/// Of scanned paper, a command makes empty pages.
+#[test]
+fn a_document_without_text_is_empty_and_loses_its_text_only_at_the_second_visit() {
+    let site = Site::new();
+    let empty = r#"["printf", "\\f\\f"]"#;
+    site.convert(empty, "");
+    site.cycle();
+    assert_eq!(site.outcome("/document"), ["fetched".into(), Value::Null, Value::Null]);
+    assert_eq!(site.shown("/document").trim(), "");
+    site.convert(UPPER, "");
+    site.edition.store(1, Relaxed);
+    site.cycle();
+    assert_eq!(site.visit("/document")["changed"], true);
+    for (command, edition, change) in [(r#"["true"]"#, 2, false), (empty, 3, true)] {
+        site.convert(command, "");
+        site.edition.store(edition, Relaxed);
+        site.cycle();
+        assert_eq!(site.visit("/document")["changed"], change, "{command}");
+    }
+}
+
+#[test]
+fn nothing_that_a_command_started_outlives_it() {
+    let site = Site::new();
+    let pid = site.folder.path().join("pid");
+    let script = format!("setsid sleep 1000 & echo $! > '{}'; echo text", pid.display());
+    site.convert(&serde_json::to_string(&["sh", "-c", &script]).unwrap(), "");
+    site.cycle();
+    assert_eq!(site.shown("/document").trim(), "text");
+    let pid = fs::read_to_string(pid).unwrap();
+    assert!(!fs::exists(format!("/proc/{}", pid.trim())).unwrap(), "{pid}");
 }

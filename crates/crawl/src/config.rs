@@ -41,7 +41,7 @@ pub mod target;
 
 pub use deliver::DeliverTable;
 pub use notify::NotifyTable;
-pub use pages::PagesTable;
+pub use pages::{ConvertTable, PagesTable};
 
 table! {
     /// The whole file. config/recrawl.toml explains the keys.
@@ -292,37 +292,6 @@ table! {
         restart_after: u32 = 500,
     }
 }
-
-table! {
-    /// `[convert]`
-    ConvertTable {
-        /// Media types of the documents.
-        types: Vec<String> = CONVERTED.map(String::from).into(),
-        /// Documents that are converted at a time.
-        at_once: u32 = 2,
-        /// Longest time of a document.
-        time: Span = Span::millis(60_000),
-        /// Maximum memory of a process of the command.
-        memory: Size = Size(1 << 30),
-        /// Maximum size of what is made of a document.
-        max_document: Size = Size(8 << 20),
-    }
-}
-
-/// PDF, and the files of office programs and books.
-const CONVERTED: [&str; 11] = [
-    "application/pdf",
-    "application/rtf",
-    "application/epub+zip",
-    "application/msword",
-    "application/vnd.ms-excel",
-    "application/vnd.ms-powerpoint",
-    "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-    "application/vnd.openxmlformats-officedocument.presentationml.presentation",
-    "application/vnd.oasis.opendocument.text",
-    "application/vnd.oasis.opendocument.spreadsheet",
-];
 
 table! {
     /// `[requisites]`

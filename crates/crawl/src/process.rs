@@ -98,7 +98,7 @@ pub trait CycleDisplay: Send + Sync {
 
 /// Makes text of documents that have none of their own, by commands.
 pub trait Converter: Send + Sync {
-    /// What the command makes of the document, as it writes it. The error says why there is nothing.
+    /// Runs the command on the document, and gives what it writes. The error says why there is nothing.
     fn convert<'a>(
         &'a self,
         command: &'a [String],

@@ -36,7 +36,8 @@ async fn converted(
     let folder = tempfile::Builder::new().prefix("recrawl-convert-").tempdir().map_err(|e| e.to_string())?;
     let [from, to] = ["document", "converted"].map(|name| folder.path().join(name));
     fs::write(&from, &body).map_err(|e| format!("{}: {e}", from.display()))?;
-    let most = limits.max_document.0.div_ceil(BLOCK);
+    // More than is allowed, so that what was cut off shows.
+    let most = limits.max_document.0 / BLOCK + 1;
     let limit = [limits.memory.0 >> 10, most].map(|limit| limit.to_string());
     let files = [&from, &to].map(|path| path.display().to_string());
     let launch = ["/bin/sh", "-c", LAUNCH, "sh"].map(String::from);

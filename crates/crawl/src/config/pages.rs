@@ -1,6 +1,6 @@
-//! `[[pages]]`: rules for pages.
+//! `[[pages]]`: rules for pages; and `[convert]`, for those whose documents are converted.
 
-use super::units::{Render, Span};
+use super::units::{Render, Size, Span};
 use recrawl_types::Importance;
 use serde::{Deserialize, Serialize};
 
@@ -28,3 +28,34 @@ table! {
         importance: Option<Importance> = None,
     }
 }
+
+table! {
+    /// `[convert]`
+    ConvertTable {
+        /// Media types of the documents.
+        types: Vec<String> = CONVERTED.map(String::from).into(),
+        /// Documents that are converted at a time.
+        at_once: u32 = 2,
+        /// Longest time of a document.
+        time: Span = Span::millis(60_000),
+        /// Maximum memory of a process of the command.
+        memory: Size = Size(1 << 30),
+        /// Maximum size of what is made of a document.
+        max_document: Size = Size(8 << 20),
+    }
+}
+
+/// PDF, and the files of office programs and books.
+const CONVERTED: [&str; 11] = [
+    "application/pdf",
+    "application/rtf",
+    "application/epub+zip",
+    "application/msword",
+    "application/vnd.ms-excel",
+    "application/vnd.ms-powerpoint",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+    "application/vnd.oasis.opendocument.text",
+    "application/vnd.oasis.opendocument.spreadsheet",
+];

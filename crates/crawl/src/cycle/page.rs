@@ -217,7 +217,8 @@ impl PageReader<'_> {
         }
         let lists = self.known_rules.lists(before);
         let is_text = matches!(content.kind, ContentKind::Text | ContentKind::Hints);
-        if content.kind == ContentKind::Opaque && lists.is_some_and(|lists| lists.is_converted) {
+        let had_text = before.kind != ContentKind::Opaque && lists.is_some_and(|lists| lists.is_converted);
+        if content.kind == ContentKind::Opaque && had_text && before.rule != content.rule {
             // The rule of the command is gone, and the text with it: nothing can be compared.
             let (kind, fingerprint) = (before.kind, before.fingerprint);
             return Some(Content { kind, fingerprint, rule: before.rule, ..content.clone() });

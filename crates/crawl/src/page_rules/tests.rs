@@ -50,7 +50,7 @@ fn a_bad_rule_is_refused_with_key_entry_and_remedy() {
         (one(table("https://", &["p"], &[], &[])), "pages.match: "),
         (
             one(table("a.example", &[], &[], &[])),
-            "needs include, ignore, ignore_text, render, requisites, every or importance",
+            "needs include, ignore, ignore_text, render, convert, requisites, every or importance",
         ),
         (
             one(table("a.example", &["p["], &[], &[])),

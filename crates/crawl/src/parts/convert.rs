@@ -118,7 +118,8 @@ impl Conversion<'_> {
         let document = SourceDocument { url, media_type: self.media_type, body: response.body.clone() };
         let made = converter.convert(self.command, document, table).await?;
         let document = html(&String::from_utf8_lossy(&made));
-        match document.len() as u64 > table.max_document.0 {
+        // The kernel cuts off what is longer, and a command may still end well.
+        match made.len().max(document.len()) as u64 > table.max_document.0 {
             true => Err(too_large(table.max_document)),
             false => Ok(document),
         }
