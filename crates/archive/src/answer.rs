@@ -64,7 +64,7 @@ impl ArchivedAnswer {
     /// The same, with the fields of the WARC record alone.
     ///
     /// # Errors
-    /// As [`Answer::read`].
+    /// As [`ArchivedAnswer::read`].
     pub fn read_head(archive: &ArchiveReader, position: ArchivePosition) -> io::Result<ArchivedAnswer> {
         ArchivedAnswer::at(archive, position, |members| {
             let mut bytes = Vec::new();

@@ -68,7 +68,7 @@ pub enum Compared {
     Changed,
 }
 
-/// Bits in which the SimHashes of two contents differ, for [`crate::Tally`]. `None` unless both are
+/// Bits in which the SimHashes of two contents differ, for [`crate::NoiseTally`]. `None` unless both are
 /// texts that the same rule selected.
 pub fn distance(before: &Content, after: &Content) -> Option<u32> {
     let texts = before.kind == ContentKind::Text && after.kind == ContentKind::Text;

@@ -29,7 +29,7 @@ pub struct ConsoleConfig {
     /// The link and its sessions.
     pub sessions: Arc<Sessions>,
     /// Writes the change log. Called twice per change, for one change at a time: before the attempt
-    /// ([`Outcome::Begun`]; if this fails, the change is not made), and with the result, before the
+    /// ([`ChangeResult::Begun`]; if this fails, the change is not made), and with the result, before the
     /// client is answered. Unauthorized requests are not passed to it.
     pub audit: Arc<Audit>,
 }

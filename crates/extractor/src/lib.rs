@@ -216,7 +216,7 @@ pub struct PageContent {
     /// References that cannot be crawled: other schemes (`mailto:`, `javascript:`), invalid URLs,
     /// URLs that are too long.
     pub links_refused: u32,
-    /// References not read because [`Limits::max_links`] was reached, or the limit of joined bytes
+    /// References not read because [`ExtractLimits::max_links`] was reached, or the limit of joined bytes
     /// on a page with a long base.
     pub links_over_limit: u32,
     /// Cost of reading, in steps of about ten nanoseconds: half the bytes, or the bytes plus the

@@ -14,7 +14,7 @@
 //! bars/M/C/S/ID, close        what each partition tells of its part of a plan
 //! ```
 //!
-//! No threads and no clock: time is a number that the caller gives, and waiting is the caller's ([`Patience`]).
+//! No threads and no clock: time is a number that the caller gives, and waiting is the caller's ([`ExchangePatience`]).
 
 mod epoch;
 mod exchange;

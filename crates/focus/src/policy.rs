@@ -1,4 +1,4 @@
-//! Orders of a crawl: which untried link comes next. A new one is a line in [`ALL`], and a rule in [`Rule`] if no rule
+//! Orders of a crawl: which untried link comes next. A new one is a line in [`ALL`], and a rule in [`FocusRule`] if no rule
 //! there gives it.
 
 /// When a visit changes the scores of other pages.

@@ -51,7 +51,7 @@ pub enum FunctionSyntax {
     Call,
 }
 
-/// Every function, in display order; each [`Set`] is a prefix of it.
+/// Every function, in display order; each [`FunctionSet`] is a prefix of it.
 pub static ALL: &[&Function] = &[
     &add::FUNCTION,
     &sub::FUNCTION,

@@ -76,7 +76,7 @@ pub struct Terminal {
     pub load: fn(&Tile<'_>, out: &mut [f64]),
 }
 
-/// Every terminal, in display order; each [`Set`] is a prefix of it.
+/// Every terminal, in display order; each [`TerminalSet`] is a prefix of it.
 pub static ALL: &[&Terminal] = &[
     &n::TERMINAL,
     &x::TERMINAL,
@@ -135,7 +135,7 @@ pub static ALL: &[&Terminal] = &[
 
 /// The terminals at the end of [`ALL`] that no set has, since the learner's replays have no signals, focus, importance and links.
 const IN_NO_SET: usize = 6;
-/// The terminals before these, which only [`Set::Related`] has.
+/// The terminals before these, which only [`TerminalSet::Related`] has.
 const OF_RELATED_PAGES: usize = 13;
 
 /// A set of terminals for expressions.

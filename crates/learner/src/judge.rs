@@ -77,7 +77,7 @@ pub struct FoldResult {
     pub fold: usize,
     /// Pages and scheduled cycles of training, validation and test.
     pub sizes: [(usize, u32); 3],
-    /// The choice of each method, in the order of [`Method::ALL`].
+    /// The choice of each method, in the order of [`ChoiceMethod::ALL`].
     pub choices: Vec<LearnedChoice>,
     /// The index in `choices` of the preset's method.
     pub chosen: usize,
@@ -87,7 +87,7 @@ pub struct FoldResult {
     pub front: Vec<EvaluatedFormula>,
     /// The fitness of each of these on the test part.
     pub front_test: Vec<f64>,
-    /// Known policies on the test part: all of them with [`Options::all_policies`], else the best known formula.
+    /// Known policies on the test part: all of them with [`LearnOptions::all_policies`], else the best known formula.
     pub policies: Vec<TestedPolicy>,
     /// The generations of each run.
     pub runs: Vec<RunHistory>,

@@ -39,7 +39,7 @@ impl Ledger {
     /// Empty accounts, or those restored from the log file of an earlier run.
     ///
     /// # Errors
-    /// [`LogError`] if the file cannot be read or belongs to another web.
+    /// [`AccessLogError`] if the file cannot be read or belongs to another web.
     pub fn open(
         web: &dyn Web,
         addresses: usize,
@@ -157,7 +157,7 @@ impl Ledger {
     /// Clears the log, the counts and the broken rules; held versions stay.
     ///
     /// # Errors
-    /// [`LogError`] when the log file cannot be emptied.
+    /// [`AccessLogError`] when the log file cannot be emptied.
     pub fn reset(&self) -> Result<(), AccessLogError> {
         lock(&self.log).clear()?;
         lock(&self.holdings).clear_counts();

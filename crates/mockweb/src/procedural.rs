@@ -54,7 +54,7 @@ pub struct ProceduralConfig {
     pub crawl_delay_seconds: Option<u32>,
     /// A sitemap on every host.
     pub sitemaps: bool,
-    /// Formats of the sitemaps, assigned to hosts in turn; empty for [`Format::Urlset`] everywhere.
+    /// Formats of the sitemaps, assigned to hosts in turn; empty for [`SitemapFormat::Urlset`] everywhere.
     pub sitemap_formats: Vec<SitemapFormat>,
     /// Dates in sitemaps.
     pub lastmod: LastmodMode,

@@ -186,7 +186,7 @@ impl Server {
     /// The lines of the log from number `from` on, as far as they are kept.
     ///
     /// # Errors
-    /// [`LogError`] if the log file cannot be written or read.
+    /// [`AccessLogError`] if the log file cannot be written or read.
     pub fn log(&self, from: u64) -> Result<Vec<AccessEntry>, AccessLogError> {
         self.settled().ledger.log(from)?.collect()
     }
@@ -225,7 +225,7 @@ impl Server {
     /// Clears the log, the counts and the violations; held versions stay.
     ///
     /// # Errors
-    /// [`LogError`] if the log file cannot be emptied.
+    /// [`AccessLogError`] if the log file cannot be emptied.
     pub fn reset_log(&self) -> Result<(), AccessLogError> {
         self.settled().ledger.reset()
     }

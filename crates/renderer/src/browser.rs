@@ -150,7 +150,7 @@ impl Browser {
     /// Chromium's own, which the user root cannot have.
     ///
     /// # Errors
-    /// [`StartError`].
+    /// [`BrowserError`].
     pub async fn start(
         program: &Path,
         sandbox: bool,

@@ -1,8 +1,8 @@
-//! Renders fetched pages with headless Chromium: a page and a [`Source`] of resources in, the page after its scripts
+//! Renders fetched pages with headless Chromium: a page and a [`ResourceSource`] of resources in, the page after its scripts
 //! out.
 //!
 //! For a crawler that must answer for each request. The browser opens no socket: it talks to us over a pipe, and every
-//! request that a page makes is asked of the [`Source`], which decides by its own rules. What the browser would send
+//! request that a page makes is asked of the [`ResourceSource`], which decides by its own rules. What the browser would send
 //! past that meets a proxy and a resolver that do not exist (`browser`). The page itself is the response that the
 //! caller fetched before.
 //!

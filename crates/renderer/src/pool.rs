@@ -132,7 +132,7 @@ impl Renderer {
     /// Finds the browser. It is started with the first page.
     ///
     /// # Errors
-    /// [`StartError`]: none is installed.
+    /// [`BrowserError`]: none is installed.
     pub fn new(options: RenderOptions) -> Result<Renderer, BrowserError> {
         let program = find(options.browser.as_deref())?;
         let limits = PageLimits {
@@ -151,7 +151,7 @@ impl Renderer {
     /// Starts the browser, if none runs.
     ///
     /// # Errors
-    /// [`StartError`].
+    /// [`BrowserError`].
     pub async fn start(&self) -> Result<(), BrowserError> {
         self.browser().await.map(|_| ())
     }

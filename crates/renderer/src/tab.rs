@@ -1,7 +1,7 @@
 //! One page in a browser: a context of its own, which is thrown away.
 //!
 //! The page's clock is virtual. It stands still while a request is open, and else it runs as fast as the scripts do.
-//! When the page has had [`Limits::settle`] of its time, the document is read. So a timer of three seconds costs no
+//! When the page has had [`PageLimits::settle`] of its time, the document is read. So a timer of three seconds costs no
 //! three seconds, and a page on a slow host is as complete as one on a fast host.
 
 use crate::browser::Browser;

@@ -5,7 +5,7 @@ use std::ops::Add;
 
 /// The plan of a cycle, with statistics.
 pub struct Plan {
-    /// The chosen pages in the order of ordinals, each with its share: [`Counts::chosen`] of them.
+    /// The chosen pages in the order of ordinals, each with its share: [`PlanCounts::chosen`] of them.
     pub chosen: Chosen,
     /// The lowest score chosen by score; NaN if pages with NaN were chosen. None if no page was
     /// chosen by score.
@@ -20,7 +20,7 @@ pub struct Plan {
 }
 
 /// Number of scanned pages by gate (their sum is `pages`), and of chosen pages by share (their sum
-/// is [`Counts::chosen`]).
+/// is [`PlanCounts::chosen`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct PlanCounts {
     /// Pages scanned.

@@ -60,7 +60,7 @@ impl LinkBuffer {
         (origin, path.len())
     }
 
-    /// An empty part whose buffers do not move while [`Gathered::bytes`] keeps to this limit. What is reserved
+    /// An empty part whose buffers do not move while [`LinkBuffer::bytes`] keeps to this limit. What is reserved
     /// takes memory only once it is written.
     pub fn with_limit(bytes: usize) -> LinkBuffer {
         let bytes = bytes.min(MAX_RESERVED);

@@ -76,7 +76,7 @@ pub(crate) fn drawn(page: u32, seed: u64) -> u64 {
 /// changes that.
 ///
 /// # Panics
-/// If the rule is [`Rule::Learned`], which needs [weights](crate::learned).
+/// If the rule is [`FocusRule::Learned`], which needs [weights](crate::learned).
 pub fn crawl(web: &Web, rule: FocusRule, rules: &CorpusRules, seeds: &[u32], random_seed: u64) -> Vec<u32> {
     assert!(rule != FocusRule::Learned, "a learned order has a crawl of its own");
     let pages = web.corpus.pages.len();

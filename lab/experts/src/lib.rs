@@ -1,6 +1,6 @@
 //! Predicts the change of a page from related pages, and measures how well (Radinsky and Bennett 2013).
 //!
-//! An offline experiment over a recorded history: [`Recording`] holds which pages changed significantly on which day,
+//! An offline experiment over a recorded history: [`FixedPages`] holds which pages changed significantly on which day,
 //! [`related`] finds pages that change like a page, [`ensemble`] combines classifiers trained on their features, and
 //! [`evaluate()`] measures each method on a sliding window of days.
 //!

@@ -24,7 +24,7 @@ pub enum AnswerKind {
     Failed,
 }
 
-/// Number of values of [`Answer`].
+/// Number of values of [`AnswerKind`].
 pub const ANSWERS: usize = 6;
 
 /// Upper bounds of the buckets of response times, in milliseconds. Slower answers are in one more bucket.
@@ -89,7 +89,7 @@ impl AnswerCounters {
 /// Counts of answers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AnswerCounts {
-    /// By [`Answer`].
+    /// By [`AnswerKind`].
     answers: [u64; ANSWERS],
     /// Answers by response time: at most the bound in [`BOUNDS`], and the rest.
     pub buckets: [u64; BUCKETS],

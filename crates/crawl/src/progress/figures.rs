@@ -75,9 +75,9 @@ pub struct RoundProgress {
     uptime: Uptime,
     /// Time of the last progress, in milliseconds by `uptime`.
     moved: AtomicU64,
-    /// See [`Now::passed`].
+    /// See [`RunningCycle::passed`].
     passed: AtomicU64,
-    /// See [`Now::to_pass`].
+    /// See [`RunningCycle::to_pass`].
     to_pass: AtomicU64,
     /// Answers to requests for pages.
     pub answers: AnswerCounters,

@@ -18,9 +18,9 @@ use tokio::sync::Notify;
 pub const MAX_HELD_HOSTS: usize = 10_000;
 /// Maximum number of requested pages that wait for a run.
 pub const MAX_ASKED: usize = 10_000;
-/// Maximum number of hosts in [`Figures::slowest`].
+/// Maximum number of hosts in [`RunProgress::slowest`].
 pub const MAX_SLOWEST: usize = 1000;
-/// Maximum number of pages in [`Figures::fetching`].
+/// Maximum number of pages in [`RunProgress::fetching`].
 pub const MAX_FETCHING: usize = 100;
 /// Maximum age of the figures of hosts while the run is active.
 pub(crate) const FIGURES_EVERY: Duration = Duration::from_secs(1);
@@ -84,7 +84,7 @@ pub struct PageInFlight {
 }
 
 impl RunProgress {
-    /// Current activity of a host of [`Figures::slowest`]. Its own figures may be older than `in_flight`:
+    /// Current activity of a host of [`RunProgress::slowest`]. Its own figures may be older than `in_flight`:
     /// if nothing is in flight, no host is asking.
     pub fn activity(&self, host: &HostFigures) -> HostActivity {
         match host.state {

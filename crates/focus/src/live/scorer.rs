@@ -1,4 +1,4 @@
-//! Log odds of many untried URLs, in the order of sites: as [`Order::planned`], with all logarithms taken beforehand.
+//! Log odds of many untried URLs, in the order of sites: as [`DiscoveryOrder::planned`], with all logarithms taken beforehand.
 
 use super::yields::Yield;
 use super::{DiscoveryOrder, LiveModel, UntriedUrl, planned_features};

@@ -155,7 +155,7 @@ impl Evaluate for PlainReplays<'_> {
     }
 }
 
-/// Evaluates each formula by the fastest replay that is exact for it: [`Fast`], or [`Plain`] for a formula that [`Fast`]
+/// Evaluates each formula by the fastest replay that is exact for it: [`Fast`], or [`PlainReplays`] for a formula that [`Fast`]
 /// cannot replay, and for all formulas if a cycle has several rounds, or the fitness is of coverage.
 ///
 /// What siblings and the model show depends on the visits of the formula itself, so no two formulas share it.

@@ -34,7 +34,7 @@ pub enum SitemapFormat {
     Hidden,
 }
 
-/// Cycles by which [`Lastmod::Late`] is late.
+/// Cycles by which [`LastmodMode::Late`] is late.
 const LATE: u32 = 5;
 
 /// The modification dates.

@@ -32,7 +32,7 @@ pub enum CommandEnd {
 }
 
 /// A process that supervises a command. It ends soon after its standard output is closed, with all that the command
-/// started; else at the end of the command, after it has written [`Ended`]. Standard input and error are the command's.
+/// started; else at the end of the command, after it has written [`CommandEnd`]. Standard input and error are the command's.
 pub fn command(words: &[String]) -> Command {
     let mut command = super::command(super::SUPERVISOR);
     command.args(words).stdout(Stdio::piped()).process_group(0);

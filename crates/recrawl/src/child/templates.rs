@@ -49,7 +49,7 @@ impl TemplateRenderer {
     /// Renders a template; blocks for [`MAX_SECONDS`] of processor time at most.
     ///
     /// # Errors
-    /// [`RenderError`].
+    /// [`TemplateError`].
     pub fn render(&mut self, template: &str, fields: &Value) -> Result<String, TemplateError> {
         let request = TemplateRequest { template: Cow::Borrowed(template), fields: Cow::Borrowed(fields) };
         let mut process = match self.0.take() {

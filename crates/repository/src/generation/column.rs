@@ -53,11 +53,11 @@ cells! {
 pub(crate) trait RecordField: Copy {
     /// Appends it to a record that stands alone.
     fn put(self, out: &mut Vec<u8>);
-    /// Takes what [`Field::put`] wrote.
+    /// Takes what [`RecordField::put`] wrote.
     fn take(take: &mut Take<'_>) -> Result<Self, Malformed>;
     /// Appends the field of all rows: a column, or one for each cell of an array.
     fn put_columns<R>(out: &mut Vec<u8>, rows: &[R], of: impl Fn(&R) -> &Self);
-    /// Takes what [`Field::put_columns`] wrote into rows of zeros.
+    /// Takes what [`RecordField::put_columns`] wrote into rows of zeros.
     fn take_columns<R>(
         take: &mut Take<'_>,
         rows: &mut [R],
@@ -117,7 +117,7 @@ impl<C: ColumnCell, const N: usize> RecordField for [C; N] {
 pub(crate) trait Columns {
     /// Adds rows of zeros.
     fn resize(&mut self, rows: usize);
-    /// Takes what [`Field::put_columns`] wrote into some rows.
+    /// Takes what [`RecordField::put_columns`] wrote into some rows.
     fn take(&mut self, take: &mut Take<'_>, rows: &[usize]) -> Result<(), Malformed>;
 }
 

@@ -72,7 +72,7 @@ pub(crate) struct BlockFrames {
     pub untried: u32,
     /// The key of its first page.
     pub key: Vec<u8>,
-    /// By [`Part`].
+    /// By [`FramedFile`].
     pub places: [FramePlace; 4],
 }
 

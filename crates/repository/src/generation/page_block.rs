@@ -45,7 +45,7 @@ pub struct PackedBlock {
     pub(crate) pages: usize,
     pub(crate) visited: usize,
     pub(crate) key: Vec<u8>,
-    /// By [`Part`]; those of the [`Extent`] that was read.
+    /// By [`FramedFile`]; those of the [`BlockExtent`] that was read.
     pub(crate) frames: [Option<PackedFrame>; 4],
 }
 
@@ -134,7 +134,7 @@ pub struct PageBlock {
     keys: KeyRows,
     visited: Vec<bool>,
     known: Vec<Known>,
-    /// By row; empty when only [`Extent::Known`] was read.
+    /// By row; empty when only [`BlockExtent::Known`] was read.
     past: Vec<Option<Box<Visited>>>,
 }
 
@@ -167,7 +167,7 @@ impl PageBlock {
     /// What is known of the page in `row` if it was visited, and not taken.
     ///
     /// # Panics
-    /// When only [`Extent::Known`] was read.
+    /// When only [`BlockExtent::Known`] was read.
     pub(crate) fn visited(&self, row: usize) -> Option<&Visited> {
         self.past[row].as_deref()
     }
@@ -175,7 +175,7 @@ impl PageBlock {
     /// Moves the record of the page in `row` out; its history and content are there no more.
     ///
     /// # Panics
-    /// When only [`Extent::Known`] was read.
+    /// When only [`BlockExtent::Known`] was read.
     pub fn take_record(&mut self, row: usize) -> PageRecord {
         PageRecord { known: self.known[row], visited: self.past[row].take().map(|visited| *visited) }
     }
@@ -335,7 +335,7 @@ pub(crate) struct PackedPiece {
     pub untried: u32,
     /// Has it the columns of a focused crawl?
     pub is_focused: bool,
-    /// By [`Part`]; none for what is as it was.
+    /// By [`FramedFile`]; none for what is as it was.
     pub frames: [Option<Vec<u8>>; 4],
 }
 

@@ -288,7 +288,7 @@ impl<'g> StateGroups<'g> {
     }
 }
 
-/// A page as [`Records`] gives it: ordinal, key, record.
+/// A page as [`PageRecords`] gives it: ordinal, key, record.
 pub type Row<'r> = (u64, &'r [u8], PageRecord);
 
 /// All pages in order.

@@ -29,7 +29,7 @@ pub struct GenerationWriter<'g> {
     /// Files of it whose frames are copied, so that they can go.
     emptied: BTreeSet<FileName>,
     reader: BlockReader<'g>,
-    /// By [`Part`]; made when there is something to put in.
+    /// By [`FramedFile`]; made when there is something to put in.
     files: [Option<FrameWriter>; 4],
     origins: OriginWriter,
     waiting: Option<SpillWriter>,

@@ -17,7 +17,7 @@ use recrawl_types::{CanonicalUrl, LogRecord, Origin, Round, Skipped, Visit};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Schedules are shorter than this: a damaged index must not make [`Done`] as large as it says.
+/// Schedules are shorter than this: a damaged index must not make [`VisitedIndexes`] as large as it says.
 const MAX_INDEX: u64 = 1 << 32;
 
 fn file(round: Round) -> String {

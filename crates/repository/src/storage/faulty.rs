@@ -2,21 +2,21 @@
 //!
 //! The fault model. Every operation that changes something (create, append, write, truncate, rename,
 //! remove, either sync) is a *point*, counted from 1.
-//! - **Power cut** at a point ([`Fault::Stop`]): the operation is not done, or, for a write, half done;
+//! - **Power cut** at a point ([`StorageFault::Stop`]): the operation is not done, or, for a write, half done;
 //!   then every operation fails. [`FaultyStorage::after_power_cut`] gives what a disk could hold then:
 //!   of each file what was synced, and of what was not any part, with any of its 512-byte sectors
 //!   zeros (writes reach the platter in any order); of the names what `sync_dir` has seen, and of the
 //!   creations, renames and removals since then any subset. A single rename is never half done, and
 //!   synced bytes are never lost.
-//! - **An I/O error** at a point ([`Fault::Fail`]): that one operation fails, a write half done; what
+//! - **An I/O error** at a point ([`StorageFault::Fail`]): that one operation fails, a write half done; what
 //!   follows works. What a failed sync of a file was to make durable is lost: it can be read until the power
 //!   is cut, and no later sync brings it to the disk (the kernel has marked it as written).
-//! - **A read error** at the n-th read ([`Fault::FailRead`]).
-//! - **A short read** at the n-th read ([`Fault::ShortRead`]): the file ends before its length says, so that
+//! - **A read error** at the n-th read ([`StorageFault::FailRead`]).
+//! - **A short read** at the n-th read ([`StorageFault::ShortRead`]): the file ends before its length says, so that
 //!   half of the buffer is filled.
-//! - **A full disk** ([`Fault::Full`]): what fits is written, then the write fails; removing and
+//! - **A full disk** ([`StorageFault::Full`]): what fits is written, then the write fails; removing and
 //!   cutting make space.
-//! - **A read-only disk** ([`Fault::ReadOnly`]): every point fails.
+//! - **A read-only disk** ([`StorageFault::ReadOnly`]): every point fails.
 
 use super::memory::{MemoryStorage, read_slice, take_lock};
 use super::{ReadFile, Storage, WriteFile};

@@ -6,7 +6,7 @@ use recrawl_scheduler::candidate::score_key;
 /// class, of which only a part fits, comes last in both.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RowChoice {
-    /// Rows, with the flags [`Choice::STARTS`] and [`Choice::PARTLY`].
+    /// Rows, with the flags [`RowChoice::STARTS`] and [`RowChoice::PARTLY`].
     pub rows: Vec<u32>,
     keys: Vec<u64>,
     items: Vec<(u64, u32)>,

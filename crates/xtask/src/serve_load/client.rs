@@ -62,7 +62,7 @@ impl LoadClient {
 /// Reads server-sent events until `goes_on` returns false; returns the number of bytes.
 ///
 /// # Errors
-/// As [`Client::ask`].
+/// As [`LoadClient::ask`].
 pub fn listen(server: SocketAddr, goes_on: impl Fn() -> bool) -> io::Result<u64> {
     let mut stream = connect(server)?;
     stream.get_ref().set_read_timeout(Some(Duration::from_secs(1)))?;

@@ -107,7 +107,7 @@ pub struct CandidateEvent {
     pub what: LoopEventKind,
     /// The expression of the candidate; empty if there is none.
     pub candidate: String,
-    /// Its digest ([`Candidate::id`]); empty if there is none.
+    /// Its digest ([`FormulaCandidate::id`]); empty if there is none.
     #[serde(default)]
     pub id: String,
     /// Why, in words.

@@ -92,7 +92,7 @@ impl RequisiteCounts {
         counter.fetch_add(1, Relaxed);
     }
 
-    /// RequisiteCounts a record.
+    /// Counts a record.
     pub(super) fn recorded(&self, record: &RequisiteRecord) {
         let counter = if record.holds_body { &self.archived } else { &self.same };
         counter.fetch_add(1, Relaxed);

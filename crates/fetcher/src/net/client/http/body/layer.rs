@@ -5,7 +5,7 @@
 //! [`Layer`] has a credit of coded bytes, which grows with its output. It also uses tokio's budget,
 //! so that other tasks run and timeouts work while it decodes.
 //!
-//! Like browsers, a layer ends where its input is damaged: what was decoded counts, and [`Damage`] says that it
+//! Like browsers, a layer ends where its input is damaged: what was decoded counts, and [`BodyDamage`] says that it
 //! may not be all.
 
 use super::gzip::{GzipHead, Trailer};
