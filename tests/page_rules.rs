@@ -149,7 +149,10 @@ fn a_bad_rule_is_refused_with_file_key_and_remedy() {
         ),
         ("match = \"*\"\nignore_text = [\"(a{1000}){1000}\"]", "write smaller repetitions"),
         ("match = \"a/b\"\nignore = [\"p\"]", "pages.match: \"a/b\" is not a host: it contains"),
-        ("match = \"*\"", "needs include, ignore, ignore_text, render, requisites, every or importance"),
+        (
+            "match = \"*\"",
+            "needs include, ignore, ignore_text, render, convert, requisites, every or importance",
+        ),
         ("match = \"a.test\"\nevery = \"1 h\"", "pages.every of \"a.test\": only one page, by its URL"),
         ("match = \"http://a.test/*\"\nevery = \"1 h\"", "\"http://a.test/*\": only one page, by its URL"),
         ("match = \"http://a.test/\"\nevery = \"1 ms\"", "pages.every of \"http://a.test/\": at least 1 s"),

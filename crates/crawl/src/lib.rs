@@ -6,7 +6,7 @@
 //! [`forbidding`] why a page is not fetched.
 //!
 //! The crate knows no terminal and no console. The program around it passes in what it offers:
-//! [`process::Process`].
+//! [`process::ProgramServices`].
 
 pub mod admission;
 pub mod capture;

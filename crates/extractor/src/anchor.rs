@@ -1,7 +1,7 @@
 //! What a page says of its links: their anchors, and whether they stand in its frame.
 //!
 //! The anchor is the visible text of the link. A link without text gives its `aria-label`, or the `alt` of an image in it.
-//! Anchors are collected only on demand ([`Options::anchors`](crate::Options::anchors)), and bounded for each link and page.
+//! Anchors are collected only on demand ([`ExtractOptions::anchors`](crate::ExtractOptions::anchors)), and bounded for each link and page.
 
 use crate::element::{Element, part};
 use crate::names::{Attr, Name};

@@ -65,7 +65,7 @@ impl LearnOptions {
 const OF_RELATED_PAGES: [&str; 7] =
     ["p_eb_sib", "p_burst", "u_fresh_sib", "u_harm_sib", "p_next", "u_fresh_next", "u_harm_next"];
 
-/// Every formula of config/formulas that was not learned and reads no signals; with the [terminals](Set::Related) of
+/// Every formula of config/formulas that was not learned and reads no signals; with the [terminals](TerminalSet::Related) of
 /// related pages, also those of them that are formulas by themselves. Learned ones are omitted, since the pages of the
 /// test may have been in their training. Replays of the learner are without signals. For a fitness by importance, each is
 /// multiplied by it.
@@ -73,7 +73,7 @@ pub fn rivals(terminals: TerminalSet, fitness: &Fitness) -> Vec<Formula> {
     let weighs = fitness.is_by_importance();
     let is_rival = |formula: &Formula| {
         let reads = formula.compile().reads();
-        let is_replayed = terminals == TerminalSet::Related || !reads.needs_neighbours();
+        let is_replayed = terminals == TerminalTerminalSet::Related || !reads.needs_neighbours();
         is_replayed && !reads.needs_signals() && !formula.provenance.is_learned()
     };
     let related = OF_RELATED_PAGES.iter().map(|name| {
@@ -217,7 +217,7 @@ mod tests {
                 learned.name
             );
         }
-        preset.tree.terminals = TerminalSet::Related;
+        preset.tree.terminals = TerminalTerminalSet::Related;
         let related = texts(&preset);
         // The formulas of the objectives read sections, which only related pages have.
         let objectives = ["balanced", "fresh", "changes"].len();

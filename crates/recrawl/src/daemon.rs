@@ -70,7 +70,7 @@ impl Daemon {
     /// For commands that change something: the daemon to ask, or none if the command may use the directory.
     ///
     /// # Errors
-    /// As [`Daemon::of`].
+    /// As [`Daemon::find`].
     pub fn in_charge(data_dir: &Path) -> Result<Option<Daemon>, Failure> {
         Daemon::find(data_dir).map_err(Failure::Work)
     }

@@ -136,7 +136,7 @@ impl Observed {
     }
 
     /// One row per page. Rows of pages that do not exist yet have no visits; those of pages that no
-    /// longer exist are [gone](Status::Gone).
+    /// longer exist are [gone](PageStatus::Gone).
     pub fn columns(&self) -> &StateColumns {
         &self.columns
     }
@@ -147,7 +147,7 @@ impl Observed {
     }
 
     /// The URL of a page or, if unknown, its name in the source; empty unless the policy
-    /// [reads URLs](crate::Policy::reads_urls).
+    /// [reads URLs](crate::ReplayPolicy::reads_urls).
     pub fn url(&self, page: usize) -> &str {
         self.urls.get(page).map_or("", |url| url)
     }
@@ -168,7 +168,7 @@ impl Observed {
     }
 
     /// The contents that the last visits of the page met; none unless the policy
-    /// [reads contents](crate::Policy::reads_contents).
+    /// [reads contents](crate::ReplayPolicy::reads_contents).
     pub fn seen(&self, page: usize) -> Seen<'_> {
         self.contents.as_ref().map_or(Seen::default(), |contents| {
             let [last, before] = contents.met[page].map(|number| contents.all.document(number?));
@@ -177,7 +177,7 @@ impl Observed {
     }
 
     /// The different words of the title of a visited page; none unless the policy
-    /// [reads contents](crate::Policy::reads_contents).
+    /// [reads contents](crate::ReplayPolicy::reads_contents).
     pub fn title_words(&self, page: usize) -> &[u32] {
         let contents = self.contents.as_ref().filter(|_| self.columns.visited[page]);
         contents.map_or(&[], |contents| contents.all.title_words(page))

@@ -83,7 +83,7 @@ pub struct ReplayPolicyKind {
 pub enum Make {
     /// An honest policy; gets the basis of the papers' rate estimates.
     Honest(fn(Basis) -> Box<dyn ReplayPolicy>),
-    /// An honest policy that [reads contents](Policy::reads_contents), which few data sets have.
+    /// An honest policy that [reads contents](ReplayPolicy::reads_contents), which few data sets have.
     WithContents(fn(Basis) -> Box<dyn ReplayPolicy>),
     /// A bound: gets what no crawler can know.
     Bound(for<'a> fn(&'a Dataset) -> Box<dyn ReplayPolicy + 'a>),

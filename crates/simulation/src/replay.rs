@@ -2,7 +2,7 @@
 //!
 //! A cycle has these steps: the policy scores all pages by what was observed before the cycle, and
 //! by its signals; new pages are fetched, and pages in their warm-up are visited; then the budget is
-//! spent on the best of the others. With several rounds, or if it [asks](Policy::wants) for a sample, the
+//! spent on the best of the others. With several rounds, or if it [asks](ReplayPolicy::wants) for a sample, the
 //! policy scores again after each, and no page is visited twice in a cycle. A visit finds a change if the content differs from that of the
 //! last visit. As in a crawl, the scheduler decides which pages compete, and how ties are broken.
 

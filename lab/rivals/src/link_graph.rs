@@ -39,7 +39,7 @@ impl LinkGraph {
     }
 
     /// The visited pages that are not gone, with the links that the last visit of each met. There are no links unless
-    /// the policy [reads contents](recrawl_simulation::policy::Policy::reads_contents).
+    /// the policy [reads contents](recrawl_simulation::policy::ReplayPolicy::reads_contents).
     pub fn seen(observed: &Observed) -> LinkGraph {
         let columns = observed.columns();
         let is_known = |page: usize| columns.visited[page] && columns.known[page].status != PageStatus::Gone;

@@ -176,7 +176,7 @@ fn learned(part: &str, crawl: &Crawl, pages: &[CanonicalUrl]) -> Option<Vec<Stri
         "trust" => hosts(&|origin| format!("{:?}", tables.load(origin).unwrap().map(|host| host.trust))),
         "seed_hosts" => all(&seed_hosts::failing(tables).unwrap()),
         "repeated_links" => hosts(&|origin| format!("{:?}", tables.dropped_links(origin).unwrap())),
-        "deliver" | "notify" | "promises" | "render" | "requisites" => return None,
+        "convert" | "deliver" | "notify" | "promises" | "render" | "requisites" => return None,
         unknown => panic!("say how `{unknown}` shows what it learned, or that it learns nothing"),
     })
 }

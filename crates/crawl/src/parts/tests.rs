@@ -231,7 +231,9 @@ fn plant(part: &str, tables: &SledTables, page: &CanonicalUrl) -> Option<()> {
         "requisites" => tables.keep_requisite(page, &RequisiteRow::default()).unwrap(),
         "seed_hosts" => crate::stored::keep(tables, "failing_seed_hosts", &[origin.to_string()]).unwrap(),
         "traps" => tables.keep_traps(&origin, b"patterns").unwrap(),
-        "deliver" | "focus" | "next_change" | "notify" | "promises" | "render" | "trust" => return None,
+        "convert" | "deliver" | "focus" | "next_change" | "notify" | "promises" | "render" | "trust" => {
+            return None;
+        }
         unknown => panic!("say how `{unknown}` keeps a page in the tables, or that it keeps none"),
     }
     Some(())

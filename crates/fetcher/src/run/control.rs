@@ -138,7 +138,7 @@ impl RunControl {
         self.is_held.load(Relaxed)
     }
 
-    /// Ends a run with [`Patience`](crate::Patience) now, or no longer: it starts no more requests.
+    /// Ends a run with [`RunPatience`](crate::RunPatience) now, or no longer: it starts no more requests.
     pub fn end_run(&self, ends: bool) {
         self.is_ending.store(ends, Relaxed);
         self.changed.notify_one();

@@ -17,7 +17,7 @@ pub struct OpenBlock {
     keys: FrontCoded,
     visited: Vec<bool>,
     known: Vec<Known>,
-    /// None when only [`Extent::Known`](crate::Extent::Known) was read, and without any page.
+    /// None when only [`BlockExtent::Known`](crate::BlockExtent::Known) was read, and without any page.
     past: Option<Past>,
 }
 
@@ -130,7 +130,7 @@ impl OpenBlock {
     /// The record of the page in `row`.
     ///
     /// # Panics
-    /// When the page was visited and only [`Extent::Known`](crate::Extent::Known) was read.
+    /// When the page was visited and only [`BlockExtent::Known`](crate::BlockExtent::Known) was read.
     pub fn record(&self, row: usize) -> PageRecord {
         let visited = self.visited[row].then(|| self.read_past().get(row));
         PageRecord { known: self.known[row], visited }

@@ -49,7 +49,7 @@ pub struct ShadowDay {
     pub only_candidate: ComparedVisits,
 }
 
-/// A cycle's freshness before the visits by arm, [`Arm`](crate::parts::improve::arms::Arm) after arm.
+/// A cycle's freshness before the visits by arm, [`SiteArm`](crate::parts::improve::arms::SiteArm) after arm.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ArmsDay {
     /// The cycle.
