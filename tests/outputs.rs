@@ -280,7 +280,7 @@ fn warc_lengths(world: &World) -> BTreeMap<u64, u64> {
 }
 
 #[test]
-fn bodies_beyond_the_limit_go_and_what_they_were_of_is_still_told() {
+fn the_oldest_bodies_go_first_and_what_they_were_of_is_still_told() {
     const MIB: u64 = 1 << 20;
     let procedural =
         ProceduralConfig { pages: 40, hosts: 2, seed: 7, page_bytes: 250_000, ..Default::default() };
@@ -298,6 +298,10 @@ fn bodies_beyond_the_limit_go_and_what_they_were_of_is_still_told() {
         world.next_cycle();
         let files = warc_lengths(&world);
         assert!(files.values().sum::<u64>() <= 2 * MIB || files.len() == 1, "{files:?}");
+        assert!(
+            files.keys().zip(files.keys().skip(1)).all(|(a, b)| a + 1 == *b),
+            "the oldest went: {files:?}"
+        );
         let pages = world.pages();
         for (url, page) in &pages {
             let file = count(page, "warc_file");

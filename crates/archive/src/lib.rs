@@ -19,7 +19,6 @@ pub mod cap;
 mod files;
 pub mod months;
 mod moved;
-mod newest;
 pub mod opener;
 mod overwrite;
 mod reader;
@@ -37,7 +36,6 @@ mod writer;
 
 pub use files::{WarcFiles, is_thinned, name_now};
 pub use moved::place;
-pub use newest::CutFiles;
 pub use reader::ArchiveReader;
 pub use record::{
     BODY_BEFORE, Compressor, EarlierCapture, HttpVersion, ROUND, Record, RecordHead, Truncation, rendered,

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::stored::{keep, kept};
 use recrawl_archive::months::{Month, months};
 use recrawl_archive::thin::{Dropped, Thinning, begin_of_month};
-use recrawl_archive::{CutFiles, cap, tidy};
+use recrawl_archive::{cap, tidy};
 use recrawl_repository::storage::Storage;
 use recrawl_repository::{Generation, SledTables};
 use recrawl_types::{ArchivePosition, Span};
@@ -17,11 +17,6 @@ use std::io;
 
 /// Setting of the tables: the number of the last file that was thinned. Without it, all files are looked at again.
 const THINNED: &str = "archive_thinned";
-/// The same of the last file that was cut to its newest versions.
-const CUT: &str = "archive_cut";
-/// Where all newest versions together are too large, a part of the limit stays free, so that not each round looks at all
-/// files again.
-const SLACK: u64 = 16;
 
 /// The time before which a version is older than `age`, in milliseconds since 1970: the begin of a month, since whole months
 /// are thinned.
@@ -108,44 +103,19 @@ impl Crawl {
         run(&Thinning { storage: &*self.warc, named: &named, go_on: &go_on })
     }
 
-    /// Keeps the archive within `storage.archive_max`: old versions go first, then the oldest files.
+    /// Removes the oldest WARC files beyond `storage.archive_max`.
     fn cap_archive(&self) {
         let max = self.settings.config.storage.archive_max.0;
-        match self.capped(max) {
-            Ok(()) => {}
-            Err(_) if self.shutdown.requested() => {}
-            Err(error) => tracing::warn!("cannot keep the archive within storage.archive_max: {error}"),
+        if max == 0 {
+            return;
         }
-    }
-
-    fn capped(&self, max: u64) -> Result<(), Failure> {
-        if max == 0 || cap::taken(&*self.warc)?.bytes <= max {
-            return Ok(());
-        }
-        let (now, after) = ((self.clock)(), kept(&self.tables, CUT)?.unwrap_or(0));
-        let CutFiles { dropped, end } =
-            self.thinning(|thinning| Ok(thinning.cut_to_newest(max, after, now)?))?;
-        keep(&self.tables, CUT, &end)?;
-        if dropped.records > 0 {
-            let (versions, bytes) = (dropped.versions, dropped.freed());
-            tracing::info!(
-                versions,
-                bytes,
-                "removed versions that are not their page's newest (storage.archive_max)"
-            );
-        }
-        if cap::taken(&*self.warc)?.bytes > max {
-            let cap::Files { files, bytes } = cap::keep_within(&*self.warc, max - max / SLACK)?;
-            if files > 0 {
-                tracing::warn!(
-                    files,
-                    bytes,
-                    "removed the oldest WARC files, with newest versions of pages, which take more than \
-                     storage.archive_max"
-                );
+        match cap::keep_within(&*self.warc, max) {
+            Ok(removed) if removed.files == 0 => {}
+            Ok(cap::Files { files, bytes }) => {
+                tracing::info!(files, bytes, "removed the oldest WARC files (storage.archive_max)");
             }
+            Err(error) => tracing::warn!("cannot remove WARC files beyond storage.archive_max: {error}"),
         }
-        Ok(())
     }
 }
 

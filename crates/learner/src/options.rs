@@ -73,7 +73,7 @@ pub fn rivals(terminals: TerminalSet, fitness: &Fitness) -> Vec<Formula> {
     let weighs = fitness.is_by_importance();
     let is_rival = |formula: &Formula| {
         let reads = formula.compile().reads();
-        let is_replayed = terminals == TerminalTerminalSet::Related || !reads.needs_neighbours();
+        let is_replayed = terminals == TerminalSet::Related || !reads.needs_neighbours();
         is_replayed && !reads.needs_signals() && !formula.provenance.is_learned()
     };
     let related = OF_RELATED_PAGES.iter().map(|name| {
@@ -217,7 +217,7 @@ mod tests {
                 learned.name
             );
         }
-        preset.tree.terminals = TerminalTerminalSet::Related;
+        preset.tree.terminals = TerminalSet::Related;
         let related = texts(&preset);
         // The formulas of the objectives read sections, which only related pages have.
         let objectives = ["balanced", "fresh", "changes"].len();

@@ -27,13 +27,16 @@ const MAX_READ: usize = 64 << 20;
 /// Redirects that are followed for one.
 const MAX_REDIRECTS: usize = 5;
 
+/// Requisites that documents and style sheets of the archive name.
+type NamedRequisites = HashMap<(ArchivePosition, RequisiteKind), Rc<[Requisite]>>;
+
 /// The requisites in an archive. Each capture is read once, however many versions of pages have it.
 pub struct ArchivedRequisites<'a> {
     tables: &'a SledTables,
     archive: &'a ArchiveReader,
     settings: &'a Settings,
     chains: RefCell<HashMap<CanonicalUrl, CaptureChain>>,
-    named: RefCell<HashMap<(ArchivePosition, RequisiteKind), Rc<[Requisite]>>>,
+    named: RefCell<NamedRequisites>,
     /// In both.
     known: Cell<usize>,
 }

@@ -156,10 +156,7 @@ fn checked(
     let answer = read.map_err(|error| match error.kind() {
         ErrorKind::NotFound if archive.files.name(file).is_ok() => missing(
             "removed",
-            format!(
-                "its body was dropped from WARC file {file}, to make room (storage.keep_versions, \
-                 storage.archive_max)"
-            ),
+            format!("its body was dropped from WARC file {file}, to make room (storage.keep_versions)"),
         ),
         ErrorKind::NotFound => missing(
             "removed",

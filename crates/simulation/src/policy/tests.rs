@@ -28,7 +28,7 @@ fn every_policy_of_the_folder_is_in_the_list() {
     for path in files.filter(|path| path.is_file() && path.file_name().unwrap() != "tests.rs") {
         let text = std::fs::read_to_string(&path).unwrap();
         // Each entry begins with its name.
-        let entries = text.split(": PolicyKind =").skip(1);
+        let entries = text.split(": ReplayPolicyKind =").skip(1);
         declared.extend(entries.map(|entry| entry.split('"').nth(1).unwrap().to_owned()));
     }
     declared.sort_unstable();

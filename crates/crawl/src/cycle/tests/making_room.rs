@@ -3,18 +3,13 @@
 
 use super::*;
 use recrawl_archive::thin::MIN_AGE;
-use recrawl_archive::{ArchiveReader, WarcFiles, answer::ArchivedAnswer, cap};
-use recrawl_types::{Size, Span};
+use recrawl_archive::{ArchiveReader, WarcFiles, answer::ArchivedAnswer};
+use recrawl_types::Span;
 
 /// Makes room as a hundred days later: all but the newest file is old by then.
 fn make_room(machine: &CrashMachine, age: u64) -> Result<(), Failure> {
-    make_room_within(machine, age, 0)
-}
-
-fn make_room_within(machine: &CrashMachine, age: u64, max: u64) -> Result<(), Failure> {
     let mut crawl = machine.crawl(&[])?;
     crawl.settings.config.storage.keep_versions = Span::millis(age);
-    crawl.settings.config.storage.archive_max = Size(max);
     let now = (crawl.clock)();
     crawl.clock = Arc::new(move || now + 100 * 86_400_000);
     crawl.make_room();
@@ -51,45 +46,6 @@ fn begun() -> (Server, CrashMachine, Vec<CanonicalUrl>) {
     }
     let begun = start.after(Survivors::All);
     (server, begun, seeds)
-}
-
-#[test]
-fn the_limit_takes_versions_first_and_leaves_each_page_its_newest() {
-    let (_server, begun, seeds) = begun();
-    let files = begun.storage.image();
-    let bytes = |machine: &CrashMachine| cap::taken(&*machine.storage).unwrap().bytes;
-    let all = bytes(&begun);
-    let generation = begun.crawl(&[]).unwrap().repository.current();
-    let newest = each_body_is_there(&*begun.storage, &generation, "before");
-    let max = all * 3 / 4;
-    let mut cuts = 0;
-    for point in 1.. {
-        let machine = CrashMachine::with(&files, Some(&begun.tables()));
-        machine.storage.set_fault(StorageFault::Stop(point));
-        let is_done = make_room_within(&machine, 0, max).is_ok() && machine.storage.list().is_ok();
-        for survivors in [Survivors::Synced, Survivors::Some(point * 1_031), Survivors::All] {
-            let what = format!("cut at point {point}, {survivors:?}");
-            let left = machine.after(survivors);
-            let crawl = left.crawl(&seeds).unwrap_or_else(|e| panic!("{what}: {e}"));
-            let generation = crawl.repository.current();
-            assert_eq!(each_body_is_there(&*left.storage, &generation, &what), newest);
-            assert_eq!(verify(&*left.storage, &generation).unwrap().damage, [], "{what}");
-            drop(crawl);
-            make_room_within(&left, 0, max).unwrap_or_else(|e| panic!("{what}: {e}"));
-            assert!(bytes(&left) <= max, "{what}: {} of {max}", bytes(&left));
-            assert_eq!(each_body_is_there(&*left.storage, &generation, &what), newest);
-            cuts += 1;
-        }
-        if is_done {
-            break;
-        }
-    }
-    println!("{all} bytes, {max} at most, {newest} pages, {cuts} power cuts");
-    assert!(cuts > 30, "{cuts}");
-    // Newest versions alone may be too much: then files go whole, and only the newest file is left.
-    let tight = CrashMachine::with(&files, Some(&begun.tables()));
-    make_room_within(&tight, 0, 1).unwrap();
-    assert_eq!(cap::taken(&*tight.storage).unwrap().files, 1);
 }
 
 #[test]
