@@ -104,12 +104,12 @@ fn cleaned(html: &str, has_look: bool) -> String {
 ///
 /// A link has no `href` any more: its `title` says where it led. An image is its alternative text, in brackets.
 /// ```
-/// use recrawl_extractor::{Fields, inert};
+/// use recrawl_extractor::{BodyFields, inert};
 /// use recrawl_types::{MediaTypes, UrlRules};
 ///
 /// let url = UrlRules::default().canonicalize("https://example.com/")?;
 /// let body = b"<p onclick=steal()>Hello<script>steal()</script>";
-/// let fields = Fields { content_type: Some("text/html"), ..Fields::default() };
+/// let fields = BodyFields { content_type: Some("text/html"), ..BodyFields::default() };
 /// let document = inert(body, &fields, &url, &MediaTypes::default()).expect("it is a page");
 /// assert!(document.contains("Hello") && !document.contains("steal"));
 /// # Ok::<(), recrawl_types::UrlError>(())

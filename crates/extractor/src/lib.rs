@@ -5,14 +5,14 @@
 //! bytes it returns what could be read.
 //!
 //! ```
-//! use recrawl_extractor::{Extracted, Fields, Options, extract};
+//! use recrawl_extractor::{Extracted, BodyFields, ExtractOptions, extract};
 //! use recrawl_types::UrlRules;
 //!
 //! let rules = UrlRules::default();
 //! let url = rules.canonicalize("https://example.com/news/")?;
 //! let body = b"<title>News</title><nav>Menu</nav><p>Rain <b>today</b>. <a href='2026/rain'>More</a>";
-//! let fields = Fields { content_type: Some("text/html; charset=utf-8"), ..Fields::default() };
-//! let Extracted::Page(page) = extract(body, &fields, &url, &rules, &Options::default()) else {
+//! let fields = BodyFields { content_type: Some("text/html; charset=utf-8"), ..BodyFields::default() };
+//! let Extracted::Page(page) = extract(body, &fields, &url, &rules, &ExtractOptions::default()) else {
 //!     panic!("it is a page");
 //! };
 //! assert_eq!(page.title.as_deref(), Some("News"));

@@ -54,14 +54,14 @@ pub struct Markdown {
 /// includes elements is the main content. The same body gives the same bytes.
 ///
 /// ```
-/// use recrawl_extractor::{PageExtent, Fields, Options, markdown};
+/// use recrawl_extractor::{PageExtent, BodyFields, ExtractOptions, markdown};
 /// use recrawl_types::UrlRules;
 ///
 /// let rules = UrlRules::default();
 /// let url = rules.canonicalize("https://example.com/news/")?;
 /// let body = b"<nav>Menu</nav><main><h1>News</h1><p>Rain <b>today</b>. <a href=2026/rain>More</a></main>";
-/// let fields = Fields { content_type: Some("text/html"), ..Fields::default() };
-/// let page = markdown(body, &fields, &url, &rules, &Options::default(), None, PageExtent::Main).expect("it is a page");
+/// let fields = BodyFields { content_type: Some("text/html"), ..BodyFields::default() };
+/// let page = markdown(body, &fields, &url, &rules, &ExtractOptions::default(), None, PageExtent::Main).expect("it is a page");
 /// assert_eq!(page.text, "# News\n\nRain **today**. [More](https://example.com/news/2026/rain)\n");
 /// # Ok::<(), recrawl_types::UrlError>(())
 /// ```

@@ -61,13 +61,13 @@ impl PageFields {
     /// The field, and what is wrong.
     ///
     /// ```
-    /// use recrawl_extractor::{Fields, Options, PageFields};
+    /// use recrawl_extractor::{BodyFields, ExtractOptions, PageFields};
     /// use recrawl_types::UrlRules;
     ///
     /// let fields = PageFields::new(&[("price".into(), ".price".into())].into())?;
     /// let url = UrlRules::default().canonicalize("https://example.com/shoe").expect("it is a URL");
-    /// let sent = Fields { content_type: Some("text/html"), ..Fields::default() };
-    /// let found = fields.read(b"<p>Shoe <b class=price>15 EUR</b>", &sent, &url, &Options::default());
+    /// let sent = BodyFields { content_type: Some("text/html"), ..BodyFields::default() };
+    /// let found = fields.read(b"<p>Shoe <b class=price>15 EUR</b>", &sent, &url, &ExtractOptions::default());
     /// assert_eq!(found["price"], "15 EUR");
     /// # Ok::<(), String>(())
     /// ```

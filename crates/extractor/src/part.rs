@@ -50,14 +50,14 @@ impl CountedPart {
     /// The first list with an invalid entry.
     ///
     /// ```
-    /// use recrawl_extractor::{Extracted, Fields, Options, Part, extract_part};
+    /// use recrawl_extractor::{Extracted, BodyFields, ExtractOptions, CountedPart, extract_part};
     /// use recrawl_types::UrlRules;
     ///
-    /// let price = Part::new(&[".price".into()], &[], &["(?i)incl\\. VAT".into()])?;
-    /// let (rules, fields) = (UrlRules::default(), Fields { content_type: Some("text/html"), ..Fields::default() });
+    /// let price = CountedPart::new(&[".price".into()], &[], &["(?i)incl\\. VAT".into()])?;
+    /// let (rules, fields) = (UrlRules::default(), BodyFields { content_type: Some("text/html"), ..BodyFields::default() });
     /// let url = rules.canonicalize("https://example.com/shoe").expect("it is a URL");
     /// let body = b"<p>Shoe</p><p class=price>15 EUR incl. VAT</p><p>Seen 731 times</p>";
-    /// let Extracted::Page(page) = extract_part(body, &fields, &url, &rules, &Options::default(), Some(&price)) else {
+    /// let Extracted::Page(page) = extract_part(body, &fields, &url, &rules, &ExtractOptions::default(), Some(&price)) else {
     ///     panic!("it is a page");
     /// };
     /// assert_eq!(page.text.trim(), "15 EUR");

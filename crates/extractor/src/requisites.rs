@@ -58,12 +58,12 @@ pub struct Requisite {
 /// The distinct requisites of an HTML document, the most important first; none of other bodies.
 ///
 /// ```
-/// use recrawl_extractor::{Fields, requisites};
+/// use recrawl_extractor::{BodyFields, requisites};
 /// use recrawl_types::{MediaTypes, UrlRules};
 ///
 /// let url = UrlRules::default().canonicalize("https://example.com/a/")?;
 /// let body = b"<img src=b.png><link rel=stylesheet href=/c.css><a href=d>A link</a>";
-/// let fields = Fields { content_type: Some("text/html"), ..Fields::default() };
+/// let fields = BodyFields { content_type: Some("text/html"), ..BodyFields::default() };
 /// let found: Vec<String> =
 ///     requisites(body, &fields, &url, &MediaTypes::default()).iter().map(|r| r.url.to_string()).collect();
 /// assert_eq!(found, ["https://example.com/c.css", "https://example.com/a/b.png"]);
