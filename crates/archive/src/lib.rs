@@ -12,8 +12,7 @@
 //!
 //! Page workers build and compress records ([`Record::compress`]); [`Archive`] only appends them in
 //! order. [`opener`] knows where the archive is. A position in a page's record stays valid. Old files are thinned
-//! ([`thin`]), with an index of what moved, or removed whole ([`cap`]), and a record that is taken down is overwritten in
-//! place ([`takedown`]).
+//! ([`thin`]) or removed whole ([`cap`]), and a record that is taken down is overwritten in place ([`takedown`]).
 
 pub mod answer;
 pub mod cap;
