@@ -37,16 +37,6 @@ pub(crate) enum MovedRecord {
     Dropped(Option<ArchivePosition>),
 }
 
-impl MovedRecord {
-    fn new(at: u64, file: u64) -> MovedRecord {
-        match u32::try_from(file) {
-            Ok(0) => MovedRecord::Kept(at),
-            Ok(file) => MovedRecord::Dropped(Some(ArchivePosition { file, offset: at })),
-            Err(_) => MovedRecord::Dropped(None),
-        }
-    }
-}
-
 /// Bytes of the index of so many records.
 pub(crate) fn length(entries: usize) -> u64 {
     let record = HEAD + entries * WIDTH + 4;
@@ -115,24 +105,18 @@ impl MovedIndex {
                 std::cmp::Ordering::Less => low = middle + 1,
                 std::cmp::Ordering::Greater => high = middle,
                 std::cmp::Ordering::Equal => {
-                    return Ok(Some(MovedRecord::new(at, file)));
+                    return Ok(Some(match u32::try_from(file) {
+                        Ok(0) => MovedRecord::Kept(at),
+                        Ok(file) => MovedRecord::Dropped(Some(ArchivePosition { file, offset: at })),
+                        Err(_) => MovedRecord::Dropped(None),
+                    }));
                 }
             }
         }
         Ok(None)
     }
 
-    /// All entries, by the offsets before.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub fn all(&self) -> io::Result<Vec<(u64, MovedRecord)>> {
-        (0..self.entries)
-            .map(|index| self.entry(index).map(|[before, at, file]| (before, MovedRecord::new(at, file))))
-            .collect()
-    }
-
-    /// The file from the record that began at this byte on. It is the one of this index, whatever has its name by now.
+    /// The file of this index, from the record that began at this byte on.
     ///
     /// # Errors
     /// As [`place`].

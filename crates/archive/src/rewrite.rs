@@ -1,9 +1,8 @@
-//! Writes a file anew without some of its records, behind an index that says where the others lie now. A file that has such
-//! an index gets another one in its place: positions are those of the first file for good.
+//! Writes a file anew without some of its records. An index at its begin says where the others lie now.
 
 use super::answer::body_before;
 use super::files::{is_thinned, number_in, thinned_name};
-use super::moved::{MovedIndex, MovedRecord, length, member};
+use super::moved::{MovedRecord, length, member};
 use super::overwrite::{PART, Reason};
 use super::record::BODY_BEFORE;
 use super::records::{FoundRecord, Records, Stored};
@@ -12,9 +11,7 @@ use recrawl_repository::storage::{Storage, copy};
 use recrawl_types::ArchivePosition;
 use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
-use std::iter::Peekable;
 use std::ops::Range;
-use std::vec::IntoIter;
 
 /// Records that go, or went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,13 +52,12 @@ pub(crate) struct Sorted {
     bytes: u64,
     /// The records that positions may name.
     entries: Vec<(u64, MovedRecord)>,
-    /// Responses that stay.
-    pub versions: u64,
     pub dropped: Dropped,
 }
 
 impl Sorted {
-    /// Sorts the records of a file. `stays` decides on responses and revisits, by their positions.
+    /// Sorts the records of a file that was not written anew yet. `decides` says of responses and revisits, with their
+    /// positions, whether they stay.
     ///
     /// # Errors
     /// When the file cannot be opened. The inner one says why it cannot be read: it is damaged, or its disk.
@@ -70,41 +66,28 @@ impl Sorted {
         (number, name): (u32, &str),
         decides: &mut dyn FnMut(&FoundRecord, &str, ArchivePosition) -> bool,
     ) -> io::Result<io::Result<Sorted>> {
-        let index = is_thinned(name).then(|| MovedIndex::open(storage, name));
-        let (index, records) = (index.transpose()?, Records::open_at(storage, name, 0)?);
-        Ok(Sorted { number, ..Sorted::default() }.filled(records, index, decides))
+        let records = Records::open_at(storage, name, 0)?;
+        Ok(Sorted { number, ..Sorted::default() }.filled(records, decides))
     }
 
     fn filled(
         mut self,
         mut records: Records<Stored>,
-        index: Option<MovedIndex>,
         decides: &mut dyn FnMut(&FoundRecord, &str, ArchivePosition) -> bool,
     ) -> io::Result<Sorted> {
-        let mut before = index.map(|index| index.all()).transpose()?.map(|all| all.into_iter().peekable());
-        if before.is_some() {
-            self.dropped.bytes += records.next_record()?.map_or(0, |index| index.length);
-        }
         // Requests and documents of a browser lie behind their response.
         let mut stays = true;
         while let Some(found) = records.next_record()? {
             if found.is_torn {
                 return Err(io::Error::new(ErrorKind::UnexpectedEof, "incomplete record"));
             }
-            let named = match &mut before {
-                Some(before) => self.pass(before, found.offset),
-                None => Some(found.offset).filter(|_| matches!(found.kind(), Some("response" | "metadata"))),
-            };
-            let at = ArchivePosition { file: self.number, offset: named.unwrap_or(found.offset) };
+            let at = ArchivePosition { file: self.number, offset: found.offset };
             stays = match (found.kind(), found.field("WARC-Target-URI")) {
                 (Some("response" | "revisit"), Some(url)) => decides(&found, url, at),
                 (_, Some(_)) => stays,
                 _ => Reason::find(&found) != Some(Reason::Torn),
             };
-            self.take(&found, stays, named);
-        }
-        if let Some(before) = &mut before {
-            self.pass(before, u64::MAX);
+            self.take(&found, stays);
         }
         let entries = length(self.entries.len());
         for (_, entry) in &mut self.entries {
@@ -114,21 +97,6 @@ impl Sorted {
         }
         self.dropped.indices = entries;
         Ok(self)
-    }
-
-    /// Takes over what an index says of records that went before, up to the one that lies at this byte now. Returns where
-    /// that one was at first; none if no position names it.
-    fn pass(&mut self, before: &mut Peekable<IntoIter<(u64, MovedRecord)>>, now: u64) -> Option<u64> {
-        while let Some((was, entry)) =
-            before.next_if(|(_, entry)| !matches!(entry, MovedRecord::Kept(at) if *at > now))
-        {
-            match entry {
-                MovedRecord::Kept(at) if at == now => return Some(was),
-                MovedRecord::Kept(_) => self.entries.push((was, MovedRecord::Dropped(None))),
-                MovedRecord::Dropped(_) => self.entries.push((was, entry)),
-            }
-        }
-        None
     }
 
     /// The body before a dropped record, passing those of this file that were dropped as well: so a reader takes one step
@@ -141,8 +109,7 @@ impl Sorted {
         }
     }
 
-    /// Takes a record, with its offset in the first file if positions may name it.
-    fn take(&mut self, found: &FoundRecord, stays: bool, named: Option<u64>) {
+    fn take(&mut self, found: &FoundRecord, stays: bool) {
         let end = found.offset + found.length;
         let entry = match stays {
             true => MovedRecord::Kept(self.bytes),
@@ -150,13 +117,14 @@ impl Sorted {
                 found.field(BODY_BEFORE).and_then(body_before).and_then(|body| self.passed(body)),
             ),
         };
-        self.entries.extend(named.map(|offset| (offset, entry)));
-        let versions = u64::from(found.kind() == Some("response"));
+        if matches!(found.kind(), Some("response" | "metadata")) {
+            self.entries.push((found.offset, entry));
+        }
         if !stays {
+            let versions = u64::from(found.kind() == Some("response"));
             self.dropped.add(Dropped { versions, records: 1, bytes: found.length, indices: 0 });
             return;
         }
-        self.versions += versions;
         self.bytes += found.length;
         match self.stays.last_mut().filter(|last| last.end == found.offset) {
             Some(last) => last.end = end,
@@ -171,7 +139,7 @@ impl Sorted {
     /// # Errors
     /// When a file cannot be read or written, with the file's name.
     pub fn rewrite(&self, storage: &dyn Storage, name: &str, now: u64) -> io::Result<()> {
-        let thinned = if is_thinned(name) { name.to_owned() } else { thinned_name(name) };
+        let thinned = thinned_name(name);
         let part = format!("{thinned}{PART}");
         let write = || {
             let old = storage.open(name)?;
@@ -182,9 +150,6 @@ impl Sorted {
             drop(new);
             storage.rename(&part, &thinned)?;
             storage.sync_dir()?;
-            if thinned == name {
-                return Ok(());
-            }
             storage.remove(name)?;
             storage.sync_dir()
         };
@@ -204,7 +169,7 @@ pub fn tidy(storage: &dyn Storage) -> io::Result<()> {
     let names: BTreeSet<String> = storage.list()?.into_iter().collect();
     let is_left = |name: &&String| match name.strip_suffix(PART) {
         Some(whole) => number_in(whole).is_some() && is_thinned(whole),
-        None => number_in(name).is_some() && !is_thinned(name) && names.contains(&thinned_name(name)),
+        None => number_in(name).is_some() && names.contains(&thinned_name(name)),
     };
     let left: Vec<&String> = names.iter().filter(is_left).collect();
     left.iter().try_for_each(|name| storage.remove(name))?;

@@ -199,4 +199,4 @@ fn warn_of(name: &str, why: &str) {
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

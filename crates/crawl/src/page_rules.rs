@@ -87,7 +87,7 @@ pub struct PageRule {
     pub part: CountedPart,
     /// Are the pages rendered?
     pub render: Render,
-    /// The command that makes text of documents without; empty if there is none.
+    /// The command that makes text of documents that have none; empty without a command.
     pub convert: Vec<String>,
     /// Are their requisites archived?
     pub requisites: bool,

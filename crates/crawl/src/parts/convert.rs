@@ -78,9 +78,11 @@ impl Converts {
     pub fn begin(&self, page: &FetchedPage) -> Option<Conversion<'_>> {
         let FetchResult::Page(response) = &page.result else { return None };
         let command = self.pages.rule_for(&page.entry.url).map(|rule| &*rule.convert)?;
+        if command.is_empty() || response.body.is_empty() {
+            return None;
+        }
         let media_type = media_type(response);
-        let is_asked = !command.is_empty() && !response.body.is_empty() && self.types.admits(&media_type);
-        is_asked.then_some(Conversion { all: self, command, media_type })
+        self.types.admits(&media_type).then_some(Conversion { all: self, command, media_type })
     }
 }
 

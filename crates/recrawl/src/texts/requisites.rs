@@ -28,7 +28,7 @@ const MAX_READ: usize = 64 << 20;
 const MAX_REDIRECTS: usize = 5;
 
 /// Requisites that documents and style sheets of the archive name.
-type NamedRequisites = HashMap<(ArchivePosition, RequisiteKind), Rc<[Requisite]>>;
+type RequisitesByCapture = HashMap<(ArchivePosition, RequisiteKind), Rc<[Requisite]>>;
 
 /// The requisites in an archive. Each capture is read once, however many versions of pages have it.
 pub struct ArchivedRequisites<'a> {
@@ -36,7 +36,7 @@ pub struct ArchivedRequisites<'a> {
     archive: &'a ArchiveReader,
     settings: &'a Settings,
     chains: RefCell<HashMap<CanonicalUrl, CaptureChain>>,
-    named: RefCell<NamedRequisites>,
+    named: RefCell<RequisitesByCapture>,
     /// In both.
     known: Cell<usize>,
 }
