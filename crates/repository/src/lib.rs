@@ -4,7 +4,7 @@
 //! types are [`Repository`] and [`Generation`]. A generation is written once, in the one order of URLs:
 //! sorted, front-coded keys apart from fixed-width state columns, and these apart from what only visited
 //! pages have, so that scoring reads state alone. Every block carries a checksum; one atomic rename of the
-//! manifest is the commit. Every byte is described in docs/internals/formats.md.
+//! manifest is the commit. The bytes are described in docs/internals/formats.md.
 //!
 //! An embedded database was considered for the pages and refused: a cycle touches a twentieth of all
 //! pages, which is nearly every block, and a sequential rewrite of small columns moves fewer bytes than

@@ -1,5 +1,5 @@
 //! What all files share: names, the header, and frames (blocks with length, codec and checksum).
-//! Every byte is described in docs/internals/formats.md.
+//! The bytes are described in docs/internals/formats.md.
 
 use crate::file::bytes::{Malformed, Put, Take};
 use recrawl_types::Round;
