@@ -28,11 +28,16 @@ pub struct StandbyConsole {
 }
 
 impl StandbyConsole {
-    /// Answers at the console's address: `/health` with 200 and the state `aside`, unless [`StandbyConsole::fails`], all else with 503.
+    /// Answers at the console's address: `/health` with 200 and this state, unless [`StandbyConsole::fails`], all else with
+    /// 503 and why.
     ///
     /// # Errors
     /// If the address cannot be bound, or no thread can be started.
-    pub fn answer(listen: SocketAddr) -> Result<StandbyConsole, ServeError> {
+    pub fn answer(
+        listen: SocketAddr,
+        state: &'static str,
+        waits: &'static str,
+    ) -> Result<StandbyConsole, ServeError> {
         let (listener, address) = serve::bind(listen)?;
         let runtime =
             runtime::Builder::new_current_thread().enable_all().build().map_err(ServeError::Thread)?;
@@ -44,13 +49,11 @@ impl StandbyConsole {
         let (of_health, of_rest) = (failing.clone(), failing.clone());
         let health = move |uri: Uri| async move {
             match why(&of_health) {
-                None => Json(json!({"state": "aside"})).into_response(),
+                None => Json(json!({"state": state})).into_response(),
                 Some(why) => busy(why, &uri),
             }
         };
-        let rest = move |uri: Uri| async move {
-            busy(why(&of_rest).unwrap_or_else(|| "a command has the data directory alone".into()), &uri)
-        };
+        let rest = move |uri: Uri| async move { busy(why(&of_rest).unwrap_or_else(|| waits.into()), &uri) };
         let router = Router::new().route("/health", get(health)).fallback(rest);
         let stop = CancellationToken::new();
         let answers = connection::accept(listener, router, CONNECTIONS, || {}, stop.clone());

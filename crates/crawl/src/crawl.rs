@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::first_look::FirstLookFile;
 use crate::open_read;
 use crate::operator::control::Control;
+use crate::partition::PartitionToTake;
 use crate::parts::focus::FocusRules;
 use crate::parts::focus::round_survey::RoundSurvey;
 use crate::parts::focus::survey::FocusSurvey;
@@ -160,6 +161,20 @@ impl Crawl {
         random_seed: u64,
         process: ProgramServices,
     ) -> Result<Crawl, Failure> {
+        Crawl::open_as(settings, seeds, random_seed, process, None)
+    }
+
+    /// The same; if a partition is given, as its new owner.
+    ///
+    /// # Errors
+    /// As [`Crawl::open`]; and when another process takes the partition at the same moment.
+    pub fn open_as(
+        settings: Settings,
+        seeds: &[CanonicalUrl],
+        random_seed: u64,
+        process: ProgramServices,
+        to_take: Option<PartitionToTake>,
+    ) -> Result<Crawl, Failure> {
         contact_check::check_pages(&settings, seeds)?;
         data_dir::check_ours(&settings)?;
         // Before anything is created: a vault that is another's must leave no data directory.
@@ -171,8 +186,13 @@ impl Crawl {
         let live = Arc::new(RoundProgress::new(recrawl_fetcher::system_clock()));
         let disk = CrawlDisk { files, warc, sync: recrawl_repository::sync_files() };
         let mut crawl = Crawl::over(disk, live, settings, seeds, random_seed, process)?;
-        if let Some(vault) = vault {
-            crawl.follow(vault)?;
+        match (vault, to_take) {
+            (Some(vault), Some(to_take)) => {
+                crawl.follow(vault.of_partition(&to_take))?;
+                crawl.own(to_take)?;
+            }
+            (Some(vault), None) => crawl.follow(vault)?,
+            (None, _) => {}
         }
         Ok(crawl)
     }

@@ -76,7 +76,7 @@ pub fn round_fetched_by(
     let generation = crawl.repository.current();
     let to_plan = match crawl.begun()? {
         Some(begun) => begun,
-        None => RoundToPlan::after(&generation, next, &crawl.so_far),
+        None => crawl.numbered(RoundToPlan::after(&generation, next, &crawl.so_far))?,
     };
     let round = to_plan.round;
     let _cycle = tracing::error_span!("cycle", cycle = round.cycle.0, round = round.round.0).entered();
@@ -87,9 +87,16 @@ pub fn round_fetched_by(
     crawl.space.check()?;
     let began = (crawl.clock)();
     let traps = Arc::new(Traps::new(&crawl.settings.traps, &crawl.tables, round));
-    let plan = match plan::resume_or_make(crawl, &generation, &to_plan, seeds, &traps)? {
-        Planned::Pages(plan) => *plan,
-        Planned::Nothing => {
+    let planned = plan::resume_or_make(crawl, &generation, &to_plan, seeds, &traps);
+    let plan = match planned {
+        // The others of a fleet may keep a plan waiting.
+        Err(failure) if crawl.partition.is_some() && crawl.shutdown.requested() => {
+            tracing::info!("no plan was made: {failure}");
+            return Ok(RoundEnd::Interrupted);
+        }
+        Err(failure) => return Err(failure),
+        Ok(Planned::Pages(plan)) => *plan,
+        Ok(Planned::Nothing) => {
             // An urgent round looks at what was asked for alone.
             if to_plan.kind != RoundKind::Urgent {
                 crawl.nothing_due_at = Some((crawl.clock)());

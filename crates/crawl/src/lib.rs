@@ -28,6 +28,7 @@ pub mod operator;
 pub mod output;
 pub mod page_rules;
 pub mod part;
+pub mod partition;
 pub mod parts;
 pub mod process;
 pub mod progress;

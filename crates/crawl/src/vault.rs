@@ -15,6 +15,7 @@ mod stopped;
 pub use stopped::{out_of_reach, ship_stopped, will_purge};
 
 use crate::failure::Failure;
+use crate::partition::{PartitionToTake, boot_clock};
 use crate::process::Shutdown;
 use crate::progress::figures::RoundProgress;
 use crate::settings::Settings;
@@ -22,6 +23,7 @@ use folder::{CrawlFolder, captured};
 use lineage::Lineage;
 use notes::Notes;
 use recrawl_fetcher::WallClock;
+use recrawl_fleet::seal_before;
 use recrawl_repository::SledTables;
 use recrawl_repository::decisions::DECISIONS;
 use recrawl_repository::storage::Storage;
@@ -54,6 +56,14 @@ pub fn failure(error: &VaultError) -> Failure {
 pub struct Prepared {
     store: Arc<dyn Store>,
     nonce: String,
+    of_fleet: Option<OfFleet>,
+}
+
+/// The vault of a partition.
+struct OfFleet {
+    fleet: Arc<dyn Store>,
+    id: u32,
+    after: u64,
 }
 
 /// Checks the address, and that credentials are there; asks the store nothing.
@@ -94,7 +104,7 @@ pub fn prepare_in(
     let nonce = format!("{now}-{}-{tag}", std::process::id());
     Vault::try_store(&*store, &nonce).map_err(|e| failure(&e))?;
     join(&*store, settings, &nonce)?;
-    Ok(Prepared { store, nonce })
+    Ok(Prepared { store, nonce, of_fleet: None })
 }
 
 /// Whether vault and data directory belong together, and how they go on.
@@ -129,20 +139,37 @@ pub struct FollowedCrawl<'s> {
 }
 
 impl Prepared {
+    /// As the vault of a partition, after an epoch that is over.
+    pub fn of_partition(self, to_take: &PartitionToTake) -> Prepared {
+        let PartitionToTake { store, id, after, .. } = to_take;
+        Prepared { of_fleet: Some(OfFleet { fleet: store.clone(), id: *id, after: *after }), ..self }
+    }
+
     /// Takes the vault for this process, and ships the data directory. Its lock is held.
     ///
     /// # Errors
     /// When another process takes it at the same moment, or files cannot be read or written.
     pub fn begin(self, crawl: FollowedCrawl<'_>) -> Result<CrawlVault, Failure> {
-        let Prepared { store, nonce } = self;
+        let Prepared { store, nonce, of_fleet } = self;
         let FollowedCrawl { settings, storage, warc, tables, clock } = crawl;
         // Once more: until it had the lock, another process may have shipped from here, or noted what must go.
         let (lineage, found) = join(&*store, settings, &nonce)?;
         // Before the epoch is taken: a start that finds this nonce there knows it for its own.
         lineage.write(&settings.data_dir)?;
         let before = Inherited { identities: lineage.files.clone(), uploads: lineage.uploads.clone() };
-        let vault = Vault::begin(store, &found, &lineage.nonce, clock(), &before);
+        if let Some(OfFleet { id, .. }) = of_fleet.as_ref().filter(|of_fleet| of_fleet.after != found.epoch) {
+            let text = format!("fleet: another process has taken partition {id} meanwhile");
+            return Err(Failure::Work(text));
+        }
+        // Others may use what this process does from here on: so it must be certain what its predecessors did.
+        let seal = |epoch| match &of_fleet {
+            Some(OfFleet { fleet, id, .. }) => seal_before(&**fleet, *id, epoch),
+            None => Ok(()),
+        };
+        let began = boot_clock();
+        let vault = Vault::begin_sealed(store, &found, &lineage.nonce, clock(), &before, &seal);
         let vault = vault.map_err(|e| failure(&e))?;
+        let epoch = vault.epoch();
         // From here on no other copy ships. One may have, between the look before and this process's epoch.
         let newest = vault.began_behind().map(|(key, _)| key);
         lineage.check_restored(newest, &settings.data_dir)?;
@@ -156,6 +183,8 @@ impl Prepared {
         let turn = Turn { rows, captured: Instant::now(), bytes: 0, is_waiting: false };
         let vault = CrawlVault {
             shipper,
+            epoch,
+            began,
             folder,
             every: config.ship.0,
             unshipped: config.unshipped.0,
@@ -170,6 +199,9 @@ impl Prepared {
 /// The vault of an open crawl.
 pub struct CrawlVault {
     shipper: Shipper,
+    epoch: u64,
+    /// Before it took its epoch, by [`boot_clock`].
+    began: u64,
     folder: CrawlFolder,
     every: Duration,
     unshipped: u64,
@@ -195,6 +227,16 @@ impl CrawlVault {
     /// How far it is.
     pub fn figures(&self) -> ShipperFigures {
         self.shipper.figures()
+    }
+
+    /// The epoch of this process.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// A time before it took its epoch, by [`boot_clock`].
+    pub fn began(&self) -> u64 {
+        self.began
     }
 
     /// Its address.
@@ -246,6 +288,20 @@ impl CrawlVault {
         self.check()
     }
 
+    /// Ships the data directory as it is, and waits for that: others will use what follows from it.
+    ///
+    /// # Errors
+    /// When the store does not take it, or the vault is lost.
+    pub fn ship_all(&self) -> Result<(), Failure> {
+        self.capture(&mut self.turn(), CaptureExtent::Changes)?;
+        if self.wait_while_it_answers() {
+            return self.check();
+        }
+        let figures = self.figures();
+        let why = figures.lost.or(figures.error).unwrap_or_else(|| "it is slow".into());
+        Err(Failure::Work(format!("storage.vault: not all is shipped: {why}")))
+    }
+
     /// The data directory is as a commit left it.
     ///
     /// # Errors
@@ -274,9 +330,9 @@ impl CrawlVault {
         Ok(())
     }
 
-    /// Waits until the vault has all, as long as its store answers: for commands whose work this is.
-    pub fn wait_while_it_answers(&self) {
-        self.shipper.wait_while_it_answers(ENDING);
+    /// Waits until the vault has all, as long as its store answers: for commands whose work this is. Has it all?
+    pub fn wait_while_it_answers(&self) -> bool {
+        self.shipper.wait_while_it_answers(ENDING)
     }
 
     /// Ships what is left, in the time that an end has, and nothing afterwards; gives the last figures, whose `error` or

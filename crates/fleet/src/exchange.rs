@@ -1,16 +1,19 @@
 //! Partitions tell of their parts of a plan: each creates its objects, and all read the same ones.
 //!
 //! A member that is not seen in the first exchange is left out by `close`, which is created by whoever gives up first: so all
-//! that go on hear the same members.
+//! that go on hear the same members. A partition that is left out spends at most what it spent in its last plan, and the others
+//! leave that much of the budget to it: so all together never spend more than there is.
 
 use crate::key;
 use crate::map::FleetMap;
-use recrawl_vault::{Store, StoreError, VaultError, create_or_find, framed, read_framed};
+use recrawl_vault::{Listed, Store, StoreError, VaultError, create_or_find, framed, read_framed};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes of what a partition tells at most.
 const MAX_TOLD: u64 = 1 << 20;
+/// Plans whose objects stay: of the last one that a member may still make, and of those that tell what it spent.
+const PLANS_KEPT: u32 = 8;
 
 /// How long somebody waits.
 pub trait ExchangePatience: Send + Sync {
@@ -22,29 +25,96 @@ pub trait ExchangePatience: Send + Sync {
 /// Why nothing was heard.
 #[derive(Debug, thiserror::Error)]
 pub enum ExchangeError {
-    /// Others did not tell in time, or have gone on without this partition.
-    #[error("{0}: did not come in time")]
+    /// Others did not tell in time, have gone on without this partition, or tell what does not fit.
+    #[error("{0}")]
     Alone(String),
     /// The store does not answer, or an object is damaged.
     #[error("{0}")]
     Store(#[from] VaultError),
 }
 
-#[derive(Serialize, Deserialize)]
+/// The figures that a partition tells of itself at the beginning of a plan.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MemberFigures {
+    /// Pages that it knows.
+    pub pages: u64,
+    /// New seeds that it has.
+    pub news: u64,
+    /// Pages of the budget that its last plan had.
+    pub spent: u64,
+    /// Of all that the members' plans must have in common.
+    pub rules: u64,
+}
+
+/// The members of a plan, as whoever gave up first says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Close {
     members: BTreeSet<u32>,
+    /// Those of the map that were not heard, as they told of themselves last.
+    absent: BTreeMap<u32, MemberFigures>,
 }
 
 /// The exchanges of one plan.
 pub struct PlanExchange<'s> {
     store: &'s dyn Store,
-    folder: String,
+    map: u64,
+    cycle: u32,
     own: u32,
     /// In the order of URLs; all of the map, until the first exchange is over.
     members: Vec<u32>,
     step: u64,
     patience: &'s dyn ExchangePatience,
+}
+
+/// The members of a plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlanMembers {
+    /// In the order of URLs, with what they told.
+    pub present: Vec<(u32, MemberFigures)>,
+    /// The sums of those who are not heard: their part of the budget is theirs.
+    pub absent: MemberFigures,
+}
+
+/// The cycle that a partition plans next, whose own next one is `next`: cycles of a fleet have one number, so that all make
+/// one plan. A plan that is begun is joined. One that went on without this partition left it what it spent before; if that is
+/// nothing, since it never planned, the next plan is begun.
+///
+/// # Errors
+/// When the store does not answer.
+pub fn fleet_cycle(store: &dyn Store, map: &FleetMap, own: u32, next: u32) -> Result<u32, VaultError> {
+    let listed = store.list(&key::plans(map.number()))?;
+    let Some(newest) = cycles(&listed, map).max() else { return Ok(next) };
+    let folder = key::bars(map.number(), newest);
+    let is_there = |key: String| listed.iter().any(|object| object.key == key);
+    let is_over = || is_there(format!("{folder}close")) && !is_there(told(&folder, 0, own));
+    Ok(next.max(newest + u32::from(next == 1 && is_over())))
+}
+
+/// The cycle whose plan was begun last: others are called to make it as well. 0 before the first.
+///
+/// # Errors
+/// When the store does not answer.
+pub fn called_cycle(store: &dyn Store, map: u64) -> Result<u32, VaultError> {
+    match store.read(&key::call(map), 10) {
+        Err(StoreError::Absent(_)) => Ok(0),
+        Err(error) => Err(error.into()),
+        // Whatever else stands there calls nobody.
+        Ok(bytes) => Ok(std::str::from_utf8(&bytes).ok().and_then(|text| text.parse().ok()).unwrap_or(0)),
+    }
+}
+
+fn cycles(listed: &[Listed], map: &FleetMap) -> impl Iterator<Item = u32> {
+    let folder = key::plans(map.number());
+    listed.iter().filter_map(move |object| {
+        let (cycle, _) = object.key.strip_prefix(&folder)?.split_once('/')?;
+        cycle.parse().ok()
+    })
+}
+
+fn told(folder: &str, step: u64, partition: u32) -> String {
+    format!("{folder}{step:010}/{partition:010}")
 }
 
 impl<'s> PlanExchange<'s> {
@@ -57,7 +127,7 @@ impl<'s> PlanExchange<'s> {
         patience: &'s dyn ExchangePatience,
     ) -> PlanExchange<'s> {
         let members = map.ranges().iter().map(|range| range.id).collect();
-        PlanExchange { store, folder: key::bars(map.number(), cycle), own, members, step: 0, patience }
+        PlanExchange { store, map: map.number(), cycle, own, members, step: 0, patience }
     }
 
     /// The members, in the order of URLs.
@@ -65,98 +135,181 @@ impl<'s> PlanExchange<'s> {
         &self.members
     }
 
-    fn key(&self, partition: u32) -> String {
-        format!("{}{:010}/{partition:010}", self.folder, self.step)
+    fn folder(&self) -> String {
+        key::bars(self.map, self.cycle)
     }
 
-    /// Tells this, and gives what each member told, in the order of URLs. A process that plans again hears what it told the
-    /// first time: others may have used it.
+    fn key(&self, partition: u32) -> String {
+        told(&self.folder(), self.step, partition)
+    }
+
+    /// Tells of this partition, and gives who makes the plan: those who told in time.
+    ///
+    /// # Errors
+    /// [`ExchangeError::Alone`] if this partition has no part in it, or the members' rules differ.
+    pub fn meet(&mut self, own: MemberFigures) -> Result<PlanMembers, ExchangeError> {
+        self.tell(&framed(&self.key(self.own), &own, b""))?;
+        self.store
+            .replace(&key::call(self.map), self.cycle.to_string().as_bytes())
+            .map_err(VaultError::from)?;
+        let heard = self.hear()?;
+        let close = self.close(&heard)?;
+        if !close.members.contains(&self.own) {
+            return Err(ExchangeError::Alone("the others have made the plan without this partition".into()));
+        }
+        self.members.retain(|member| close.members.contains(member));
+        let mut present = Vec::new();
+        for member in &self.members {
+            // Whoever closed has seen those that were not there yet.
+            let figures = match heard.get(member) {
+                Some(figures) => *figures,
+                None => self.figures(self.cycle, *member)?.ok_or_else(|| self.missing(*member))?,
+            };
+            present.push((*member, figures));
+        }
+        if let Some((other, _)) = present.iter().find(|(_, figures)| figures.rules != own.rules) {
+            let what = "plans by another configuration, formula, random seed or version than this one";
+            return Err(ExchangeError::Alone(format!("partition {other} {what}")));
+        }
+        let absent = close.absent.values().fold(MemberFigures::default(), |sum, one| MemberFigures {
+            pages: sum.pages.saturating_add(one.pages),
+            spent: sum.spent.saturating_add(one.spent),
+            ..sum
+        });
+        self.step = 1;
+        Ok(PlanMembers { present, absent })
+    }
+
+    /// Tells this, and gives what each member told, in the order of URLs.
     ///
     /// # Errors
     /// [`ExchangeError::Alone`] if others are not heard in time.
-    pub fn gather(&mut self, told: &[u8]) -> Result<Vec<Vec<u8>>, ExchangeError> {
-        match create_or_find(self.store, &self.key(self.own), told) {
-            Err(StoreError::Exists(_)) => {}
-            done => done.map_err(VaultError::from)?,
+    pub fn gather(&mut self, own: &[u8]) -> Result<Vec<Vec<u8>>, ExchangeError> {
+        self.tell(own)?;
+        let mut all = vec![None; self.members.len()];
+        for times in 0.. {
+            for (member, told) in self.members.iter().zip(&mut all).filter(|(_, told)| told.is_none()) {
+                *told = match self.store.read(&self.key(*member), MAX_TOLD) {
+                    Ok(told) => Some(told),
+                    Err(StoreError::Absent(_)) => None,
+                    Err(error) => return Err(VaultError::from(error).into()),
+                };
+            }
+            let missing = all.iter().position(Option::is_none);
+            match missing {
+                None => break,
+                Some(at) if !self.patience.wait(times) => return Err(self.missing(self.members[at])),
+                Some(_) => {}
+            }
         }
-        let heard = self.hear()?;
-        if self.step == 0 {
-            self.close(&heard)?;
-        }
-        let members = self.members.iter();
-        let heard: Option<Vec<Vec<u8>>> = members
-            .map(|member| heard.iter().find(|(id, _)| id == member).map(|(_, told)| told.clone()))
-            .collect();
-        let missing = || self.store.locate(&format!("{}{:010}/", self.folder, self.step));
-        let heard = match heard {
-            Some(heard) => heard,
-            // Whoever closed has seen one that was not there yet.
-            None if self.step == 0 => self.hear_all()?,
-            None => return Err(ExchangeError::Alone(missing())),
-        };
         self.step += 1;
-        Ok(heard)
+        Ok(all.into_iter().flatten().collect())
     }
 
-    /// Reads what the members told so far, when all did or patience ends.
-    fn hear(&self) -> Result<Vec<(u32, Vec<u8>)>, ExchangeError> {
-        let mut heard = Vec::new();
+    /// Others may have used what an earlier process told: then this one has no other part in the plan.
+    fn tell(&self, told: &[u8]) -> Result<(), ExchangeError> {
+        match create_or_find(self.store, &self.key(self.own), told) {
+            Err(StoreError::Exists(object)) => Err(ExchangeError::Alone(format!(
+                "{object}: an earlier process of this partition told something else"
+            ))),
+            done => Ok(done.map_err(VaultError::from)?),
+        }
+    }
+
+    fn missing(&self, member: u32) -> ExchangeError {
+        ExchangeError::Alone(format!("{}: did not come in time", self.store.locate(&self.key(member))))
+    }
+
+    /// Reads what the members tell of themselves, until all did, one has closed, or patience ends.
+    fn hear(&self) -> Result<BTreeMap<u32, MemberFigures>, ExchangeError> {
+        let mut heard = BTreeMap::new();
         for times in 0.. {
             for member in &self.members {
-                if heard.iter().any(|(id, _)| id == member) {
-                    continue;
-                }
-                match self.store.read(&self.key(*member), MAX_TOLD) {
-                    Ok(told) => heard.push((*member, told)),
-                    Err(StoreError::Absent(_)) => {}
-                    Err(error) => return Err(VaultError::from(error).into()),
+                if !heard.contains_key(member)
+                    && let Some(figures) = self.figures(self.cycle, *member)?
+                {
+                    heard.insert(*member, figures);
                 }
             }
-            let is_closed = self.step == 0 && self.closed()?.is_some();
-            if heard.len() == self.members.len() || is_closed || !self.patience.wait(times) {
+            if heard.len() == self.members.len()
+                || self.closed(self.cycle)?.is_some()
+                || !self.patience.wait(times)
+            {
                 break;
             }
         }
         Ok(heard)
     }
 
-    /// Reads what all members told, who did so before the others closed.
-    fn hear_all(&self) -> Result<Vec<Vec<u8>>, ExchangeError> {
-        let read = |member: &u32| match self.store.read(&self.key(*member), MAX_TOLD) {
-            Err(error) => Err(ExchangeError::Store(error.into())),
-            Ok(told) => Ok(told),
-        };
-        self.members.iter().map(read).collect()
+    fn figures(&self, cycle: u32, member: u32) -> Result<Option<MemberFigures>, VaultError> {
+        read_framed(self.store, &told(&key::bars(self.map, cycle), 0, member))
     }
 
-    fn closed(&self) -> Result<Option<Close>, VaultError> {
-        read_framed(self.store, &format!("{}close", self.folder))
+    fn closed(&self, cycle: u32) -> Result<Option<Close>, VaultError> {
+        read_framed(self.store, &format!("{}close", key::bars(self.map, cycle)))
     }
 
     /// Says whose plan this is, unless another has said it.
-    fn close(&mut self, heard: &[(u32, Vec<u8>)]) -> Result<(), ExchangeError> {
-        let key = format!("{}close", self.folder);
-        let close = match self.closed()? {
-            Some(close) => close,
-            None => {
-                let members = heard.iter().map(|(id, _)| *id).collect();
-                let close = Close { members };
-                match create_or_find(self.store, &key, &framed(&key, &close, b"")) {
-                    Err(StoreError::Exists(_)) => self
-                        .closed()?
-                        .ok_or_else(|| VaultError::Away(format!("{key}: was there, and is not")))?,
-                    done => {
-                        done.map_err(VaultError::from)?;
-                        close
-                    }
-                }
-            }
-        };
-        if !close.members.contains(&self.own) {
-            return Err(ExchangeError::Alone(self.store.locate(&key)));
+    fn close(&self, heard: &BTreeMap<u32, MemberFigures>) -> Result<Close, ExchangeError> {
+        if let Some(close) = self.closed(self.cycle)? {
+            return Ok(close);
         }
-        self.members.retain(|member| close.members.contains(member));
-        Ok(())
+        let mut close = Close { members: heard.keys().copied().collect(), absent: BTreeMap::new() };
+        for member in self.members.iter().filter(|member| !heard.contains_key(member)) {
+            close.absent.insert(*member, self.last_told(*member)?);
+        }
+        let key = format!("{}close", self.folder());
+        match create_or_find(self.store, &key, &framed(&key, &close, b"")) {
+            Err(StoreError::Exists(_)) => Ok(self
+                .closed(self.cycle)?
+                .ok_or_else(|| VaultError::Away(format!("{key}: was there, and is not")))?),
+            done => {
+                done.map_err(VaultError::from)?;
+                self.sweep()?;
+                Ok(close)
+            }
+        }
+    }
+
+    /// The last figures of a member, or those that others knew; zeros of one that was never heard, which spends nothing.
+    fn last_told(&self, member: u32) -> Result<MemberFigures, VaultError> {
+        for cycle in (self.cycle.saturating_sub(PLANS_KEPT)..self.cycle).rev() {
+            if let Some(figures) = self.figures(cycle, member)? {
+                return Ok(figures);
+            }
+            if let Some(figures) = self.closed(cycle)?.and_then(|close| close.absent.get(&member).copied()) {
+                return Ok(figures);
+            }
+        }
+        Ok(MemberFigures::default())
+    }
+
+    /// Removes what was told of plans that nobody makes any more.
+    fn sweep(&self) -> Result<(), VaultError> {
+        let folder = key::plans(self.map);
+        let is_old = |object: &&Listed| {
+            let cycle =
+                object.key.strip_prefix(&folder).and_then(|rest| rest.split_once('/')?.0.parse::<u32>().ok());
+            cycle.is_some_and(|cycle| cycle + PLANS_KEPT < self.cycle)
+        };
+        self.store
+            .list(&folder)?
+            .iter()
+            .filter(is_old)
+            .try_for_each(|object| Ok(self.store.remove(&object.key)?))
+    }
+
+    /// The part of the budget that the others leave to this partition, if it plans alone.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub fn left_to_own(&self) -> Result<u64, VaultError> {
+        let absent = self.closed(self.cycle)?.and_then(|close| close.absent.get(&self.own).copied());
+        let figures = match absent {
+            Some(figures) => Some(figures),
+            None => self.figures(self.cycle, self.own)?,
+        };
+        Ok(figures.unwrap_or_default().spent)
     }
 }
 
@@ -175,6 +328,10 @@ mod tests {
         }
     }
 
+    fn nobody() -> Meanwhile<'static> {
+        Meanwhile(Box::new(|_| false))
+    }
+
     fn map() -> FleetMap {
         let sites = [None, Some("h.test"), Some("p.test")];
         let range = |(id, begin): (u32, Option<&str>)| PartitionRange {
@@ -185,33 +342,71 @@ mod tests {
         FleetMap::new(1, [3, 1, 2].into_iter().zip(sites).map(range).collect()).unwrap()
     }
 
+    fn figures(pages: u64, spent: u64) -> MemberFigures {
+        MemberFigures { pages, spent, ..MemberFigures::default() }
+    }
+
+    fn tells(store: &dyn Store, cycle: u32, id: u32, own: MemberFigures) {
+        let key = told(&key::bars(1, cycle), 0, id);
+        let _ = store.create(&key, &framed(&key, &own, b""));
+    }
+
     /// Of three, one is silent. The first to give up closes; who comes later has no part in the plan, and who was heard has.
     #[test]
     fn those_who_were_heard_go_on_with_the_same_members_and_who_comes_later_is_alone() {
         let (store, map) = (MemoryStore::new(), map());
-        let tells = |id: u32, step: u64, told: &[u8]| {
-            let key = format!("{}{step:010}/{id:010}", key::bars(1, 7));
-            let _ = store.create(&key, told);
-        };
+        tells(&store, 6, 2, figures(50, 5));
         let slow = Meanwhile(Box::new(|times| {
-            tells(1, 0, b"one");
-            tells(1, 1, b"more of one");
+            tells(&store, 7, 1, figures(10, 1));
+            let _ = store.create(&told(&key::bars(1, 7), 1, 1), b"more of one");
             times < 3
         }));
         let mut first = PlanExchange::new(&store, &map, 3, 7, &slow);
-        assert_eq!(first.gather(b"three").unwrap(), [&b"three"[..], b"one"]);
-        assert_eq!(first.members(), [3, 1], "in the order of URLs");
+        let members = first.meet(figures(30, 3)).unwrap();
+        assert_eq!(members.present, [(3, figures(30, 3)), (1, figures(10, 1))], "in the order of URLs");
+        assert_eq!(members.absent, figures(50, 5), "what the silent one told in the plan before");
         assert_eq!(first.gather(b"more of three").unwrap(), [&b"more of three"[..], b"more of one"]);
 
-        let nobody = Meanwhile(Box::new(|_| false));
+        let nobody = nobody();
         let mut late = PlanExchange::new(&store, &map, 2, 7, &nobody);
-        assert!(matches!(late.gather(b"two"), Err(ExchangeError::Alone(_))));
-        // Heard, and told again by another life: what others have used stays.
+        assert!(matches!(late.meet(figures(99, 9)), Err(ExchangeError::Alone(_))));
+        assert_eq!(late.left_to_own().unwrap(), 5, "the others have left it what they knew of");
+        // Another life, which knows the same.
         let mut heard = PlanExchange::new(&store, &map, 1, 7, &nobody);
-        assert_eq!(heard.gather(b"other").unwrap(), [&b"three"[..], b"one"]);
-        assert_eq!(heard.members(), [3, 1]);
-        assert_eq!(heard.gather(b"other").unwrap(), [&b"more of three"[..], b"more of one"]);
+        assert_eq!(heard.meet(figures(10, 1)).unwrap(), members);
+        assert_eq!(heard.gather(b"more of one").unwrap(), [&b"more of three"[..], b"more of one"]);
         // A member that falls silent.
         assert!(matches!(heard.gather(b"last"), Err(ExchangeError::Alone(_))));
+        // One that knows something else: others have used what it told.
+        let mut other = PlanExchange::new(&store, &map, 1, 7, &nobody);
+        assert!(matches!(other.meet(figures(11, 1)), Err(ExchangeError::Alone(_))));
+        // The silent one is silent once more, and then two told by other rules.
+        let mut next = PlanExchange::new(&store, &map, 3, 8, &nobody);
+        assert_eq!(next.meet(figures(30, 3)).unwrap().absent, figures(109, 10), "as each told last");
+        tells(&store, 9, 1, MemberFigures { rules: 1, ..figures(10, 1) });
+        let mut differing = PlanExchange::new(&store, &map, 3, 9, &nobody);
+        let told = differing.meet(figures(30, 3)).unwrap_err().to_string();
+        assert!(told.contains("partition 1 plans by another configuration"), "{told}");
+    }
+
+    #[test]
+    fn cycles_have_one_number_and_old_plans_are_swept() {
+        let (store, map) = (MemoryStore::new(), map());
+        let cycle = |own, next| fleet_cycle(&store, &map, own, next).unwrap();
+        assert_eq!(cycle(1, 4), 4, "nobody has planned anything");
+        tells(&store, 7, 1, figures(10, 1));
+        assert_eq!((cycle(1, 5), cycle(2, 5)), (7, 7), "a plan that is begun is made again, and joined");
+        assert_eq!((cycle(1, 8), cycle(2, 9)), (8, 9));
+        let nobody = nobody();
+        PlanExchange::new(&store, &map, 3, 7, &nobody).meet(figures(30, 3)).unwrap();
+        assert_eq!(
+            (cycle(1, 5), cycle(2, 5), cycle(2, 9)),
+            (7, 7, 9),
+            "it is over, and leaves the second its part"
+        );
+        assert_eq!((cycle(1, 1), cycle(2, 1)), (7, 8), "which is nothing, if it never planned");
+        assert_eq!(called_cycle(&store, 1).unwrap(), 7);
+        PlanExchange::new(&store, &map, 3, 16, &nobody).meet(figures(30, 3)).unwrap();
+        assert_eq!(cycles(&store.list("").unwrap(), &map).min(), Some(16), "the plan of cycle 7 is gone");
     }
 }

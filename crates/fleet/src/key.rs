@@ -1,8 +1,21 @@
 //! Names of the objects of a fleet.
 
+/// The folder of the maps.
+pub(crate) const MAPS: &str = "map/";
+
 /// Of the map.
 pub(crate) fn map(number: u64) -> String {
-    format!("map/{number:010}")
+    format!("{MAPS}{number:010}")
+}
+
+/// The folder of a partition, which is that of its vault.
+pub fn partition(partition: u32) -> String {
+    format!("p/{partition:010}/")
+}
+
+/// That says in which map a partition began.
+pub(crate) fn begun(partition: u32) -> String {
+    format!("p/{partition:010}/begun")
 }
 
 /// By which a process takes an epoch.
@@ -20,24 +33,24 @@ pub(crate) fn beat(partition: u32, epoch: u64) -> String {
     format!("p/{partition:010}/{epoch:010}/beat")
 }
 
-/// That says what of an epoch counts.
-pub(crate) fn seal(partition: u32, epoch: u64) -> String {
-    format!("p/{partition:010}/seal/{epoch:010}")
+/// The folder of the steps of the partition's vault that name all files.
+pub(crate) fn manifests(partition: u32, epoch: u64) -> String {
+    format!("p/{partition:010}/{epoch:010}/manifest/")
 }
 
-/// A step of the partition's vault that names all files.
-pub(crate) fn manifest(partition: u32, epoch: u64, number: u64) -> String {
-    format!("p/{partition:010}/{epoch:010}/manifest/{number:010}")
+/// The folder of the steps that say what changed.
+pub(crate) fn logs(partition: u32, epoch: u64) -> String {
+    format!("p/{partition:010}/{epoch:010}/log/")
 }
 
-/// A step that says what changed.
-pub(crate) fn log(partition: u32, epoch: u64, number: u64) -> String {
-    format!("p/{partition:010}/{epoch:010}/log/{number:010}")
+/// The folder of the runs of links.
+pub(crate) fn runs(partition: u32, epoch: u64) -> String {
+    format!("p/{partition:010}/{epoch:010}/links/")
 }
 
 /// The head of a run of links.
 pub(crate) fn run(partition: u32, epoch: u64, number: u64) -> String {
-    format!("p/{partition:010}/{epoch:010}/links/{number:010}")
+    format!("{}{number:010}", runs(partition, epoch))
 }
 
 /// A part of a run.
@@ -45,7 +58,22 @@ pub(crate) fn part(partition: u32, epoch: u64, number: u64, part: usize) -> Stri
     format!("{}-{part:06}", run(partition, epoch, number))
 }
 
+/// By which a receiver tells how far it is.
+pub(crate) fn marks(partition: u32, epoch: u64) -> String {
+    format!("p/{partition:010}/{epoch:010}/marks")
+}
+
+/// The folder of the plans that are made under a map.
+pub(crate) fn plans(map: u64) -> String {
+    format!("bars/{map:010}/")
+}
+
+/// That says which plan was begun last.
+pub(crate) fn call(map: u64) -> String {
+    format!("{}call", plans(map))
+}
+
 /// The folder of what is told of the plan of a cycle.
 pub(crate) fn bars(map: u64, cycle: u32) -> String {
-    format!("bars/{map:010}/{cycle:010}/")
+    format!("{}{cycle:010}/", plans(map))
 }

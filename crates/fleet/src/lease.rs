@@ -50,32 +50,52 @@ impl LeaseWatch {
         LeaseWatch { length, seen: None }
     }
 
-    /// The owner of this epoch shows this counter, which was asked for at `now`. Has it not stepped for a whole lease?
-    pub fn is_over(&mut self, epoch: u64, counter: u64, now: u64) -> bool {
+    /// The owner of this epoch shows this counter, by an answer that came at `answered` to what was asked at `asked`. Has it
+    /// not stepped for a whole lease? The wait begins with the answer: the beat may be younger than the question.
+    pub fn is_over(&mut self, epoch: u64, counter: u64, (asked, answered): (u64, u64)) -> bool {
         match self.seen {
-            Some((seen_epoch, seen, since)) if (seen_epoch, seen) == (epoch, counter) && now >= since => {
-                now - since >= self.length
+            Some((seen_epoch, seen, since))
+                if (seen_epoch, seen) == (epoch, counter) && answered >= since =>
+            {
+                asked.saturating_sub(since) >= self.length
             }
             // Also after a clock that was set back: the wait begins anew.
             _ => {
-                self.seen = Some((epoch, counter, now));
+                self.seen = Some((epoch, counter, answered));
                 false
             }
         }
     }
 }
 
-/// Shows that the owner of an epoch is alive; the caller counts. Fails if a later epoch was taken.
+/// Shows that the owner of an epoch is alive; the caller counts. Fails if a later epoch was taken, or the store has nothing of
+/// this one any more: a disk that was unmounted, or a prefix that was wiped.
 ///
 /// # Errors
 /// [`VaultError::Lost`]; or when the store does not answer.
 pub fn beat(store: &dyn Store, partition: u32, epoch: u64, counter: u64) -> Result<(), VaultError> {
+    let own = key::epoch(partition, epoch);
+    if !is_there(store, &own)? {
+        let what = "is gone; was the prefix of the fleet wiped, or its disk unmounted?";
+        return Err(VaultError::Away(format!("{}: {what}", store.locate(&own))));
+    }
     let later = key::epoch(partition, epoch + 1);
     if is_there(store, &later)? {
         return Err(VaultError::Lost { object: store.locate(&later) });
     }
     Ok(store.replace(&key::beat(partition, epoch), counter.to_string().as_bytes())?)
 }
+
+/// Shows that the owner of an epoch has ended, and has shipped all: nobody needs to wait for its lease.
+///
+/// # Errors
+/// When the store does not answer.
+pub fn release(store: &dyn Store, partition: u32, epoch: u64) -> Result<(), VaultError> {
+    Ok(store.replace(&key::beat(partition, epoch), RELEASED.to_string().as_bytes())?)
+}
+
+/// The counter of an owner that has ended.
+pub const RELEASED: u64 = u64::MAX;
 
 /// The counter of an owner; 0 before its first beat.
 ///
@@ -96,10 +116,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_beat_into_a_store_that_was_wiped_is_no_sign_of_life() {
+        let store = recrawl_vault::store::MemoryStore::new();
+        crate::begin(&store, 1, 0, "a", 1).unwrap();
+        beat(&store, 1, 1, 5).unwrap();
+        assert_eq!(counter(&store, 1, 1).unwrap(), 5);
+        store.remove(&key::epoch(1, 1)).unwrap();
+        let told = beat(&store, 1, 1, 6).unwrap_err().to_string();
+        assert!(told.contains("was the prefix of the fleet wiped"), "{told}");
+        release(&store, 1, 1).unwrap();
+        assert_eq!(counter(&store, 1, 1).unwrap(), RELEASED);
+    }
+
+    #[test]
     fn an_owner_stops_before_a_successor_begins_whatever_their_clocks_show() {
         const LEASE: u64 = 60_000;
         // The clock of the successor runs a quarter faster, and is a day ahead.
-        let successor = |at: u64| 86_400_000 + at + at / 4;
+        let successor = |at: u64| {
+            let now = 86_400_000 + at + at / 4;
+            (now, now)
+        };
         let mut lease = Lease::new(LEASE, 0);
         let mut watch = LeaseWatch::new(LEASE);
         lease.beaten(10_000, 10_500);
@@ -110,7 +146,10 @@ mod tests {
         assert_eq!((last, first), (49_900, 58_000));
         assert!(!lease.holds(9_000), "a clock that was set back ends it");
         assert!(!watch.is_over(1, 2, successor(90_000)), "a step begins anew");
-        assert!(!watch.is_over(1, 2, 5), "and so does a clock that was set back");
+        assert!(!watch.is_over(1, 2, (5, 5)), "and so does a clock that was set back");
+        let mut slow = LeaseWatch::new(LEASE);
+        assert!(!slow.is_over(1, 1, (0, 30_000)), "the beat may have come just before the answer");
+        assert!(!slow.is_over(1, 1, (89_999, 89_999)) && slow.is_over(1, 1, (90_000, 90_000)));
         lease.beaten(4_000, 20_000);
         assert!(lease.holds(20_000), "an older answer that comes late takes nothing away");
         lease.beaten(49_000, 50_000);

@@ -9,8 +9,10 @@
 //! p/ID/epoch/E                each owner takes the next epoch; the highest one owns
 //! p/ID/E/beat                 overwritten: the owner is alive
 //! p/ID/E/manifest/N, log/N    steps of the partition's vault
+//! p/ID/E/marks             overwritten: the runs that are applied
 //! p/ID/E/links/N              a run of links that leave the partition, in parts links/N-P
 //! p/ID/seal/E                 what of epoch E counts, by the owner of a later one
+//! bars/M/call                overwritten: the cycle whose plan was begun last
 //! bars/M/C/S/ID, close        what each partition tells of its part of a plan
 //! ```
 //!
@@ -24,14 +26,17 @@ mod map;
 mod marks;
 mod partition;
 mod run;
+mod sweep;
 
-pub use epoch::{Seal, begin, newest, sealed};
-pub use exchange::{ExchangeError, ExchangePatience, PlanExchange};
-pub use lease::{Lease, LeaseWatch, beat, counter};
-pub use map::{FleetMap, MapError, PartitionRange, read_map, write_map};
+pub use epoch::{begin, highest, newest, seal_before};
+pub use exchange::{ExchangeError, ExchangePatience, MemberFigures, PlanExchange, PlanMembers};
+pub use key::partition as partition_folder;
+pub use lease::{Lease, LeaseWatch, RELEASED, beat, counter, release};
+pub use map::{FleetMap, MapError, PartitionRange, newest_map, read_map, write_map};
 pub use marks::{MarkFinding, RunMark, RunMarks, next_run};
 pub use partition::{FleetWaits, Partition, ReceivedLinks};
 pub use run::{EachLink, NextLink, ReceivedRun, RefusedParts, RunWriter};
+pub use sweep::{sweep_runs, tell_marks};
 
 #[cfg(test)]
 mod tests;

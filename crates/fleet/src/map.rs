@@ -4,10 +4,12 @@
 
 use crate::key;
 use recrawl_types::{CanonicalUrl, Site};
-use recrawl_vault::{Store, VaultError, create_or_find, framed, read_framed};
+use recrawl_vault::{Store, StoreError, VaultError, create_or_find, framed, numbers, read_framed};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
+/// Milliseconds of a lease, unless the map says otherwise.
+const LEASE: u64 = 60_000;
 /// Partitions at most: an exchange reads an object of each.
 const MAX_PARTITIONS: usize = 4096;
 
@@ -49,6 +51,7 @@ pub enum MapError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FleetMap {
     number: u64,
+    lease: u64,
     ranges: Vec<PartitionRange>,
     /// Where each begins, as a beginning of keys.
     begins: Vec<Vec<u8>>,
@@ -59,6 +62,8 @@ pub struct FleetMap {
 #[serde(deny_unknown_fields)]
 struct StoredMap {
     number: u64,
+    /// Milliseconds after which an owner that shows no sign of life has none.
+    lease: u64,
     partitions: Vec<PartitionRange>,
 }
 
@@ -89,7 +94,17 @@ impl FleetMap {
             }
             begins.push(begin);
         }
-        Ok(FleetMap { number, ranges, begins })
+        Ok(FleetMap { number, lease: LEASE, ranges, begins })
+    }
+
+    /// The same, with leases of so many milliseconds.
+    pub fn with_lease(self, lease: u64) -> FleetMap {
+        FleetMap { lease, ..self }
+    }
+
+    /// Milliseconds of a lease.
+    pub fn lease(&self) -> u64 {
+        self.lease
     }
 
     /// Its number.
@@ -140,16 +155,36 @@ pub fn read_map(store: &dyn Store, number: u64) -> Result<Option<FleetMap>, Vaul
     if stored.number != number {
         return Err(wrong(format!("it is map {}", stored.number)));
     }
-    FleetMap::new(number, stored.partitions).map(Some).map_err(|e| wrong(e.to_string()))
+    let map = FleetMap::new(number, stored.partitions).map_err(|e| wrong(e.to_string()))?;
+    Ok(Some(map.with_lease(stored.lease)))
 }
 
-/// Creates a map, unless there is one of its number.
+/// The map in force: that of the highest number. None if there is no fleet.
+///
+/// # Errors
+/// When it is damaged, or the store does not answer.
+pub fn newest_map(store: &dyn Store) -> Result<Option<FleetMap>, VaultError> {
+    match numbers(store, key::MAPS)?.last() {
+        Some(newest) => read_map(store, *newest),
+        None => Ok(None),
+    }
+}
+
+/// Creates a map, unless there is one of its number. First, for each partition, an object that says in which map it began: so its
+/// vault has a folder.
 ///
 /// # Errors
 /// [`VaultError::Away`] if another is there, or the store does not answer.
 pub fn write_map(store: &dyn Store, map: &FleetMap) -> Result<(), VaultError> {
+    for range in &map.ranges {
+        let key = key::begun(range.id);
+        match create_or_find(store, &key, &framed(&key, &map.number, b"")) {
+            Err(StoreError::Exists(_)) => {}
+            done => done?,
+        }
+    }
     let key = key::map(map.number);
-    let stored = StoredMap { number: map.number, partitions: map.ranges.clone() };
+    let stored = StoredMap { number: map.number, lease: map.lease, partitions: map.ranges.clone() };
     Ok(create_or_find(store, &key, &framed(&key, &stored, b""))?)
 }
 
@@ -209,10 +244,13 @@ mod tests {
         write_map(&store, &map).unwrap();
         assert_eq!(read_map(&store, 7).unwrap(), Some(map.clone()));
         assert_eq!(read_map(&store, 8).unwrap(), None);
+        assert_eq!(newest_map(&store).unwrap(), Some(map.clone()));
         write_map(&store, &map).unwrap();
         write_map(&store, &FleetMap::new(7, ranges(&[])).unwrap()).unwrap_err();
         let key = key::map(9);
-        store.create(&key, &framed(&key, &StoredMap { number: 9, partitions: twice }, b"")).unwrap();
+        store
+            .create(&key, &framed(&key, &StoredMap { number: 9, lease: 1, partitions: twice }, b""))
+            .unwrap();
         let error = read_map(&store, 9).unwrap_err().to_string();
         assert!(error.contains("partition 1 has two ranges"), "{error}");
     }

@@ -1,13 +1,15 @@
 //! A partition as its crawl uses it: which links leave, where they go, and what comes in.
 
 use crate::epoch;
-use crate::exchange::{ExchangePatience, PlanExchange};
+use crate::exchange::{self, ExchangePatience, PlanExchange};
 use crate::map::FleetMap;
 use crate::marks::{MarkFinding, RunMarks, next_run};
-use crate::run::{EachLink, NextLink, ReceivedRun, RefusedParts, RunWriter};
+use crate::run::{EachLink, NextLink, RefusedParts, RunWriter};
+use crate::sweep::{sweep_runs, tell_marks};
 use recrawl_vault::{Store, VaultError};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How long a crawl waits for the others.
@@ -26,6 +28,7 @@ pub struct Partition {
     epoch: u64,
     waits: FleetWaits,
     sent: Mutex<SentRuns>,
+    called: AtomicU32,
 }
 
 /// The runs of this process.
@@ -56,22 +59,20 @@ impl fmt::Debug for Partition {
 }
 
 impl Partition {
-    /// Takes a partition of a map after an epoch that is over, as [`begin`](crate::begin); `nonce` is one that no other process has. None if the map has no such partition.
+    /// A partition of a map, by the owner of an epoch that has [begun](crate::begin). None if the map has no such partition.
     ///
     /// # Errors
-    /// [`VaultError::Lost`] if another process takes it at the same moment; or when the store does not answer.
-    pub fn begin(
+    /// When the store does not answer.
+    pub fn owned(
         store: Arc<dyn Store>,
         map: FleetMap,
         id: u32,
-        after: u64,
-        nonce: &str,
+        epoch: u64,
         waits: FleetWaits,
     ) -> Result<Option<Partition>, VaultError> {
         let Some(place) = map.place_of(id) else { return Ok(None) };
-        let epoch = epoch::begin(&*store, id, after, nonce)?;
         let sent = Mutex::new(SentRuns { next: 0, last: last_round(&*store, id, epoch)? });
-        Ok(Some(Partition { store, map, place, epoch, waits, sent }))
+        Ok(Some(Partition { store, map, place, epoch, waits, sent, called: AtomicU32::new(0) }))
     }
 
     /// Its number.
@@ -88,6 +89,54 @@ impl Partition {
     pub fn owns(&self, key: &[u8]) -> bool {
         let (begin, end) = self.map.bounds(self.place);
         key >= begin && end.is_none_or(|end| key < end)
+    }
+
+    /// The map of its fleet.
+    pub fn map(&self) -> &FleetMap {
+        &self.map
+    }
+
+    /// Is the run of this round sent? Then no visit may be added to the round: nobody would get its links.
+    pub fn has_sent(&self, round: u32) -> bool {
+        self.sent.lock().unwrap_or_else(PoisonError::into_inner).last.is_some_and(|last| last >= round)
+    }
+
+    /// The cycle that it plans next, whose own next one is `next`: cycles of a fleet have one number, so that all make one
+    /// plan.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub fn fleet_cycle(&self, next: u32) -> Result<u32, VaultError> {
+        exchange::fleet_cycle(&*self.store, &self.map, self.id(), next)
+    }
+
+    /// Asks the store whether others have begun a plan.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub fn hear_call(&self) -> Result<(), VaultError> {
+        let called = exchange::called_cycle(&*self.store, self.map.number())?;
+        self.called.fetch_max(called, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The cycle whose plan others have begun, as far as it was heard.
+    pub fn called(&self) -> u32 {
+        self.called.load(Ordering::Relaxed)
+    }
+
+    /// Have others sent runs that are behind these marks?
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub fn has_incoming(&self, marks: &RunMarks) -> Result<bool, VaultError> {
+        for range in self.map.ranges().iter().filter(|range| range.id != self.id()) {
+            let mark = marks.get(&range.id).copied().unwrap_or_default();
+            if !matches!(next_run(&*self.store, range.id, mark)?, MarkFinding::NotYet(_)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The exchanges of a cycle's plan.
@@ -121,11 +170,20 @@ impl Partition {
         Ok(links)
     }
 
+    /// Tells others the marks that its vault has, and removes own runs that the vaults of all others have.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub fn sweep(&self, marks: &RunMarks) -> Result<u64, VaultError> {
+        tell_marks(&*self.store, self.id(), self.epoch, marks)?;
+        sweep_runs(&*self.store, &self.map, self.id(), self.epoch)
+    }
+
     /// Gives the links of all runs behind these marks, and in lockstep up to a round, to `each`: which says whether it takes
     /// key and value.
     ///
     /// # Errors
-    /// When a run is damaged or missing, the store does not answer, or `each` fails.
+    /// When the store does not answer, or `each` fails. Damage is counted.
     pub fn receive<E: From<VaultError>>(
         &self,
         marks: &RunMarks,
@@ -150,6 +208,10 @@ impl Partition {
                         refused.links += of_run.links;
                         (mark, reached) = (behind, Some(run.round()));
                     }
+                    MarkFinding::Refused(behind) => {
+                        refused.runs += 1;
+                        mark = behind;
+                    }
                     MarkFinding::NotYet(behind) => {
                         mark = behind;
                         if reached >= Some(round) || !self.waits.runs.wait(times) {
@@ -171,9 +233,8 @@ impl Partition {
 /// The round of the last run of the epochs before this one, as far as it counts; none if there is none.
 fn last_round(store: &dyn Store, partition: u32, epoch: u64) -> Result<Option<u32>, VaultError> {
     for older in (1..epoch).rev() {
-        let runs = epoch::sealed(store, partition, older)?.map_or(0, |seal| seal.runs);
-        if let Some(last) = runs.checked_sub(1) {
-            return Ok(ReceivedRun::open(store, partition, older, last)?.map(|run| run.round()));
+        if let Some(round) = epoch::sealed(store, partition, older)?.and_then(|seal| seal.round) {
+            return Ok(Some(round));
         }
     }
     Ok(None)

@@ -5,13 +5,13 @@
 
 use crate::epoch::sealed;
 use crate::{
-    ExchangePatience, FleetMap, FleetWaits, Lease, LeaseWatch, Partition, PartitionRange, RunMarks, Seal,
-    beat, counter, key, write_map,
+    ExchangePatience, FleetMap, FleetWaits, Lease, LeaseWatch, Partition, PartitionRange, RunMarks, beat,
+    begin, counter, key, write_map,
 };
 use recrawl_types::UrlRules;
 use recrawl_vault::store::faulty::{Faults, FaultyStore, draw};
 use recrawl_vault::store::{Listed, MemoryStore, StoreError};
-use recrawl_vault::{Store, VaultError, create_or_find, framed, read_framed};
+use recrawl_vault::{Seal, Store, VaultError, create_or_find, framed, read_framed};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -33,7 +33,7 @@ impl ExchangePatience for Never {
     }
 }
 
-/// What a partition knows: each step of its vault has all of it.
+/// The knowledge of a partition: each step of its vault has all of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct PartitionState {
     /// By page, which visit counts.
@@ -136,7 +136,7 @@ struct Owned {
     partition: Partition,
     lease: Lease,
     beats: u64,
-    /// What is in the vault, and what is not yet.
+    /// As in the vault, and then with what is not there yet.
     shipped: PartitionState,
     state: PartitionState,
     next_step: u64,
@@ -169,15 +169,19 @@ fn link(sender: u32, page: usize, visit: u64) -> Vec<u8> {
     UrlRules::default().canonicalize(&format!("http://{host}/{page}-{visit}")).unwrap().key().to_vec()
 }
 
-/// What of the epochs before one counts, as their seals say.
+fn step_key(folder: fn(u32, u64) -> String, id: u32, epoch: u64, number: u64) -> String {
+    format!("{}{number:010}", folder(id, epoch))
+}
+
+/// The state of the epochs before one that counts, as their seals say.
 fn recovered(store: &dyn Store, id: u32, epoch: u64) -> Result<PartitionState, VaultError> {
     for older in (1..epoch).rev() {
         let seal = sealed(store, id, older)?.unwrap_or_else(|| panic!("epoch {older} of {id} has no seal"));
         let Seal { manifest: Some(_), steps, .. } = seal else { continue };
         let last = steps - 1;
-        let step = match read_framed(store, &key::log(id, older, last))? {
+        let step = match read_framed(store, &step_key(key::logs, id, older, last))? {
             Some(state) => Some(state),
-            None => read_framed(store, &key::manifest(id, older, last))?,
+            None => read_framed(store, &step_key(key::manifests, id, older, last))?,
         };
         return Ok(step.unwrap_or_else(|| panic!("step {last} of epoch {older} was sealed, and is missing")));
     }
@@ -235,13 +239,14 @@ impl TestNode {
         let look = || {
             let epoch = crate::epoch::highest(&*store, id, known)?;
             let asked = self.clock(world);
-            Ok::<_, VaultError>((epoch, asked, counter(&*store, id, epoch)?))
+            let counter = counter(&*store, id, epoch)?;
+            Ok::<_, VaultError>((epoch, asked, counter, self.clock(world)))
         };
-        let Ok((epoch, asked, counter)) = look() else { return };
+        let Ok((epoch, asked, counter, answered)) = look() else { return };
         self.epochs.insert(id, epoch);
         let watch = self.watches.entry(id).or_insert_with(|| LeaseWatch::new(LEASE));
         let is_impatient = world.is_impatient.load(Ordering::Relaxed) && world.draw(8) == 0;
-        if epoch == 0 || watch.is_over(epoch, counter, asked) || is_impatient {
+        if epoch == 0 || watch.is_over(epoch, counter, (asked, answered)) || is_impatient {
             let _ = self.take_over(world, id, epoch);
         }
     }
@@ -251,8 +256,9 @@ impl TestNode {
         let nonce = format!("{}-{}", self.number, self.lives);
         let began = self.clock(world);
         let waits = FleetWaits { plans: Box::new(Never), runs: Box::new(Never) };
+        let epoch = begin(&*self.store, id, after, &nonce, began)?;
         let partition =
-            Partition::begin(self.store.clone(), map(), id, after, &nonce, waits)?.expect("it is in the map");
+            Partition::owned(self.store.clone(), map(), id, epoch, waits)?.expect("it is in the map");
         let state = recovered(&*self.store, id, partition.epoch())?;
         let lease = Lease::new(LEASE, began);
         let (shipped, next_step, unsettled) = (PartitionState::default(), 0, None);
@@ -345,8 +351,8 @@ impl Owned {
         state: PartitionState,
         is_manifest: bool,
     ) -> Result<(), VaultError> {
-        let name = if is_manifest { key::manifest } else { key::log };
-        let key = name(self.id, self.partition.epoch(), self.next_step);
+        let folder = if is_manifest { key::manifests } else { key::logs };
+        let key = step_key(folder, self.id, self.partition.epoch(), self.next_step);
         let object = framed(&key, &state, b"");
         self.unsettled = Some(Unsettled { key, object, state });
         self.settle(store)

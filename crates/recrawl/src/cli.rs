@@ -7,6 +7,7 @@ mod changes;
 mod configuration;
 mod deliver;
 mod export;
+mod fleet;
 mod focus;
 mod forecast;
 mod groups;
@@ -26,6 +27,7 @@ pub use changes::ChangesArgs;
 pub use configuration::{Configuration, HERE, load};
 pub use deliver::DeliverCommand;
 pub use export::{ExportArgs, ExportFormat, Exported};
+pub use fleet::{FleetBeginArgs, FleetCommand, FleetStatusArgs};
 pub use focus::{FocusCheckArgs, FocusCommand, FocusLabelArgs, FocusSampleArgs};
 pub use forecast::{OwnVisitsArgs, PagesACycle, SavingsArgs, WhatIfArgs};
 pub use groups::grouped;
@@ -192,6 +194,12 @@ pub enum Command {
     /// Inspect, verify and copy the repository
     #[command(subcommand, after_help = "Example:\n  recrawl repository verify --data-dir data/example")]
     Repository(RepositoryCommand),
+    /// Crawl on many machines: begin a fleet, and show it
+    #[command(
+        subcommand,
+        after_help = "Example:\n  recrawl fleet begin s3://bucket/fleet --cut h.com --cut p.com"
+    )]
+    Fleet(FleetCommand),
     /// Show and verify the vault of a crawl
     #[command(subcommand, after_help = "Example:\n  recrawl vault status --config recrawl.toml")]
     Vault(VaultCommand),
@@ -262,6 +270,9 @@ pub struct Where {
     /// Data directory; overrides storage.data_dir
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
+    /// Of a partition of a fleet: the address of its vault, and the number of partitions.
+    #[arg(skip)]
+    pub partition: Option<(String, u64)>,
 }
 
 impl Where {
@@ -270,7 +281,11 @@ impl Where {
     /// # Errors
     /// When the configuration is invalid.
     pub fn settings(&self) -> Result<Settings, Failure> {
-        load(self.config.file().as_deref(), self.data_dir.as_deref())
+        let settings = load(self.config.file().as_deref(), self.data_dir.as_deref())?;
+        match &self.partition {
+            Some((vault, partitions)) => settings.of_partition(vault.clone(), *partitions),
+            None => Ok(settings),
+        }
     }
 }
 
@@ -285,7 +300,7 @@ pub struct OnCrawl {
 }
 
 /// The first pages of a crawl.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct SeedArgs {
     /// Seed URLs; https is assumed
     #[arg(value_name = "URL", value_parser = web_address)]
@@ -350,10 +365,16 @@ pub enum UntilArg {
 }
 
 /// `recrawl serve`
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct ServeArgs {
     #[command(flatten)]
     pub at: Where,
+    /// Take a partition of the fleet at this address, or stand by until one is free
+    #[arg(long, value_name = "URL", requires = "name")]
+    pub fleet: Option<String>,
+    /// Name of this process in the fleet, which no other one has
+    #[arg(long, value_name = "NAME", requires = "fleet")]
+    pub name: Option<String>,
     #[command(flatten)]
     pub seeds: SeedArgs,
     /// Contact for site owners, an e-mail address or a URL; overrides crawler.contact

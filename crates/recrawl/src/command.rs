@@ -11,6 +11,7 @@ mod deliver;
 mod explain;
 mod export;
 mod fetch;
+mod fleet;
 mod focus;
 mod forecast;
 mod formula;
@@ -79,6 +80,7 @@ pub fn run(command: Command, serve: impl FnOnce(&ServeArgs) -> Result<(), Failur
         Command::Dataset(command) => dataset::run(&command),
         Command::Focus(command) => focus::run(&command),
         Command::Vault(command) => vault::run(&command),
+        Command::Fleet(command) => fleet::run(&command),
         Command::Repository(command) => repository::run(&command),
         Command::Simulate(args) => simulate::run(&args),
         Command::Learn(args) => learn::run(&args),

@@ -11,6 +11,7 @@ mod converter;
 mod daemon;
 mod deliverer;
 mod exclusive_access;
+mod fleet;
 mod moved;
 mod notifier;
 mod process;

@@ -14,6 +14,7 @@ mod host_snapshot;
 mod hosts;
 mod improve;
 mod improving;
+mod in_fleet;
 mod learning;
 mod meters;
 mod next;
@@ -54,6 +55,7 @@ use recrawl_crawl::cycle::{self, RoundEnd};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::operator::control::Mark;
 use recrawl_crawl::output::events::Events;
+use recrawl_crawl::partition::PartitionToTake;
 use recrawl_crawl::process::Shutdown;
 use recrawl_crawl::report::RoundReport;
 use recrawl_crawl::settings::Settings;
@@ -78,14 +80,17 @@ const REOPEN: Duration = Duration::from_secs(5);
 /// # Errors
 /// When it cannot start. A cycle that fails later is retried.
 pub fn run(args: &ServeArgs) -> Result<(), Failure> {
+    if let (Some(address), Some(name)) = (&args.fleet, &args.name) {
+        return in_fleet::run(args, address, name);
+    }
     let (mut start, signals) = (CrawlStart::new(args)?, process::stopped_by_signals()?);
-    let mut opened = open(args, &start, &signals)?;
+    let mut opened = open(args, &start, &signals, None)?;
     recrawl_crawl::cycle::plan::promised::check(&opened.0)?;
     loop {
         let Some(again) = serve(args, start, opened, &signals)? else { break };
         // Opening may take longer than the watchdog waits.
         let _watchdog = notify::while_aside().map_err(Failure::work)?;
-        let answers = StandbyConsole::answer(again.listen);
+        let answers = StandbyConsole::answer(again.listen, "aside", "a command has the data directory alone");
         if let Err(error) = &answers {
             tracing::warn!("/health does not answer while a command uses the data directory: {error}");
         }
@@ -100,12 +105,19 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
 /// The crawl, and the tokens of its console.
 type OpenedCrawl = (Crawl, Option<Tokens>);
 
-fn open(args: &ServeArgs, start: &CrawlStart, signals: &Shutdown) -> Result<OpenedCrawl, Failure> {
+/// Opens the crawl, or a partition of a fleet as its new owner.
+fn open(
+    args: &ServeArgs,
+    start: &CrawlStart,
+    signals: &Shutdown,
+    to_take: Option<PartitionToTake>,
+) -> Result<OpenedCrawl, Failure> {
     // First: bad tokens and targets touch nothing.
     let tokens = tokens_of(&start.settings)?;
     notifier::check(&start.settings)?;
     let process = process::of_crawl(signals.child()?)?;
-    Ok((Crawl::open(start.settings.clone(), &start.seeds, args.random_seed, process)?, tokens))
+    let (settings, seeds) = (start.settings.clone(), &start.seeds);
+    Ok((Crawl::open_as(settings, seeds, args.random_seed, process, to_take)?, tokens))
 }
 
 /// Opens the crawl when the command has ended; none if a signal came. What is in the way is waited for: a daemon
@@ -119,7 +131,7 @@ fn open_again(
     loop {
         let wait = match ExclusiveAccess::back(&start.settings.data_dir)? {
             None => exclusive_access::LOOK_EVERY,
-            Some(_turn) => match open(args, start, signals) {
+            Some(_turn) => match open(args, start, signals, None) {
                 Ok(opened) => {
                     tracing::info!("the command has ended");
                     return Ok(Some(opened));
@@ -153,13 +165,22 @@ struct CrawlStart {
 
 impl CrawlStart {
     fn new(args: &ServeArgs) -> Result<CrawlStart, Failure> {
-        let mut settings = args.at.settings()?;
-        settings.use_contact(args.contact.as_deref())?;
-        settings.files.extend(args.seeds.file.clone());
+        let settings = CrawlStart::settings(args)?;
         process::start_log(&settings.config.log, "info")?;
         if let Some(file) = args.at.config.found() {
             tracing::info!("configuration: {}", file.display());
         }
+        CrawlStart::with(args, settings)
+    }
+
+    fn settings(args: &ServeArgs) -> Result<Settings, Failure> {
+        let mut settings = args.at.settings()?;
+        settings.use_contact(args.contact.as_deref())?;
+        settings.files.extend(args.seeds.file.clone());
+        Ok(settings)
+    }
+
+    fn with(args: &ServeArgs, mut settings: Settings) -> Result<CrawlStart, Failure> {
         let sighup = sighup::Caught::new().map_err(Failure::work)?;
         let console = settings.config.serve.connections;
         open_files::make_room(&mut settings, console)?;
@@ -369,9 +390,12 @@ fn log_report(crawl: &Crawl, report: &RoundReport) {
     }
 }
 
-/// Is no page known, and no seed given or queued?
+/// Is no page known, and no seed given or queued? Links to a partition of a fleet may come from others.
 fn has_nothing(crawl: &Crawl, given: &[CanonicalUrl]) -> bool {
-    crawl.repository.current().pages() == 0 && given.is_empty() && !crawl.control.has_seeds()
+    crawl.partition.is_none()
+        && crawl.repository.current().pages() == 0
+        && given.is_empty()
+        && !crawl.control.has_seeds()
 }
 
 /// Logs at the start why no round begins, if so.

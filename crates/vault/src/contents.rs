@@ -2,6 +2,7 @@
 
 use crate::error::VaultError;
 use crate::object::{Digest, EPOCHS, MAX_STEP, ObjectKey, ObjectKind, number_in, read_framed};
+use crate::seal::Seal;
 use crate::store::{Store, StoreError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -216,7 +217,10 @@ fn keep(file: &mut StoredFile, bytes: u64) -> bool {
 }
 
 /// The numbers of the objects in a folder, ascending.
-pub(crate) fn numbers(store: &dyn Store, folder: &str) -> Result<Vec<u64>, VaultError> {
+///
+/// # Errors
+/// When the store does not answer.
+pub fn numbers(store: &dyn Store, folder: &str) -> Result<Vec<u64>, VaultError> {
     let listed = store.list(folder)?;
     let number = |key: &str| key.strip_prefix(folder).and_then(number_in);
     let mut numbers: Vec<u64> = listed.iter().filter_map(|object| number(&object.key)).collect();
@@ -225,17 +229,20 @@ pub(crate) fn numbers(store: &dyn Store, folder: &str) -> Result<Vec<u64>, Vault
 }
 
 /// Reads what the vault holds: of the highest epoch that has a manifest, the newest one and the logs behind it. None if
-/// nothing was ever shipped. An epoch without a manifest is of a process that has not come so far.
+/// nothing was ever shipped. An epoch without a manifest is of a process that has not come so far. Of a sealed epoch only
+/// what its seal covers counts.
 ///
 /// # Errors
 /// When a step is damaged, or the store does not answer.
 pub fn contents(store: &dyn Store) -> Result<Option<VaultContents>, VaultError> {
     for epoch in numbers(store, EPOCHS)?.into_iter().rev() {
         let folder = ObjectKey::folder(epoch, ObjectKind::Manifest);
+        let end = Seal::read(store, epoch)?.map_or(u64::MAX, |seal| seal.steps);
         for look in 0.. {
-            let Some(number) = numbers(store, &folder)?.pop() else { break };
+            let number = numbers(store, &folder)?.into_iter().rev().find(|number| *number < end);
+            let Some(number) = number else { break };
             let manifest = ObjectKey { epoch, kind: ObjectKind::Manifest, number };
-            if let Some(contents) = since(store, manifest)? {
+            if let Some(contents) = since(store, manifest, end)? {
                 return Ok(Some(contents));
             }
             if look == LOOKS {
@@ -247,14 +254,17 @@ pub fn contents(store: &dyn Store) -> Result<Option<VaultContents>, VaultError> 
     Ok(None)
 }
 
-/// The contents from a manifest on; none if a newer one took its place meanwhile.
-fn since(store: &dyn Store, manifest: ObjectKey) -> Result<Option<VaultContents>, VaultError> {
+/// The contents from a manifest on, of the steps before `end`; none if a newer manifest took its place meanwhile.
+fn since(store: &dyn Store, manifest: ObjectKey, end: u64) -> Result<Option<VaultContents>, VaultError> {
     let files = BTreeMap::new();
     let mut contents = VaultContents { files, manifest, last: manifest.number, at: 0, nonce: String::new() };
     let Some(step) = read_framed::<StoredStep>(store, &manifest.to_string())? else { return Ok(None) };
     contents.apply(store, manifest, step)?;
     loop {
         let number = contents.last + 1;
+        if number >= end {
+            return Ok(Some(contents));
+        }
         let key = ObjectKey { kind: ObjectKind::Log, number, ..manifest };
         let Some(step) = read_framed::<StoredStep>(store, &key.to_string())? else {
             // The logs end here, unless the sequence goes on with a manifest.

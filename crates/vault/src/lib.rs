@@ -8,6 +8,7 @@
 //! ```text
 //! vault                  which crawl it is of
 //! epoch/E                each start of a process takes the next epoch; the highest one writes
+//! seal/E                 how far epoch E counts, if its successor must know
 //! E/data/N               bytes of one file
 //! E/manifest/N           a step that names all files
 //! E/log/N                a step that says what changed since the step before it
@@ -23,6 +24,7 @@ mod error;
 mod object;
 mod race;
 mod restore;
+mod seal;
 mod shipper;
 pub mod store;
 mod sweep;
@@ -30,15 +32,18 @@ mod uploads;
 mod vault;
 mod verify;
 
-pub use contents::{Piece, StoredFile, VaultContents, contents};
+pub use contents::{Piece, StoredFile, VaultContents, contents, numbers};
 pub use error::VaultError;
 pub use object::{ObjectKey, ObjectKind, create_or_find, framed, is_of_vault, read_framed};
 pub use restore::{Restored, restore};
+pub use seal::{Seal, take_epoch};
 pub use shipper::{MillisClock, ShippedFile, Shipper, ShipperFigures, Upkeep};
-pub use store::{Store, StoreError};
+pub use store::{Listed, Store, StoreError};
 pub use sweep::Swept;
 pub use uploads::Uploads;
-pub use vault::{CaptureExtent, CapturedFile, FolderCapture, Founded, Inherited, Shipped, Vault, found};
+pub use vault::{
+    CaptureExtent, CapturedFile, FolderCapture, Founded, Inherited, SealOlder, Shipped, Vault, found,
+};
 pub use verify::{ObjectDamage, VerifiedVault, verify};
 
 #[cfg(test)]

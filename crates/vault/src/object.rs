@@ -10,6 +10,8 @@ use std::str::FromStr;
 
 /// The folder of the objects by which processes take epochs.
 pub(crate) const EPOCHS: &str = "epoch/";
+/// The folder of the seals of epochs.
+pub(crate) const SEALS: &str = "seal/";
 /// The folder of the objects that processes race for.
 pub(crate) const RACES: &str = "race/";
 
@@ -61,7 +63,7 @@ impl ObjectKind {
 /// Is it the name of an object of a vault, and not of what somebody else put there?
 pub fn is_of_vault(key: &str) -> bool {
     key == VAULT
-        || key.strip_prefix(EPOCHS).is_some_and(|number| number_in(number).is_some())
+        || [EPOCHS, SEALS].iter().any(|folder| key.strip_prefix(folder).is_some_and(is_number))
         || key.starts_with(RACES)
         || key.starts_with(UNFINISHED)
         || key.parse::<ObjectKey>().is_ok()
@@ -105,6 +107,10 @@ impl From<ObjectKey> for String {
     fn from(key: ObjectKey) -> String {
         key.to_string()
     }
+}
+
+fn is_number(text: &str) -> bool {
+    number_in(text).is_some()
 }
 
 /// A number in a key.

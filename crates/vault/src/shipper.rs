@@ -192,16 +192,17 @@ impl Shipper {
     }
 
     /// Waits until all that was offered is shipped, or the store has failed for so long, or was silent for five times as long:
-    /// a large object on a slow line takes a while.
-    pub fn wait_while_it_answers(&self, patience: Duration) {
+    /// a large object on a slow line takes a while. Is all shipped?
+    pub fn wait_while_it_answers(&self, patience: Duration) -> bool {
         let mut state = self.shared.state();
         while state.has_left() && !state.is_over {
             let patience = if state.figures.error.is_some() { patience } else { 5 * patience };
             if state.answered.is_none_or(|at| at.elapsed() >= patience) {
-                return;
+                break;
             }
             state = self.shared.changed.wait_timeout(state, LOOK_EVERY).expect("no panic under the lock").0;
         }
+        !state.has_left()
     }
 
     /// Waits until all that was offered is shipped, at most until then; gives the last figures, of which `error` or `lost`

@@ -4,10 +4,12 @@ pub mod faulty;
 mod folder;
 mod memory;
 mod remote;
+mod within;
 
 pub use folder::FolderStore;
 pub use memory::MemoryStore;
 pub use remote::RemoteStore;
+pub use within::StoreWithin;
 
 use crate::error::VaultError;
 use percent_encoding::percent_decode_str;

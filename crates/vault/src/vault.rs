@@ -7,6 +7,7 @@ use crate::object::{
     read_framed,
 };
 use crate::race::race;
+use crate::seal::{EpochHead, epoch_key, take_epoch};
 use crate::store::{Store, StoreError, VAULT};
 use crate::uploads::Uploads;
 use recrawl_repository::storage::ReadFile;
@@ -37,13 +38,6 @@ struct VaultHead {
     at: u64,
 }
 
-/// A process that took an epoch.
-#[derive(Debug, Serialize, Deserialize)]
-struct EpochHead {
-    nonce: String,
-    at: u64,
-}
-
 /// A vault that is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Founded {
@@ -67,10 +61,6 @@ pub fn found(store: &dyn Store) -> Result<Option<Founded>, VaultError> {
     let head: Option<EpochHead> = read_framed(store, &epoch_key(epoch))?;
     let nonce = head.map(|head| head.nonce).unwrap_or_default();
     Ok(Some(Founded { id, epoch, nonce }))
-}
-
-fn epoch_key(epoch: u64) -> String {
-    format!("{EPOCHS}{epoch:010}")
 }
 
 /// A file of the folder, as it was at one moment.
@@ -187,6 +177,9 @@ pub struct Inherited {
     pub uploads: Uploads,
 }
 
+/// Seals the epochs before this one, which was just taken.
+pub type SealOlder<'s> = dyn Fn(u64) -> Result<(), VaultError> + 's;
+
 impl Vault {
     /// Tries whether a store can hold a vault. `name` is one that no other try has.
     ///
@@ -207,22 +200,34 @@ impl Vault {
         at: u64,
         before: &Inherited,
     ) -> Result<Vault, VaultError> {
+        Vault::begin_sealed(store, found, nonce, at, before, &|_| Ok(()))
+    }
+
+    /// The same, and calls `seal` before it reads what of older epochs counts.
+    ///
+    /// # Errors
+    /// As [`Vault::begin`], and those of `seal`.
+    pub fn begin_sealed(
+        store: Arc<dyn Store>,
+        found: &Founded,
+        nonce: &str,
+        at: u64,
+        before: &Inherited,
+        seal: &SealOlder<'_>,
+    ) -> Result<Vault, VaultError> {
         let epoch = found.epoch + 1;
-        let take = |key: &str, object: &[u8]| match create_or_find(&*store, key, object) {
-            Err(StoreError::Exists(object)) => Err(VaultError::Lost { object }),
-            done => Ok(done?),
-        };
         if found.epoch == 0 {
             let head = VaultHead { id: found.id.clone(), at };
-            match take(VAULT, &framed(VAULT, &head, b"")) {
+            match create_or_find(&*store, VAULT, &framed(VAULT, &head, b"")) {
                 // Founded before, by a process that did not come so far as to take an epoch.
-                Err(VaultError::Lost { .. })
+                Err(StoreError::Exists(_))
                     if read_framed::<VaultHead>(&*store, VAULT)?.is_some_and(|head| head.id == found.id) => {}
+                Err(StoreError::Exists(object)) => return Err(VaultError::Lost { object }),
                 done => done?,
             }
         }
-        let key = epoch_key(epoch);
-        take(&key, &framed(&key, &EpochHead { nonce: nonce.to_owned(), at }, b""))?;
+        take_epoch(&*store, epoch, nonce, at)?;
+        seal(epoch)?;
         let contents = contents(&*store)?;
         let newest = contents.as_ref().map(|contents| contents.manifest);
         let began_behind = contents.as_ref().map(|contents| (contents.newest(), contents.at));

@@ -92,7 +92,7 @@ pub fn read_log(
     batch.add_log(log, schedule, observe, admit).map_err(Failure::work)?;
     rule_use.warn(&crawl.settings.pages);
     if let Some(leaving) = leaving {
-        leaving.send(round.round)?;
+        leaving.send(crawl, round.round)?;
     }
     let mut dropped = |key: &[u8], is_linked| lessons.borrow_mut().dropped(key, is_linked);
     let marks = fleet::take_in(crawl, round, &mut batch, (traps, &mut late), &mut dropped)?;

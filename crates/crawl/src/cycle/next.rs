@@ -23,6 +23,7 @@ impl Crawl {
             let begins_cycle = begun.round.cycle > self.repository.current().cycle();
             return Ok(Some(RoundToRun { kind: begun.kind, begins_cycle }));
         }
+        let is_cycle_due = is_cycle_due || self.is_called();
         let next = clock::next(&self.so_far, &self.waiting(is_cycle_due, has_seeds)?);
         // What the last round left in flight belongs to its cycle. An urgent round takes the answers in, and plans nothing.
         if self.fetcher.has_left() && next.is_none_or(|next| next.begins_cycle) {

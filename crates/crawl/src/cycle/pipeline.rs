@@ -246,7 +246,7 @@ impl<'c> ReaderResources<'c> {
 
 /// Time left of each limit, when the fetching begins.
 struct TimeLeft {
-    /// Of `cycle.deadline`, if it is set.
+    /// Of `cycle.deadline`, if it is set; nothing is left to a round whose links are sent.
     of_deadline: Option<Duration>,
     /// Of `cycle.period`.
     of_cycle: Duration,
@@ -258,7 +258,8 @@ impl TimeLeft {
     fn now(crawl: &Crawl, facts: &Facts) -> TimeLeft {
         // If the clock was set back, the cycle still ends by its deadline.
         let ran = crawl.since(facts.cycle_started());
-        let of_deadline = crawl.settings.config.cycle.deadline.map(|d| d.0.saturating_sub(ran));
+        let deadline = crawl.settings.config.cycle.deadline.map(|d| d.0.saturating_sub(ran));
+        let of_deadline = if crawl.has_sent(facts.round().round) { Some(Duration::ZERO) } else { deadline };
         let of_cycle = crawl.settings.config.cycle.period.0.saturating_sub(ran);
         let max = crawl.settings.config.round.max.0;
         let of_round = if facts.kind == RoundKind::Revisit { max } else { max.min(of_cycle) };

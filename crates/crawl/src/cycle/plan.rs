@@ -302,13 +302,11 @@ impl RoundToAsk<'_> {
         formula: &Formula,
         mut comparison: Option<PlanComparison>,
     ) -> Result<AskedPages, Failure> {
-        let mut planning = SharedPlan::begin(self.crawl, self.to_plan, self.generation.pages(), self.news)?;
+        let own = (self.generation.pages(), self.news);
+        let mut planning = SharedPlan::begin(self.crawl, self.to_plan, own, formula)?;
         loop {
             match self.choose_by(&mut planning, formula, comparison.take()) {
-                Err(failure) if planning.has_lost_others() => {
-                    tracing::warn!("this partition plans its last share alone: {failure}");
-                    planning = Planning::Alone;
-                }
+                Err(failure) => planning = planning.without_others(self.crawl, failure)?,
                 chosen => return chosen,
             }
         }
@@ -322,12 +320,13 @@ impl RoundToAsk<'_> {
     ) -> Result<AskedPages, Failure> {
         let RoundToAsk { crawl, generation, to_plan, news, last } = *self;
         let RoundToPlan { round: DatedRound { round, cycle }, kind, .. } = *to_plan;
-        let (known, all_news) = match planning {
-            Planning::Shared(plan) => (plan.known, plan.news),
-            Planning::Own | Planning::Alone => (generation.pages() + news, news),
+        let (known, all_news, reserved) = match planning {
+            Planning::Shared(plan) => (plan.known, plan.news, plan.reserved),
+            Planning::Own | Planning::Alone(_) => (generation.pages() + news, news, 0),
         };
-        let asked = request::RoundRequest::for_round(crawl, generation, to_plan, known, all_news)?;
-        let asked = if matches!(planning, Planning::Alone) { asked.at_most(last) } else { asked };
+        let asked =
+            request::RoundRequest::for_round(crawl, generation, to_plan, known, (all_news, reserved))?;
+        let asked = if let Planning::Alone(most) = planning { asked.at_most(*most) } else { asked };
         let k = asked.k(kind);
         let request::RoundRequest { request, seeds, focus, of_cycle } = asked;
         let seeds = if let Planning::Shared(plan) = planning { plan.own_seeds(seeds) } else { seeds };
@@ -361,7 +360,9 @@ fn has_work(
     Ok(match kind {
         RoundKind::Revisit => true,
         // What is only drawn is no reason for a fill round.
-        RoundKind::Fill => counts.discovery > counts.explored || generation.summary().waiting > 0,
+        RoundKind::Fill => {
+            counts.discovery > counts.explored || generation.summary().waiting > 0 || crawl.has_incoming()?
+        }
         RoundKind::Urgent => crawl.has_requests()? || crawl.fetcher.has_left(),
     })
 }

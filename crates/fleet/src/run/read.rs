@@ -21,6 +21,8 @@ pub struct ReceivedRun {
 /// The parts of a run that were not taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RefusedParts {
+    /// Runs whose heads are damaged or missing: all of their links.
+    pub runs: u64,
     /// Blocks that are damaged, missing or malformed: all of their links.
     pub blocks: u64,
     /// Links whose key is no canonical URL's, or whose value the receiver refused.
@@ -48,6 +50,22 @@ impl ReceivedRun {
             return Err(VaultError::Damaged { object: store.locate(&key), offset: 0, what });
         }
         Ok(Some(ReceivedRun { partition, epoch, number, head }))
+    }
+
+    /// The round of a run, without its blocks; none if its head is damaged: then nobody reads its links.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub(crate) fn round_of(
+        store: &dyn Store,
+        partition: u32,
+        epoch: u64,
+        number: u64,
+    ) -> Result<Option<u32>, VaultError> {
+        match ReceivedRun::open(store, partition, epoch, number) {
+            Err(VaultError::Damaged { .. }) => Ok(None),
+            opened => Ok(opened?.map(|run| run.round())),
+        }
     }
 
     /// The round whose links it has.
@@ -228,9 +246,12 @@ mod tests {
         [&b"not a url"[..], &url(500), &url(3)].into_iter().for_each(|key| run.push(key, b"v").unwrap());
         run.finish().unwrap();
         let (found, refused) = within(&store, (b"", None));
-        assert_eq!((found.len(), refused), (2, RefusedParts { blocks: 0, links: 1 }));
+        assert_eq!((found.len(), refused), (2, RefusedParts { links: 1, ..RefusedParts::default() }));
         store.remove(&key::part(3, 1, 0, 0)).unwrap();
-        assert_eq!(within(&store, (b"", None)), (Links::new(), RefusedParts { blocks: 1, links: 0 }));
+        assert_eq!(
+            within(&store, (b"", None)),
+            (Links::new(), RefusedParts { blocks: 1, ..RefusedParts::default() })
+        );
         assert!(ReceivedRun::open(&store, 3, 1, 1).unwrap().is_none());
         // Another process has written that run.
         let again = RunWriter::new(&store, 3, 1, 0, 8, 2).finish();

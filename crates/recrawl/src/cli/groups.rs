@@ -11,7 +11,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         "Act",
         &["add", "fetch", "reload", "pause", "resume", "block", "unblock", "takedown", "notify", "deliver"],
     ),
-    ("Data", &["backup", "restore", "import", "export", "repository", "vault"]),
+    ("Data", &["backup", "restore", "import", "export", "repository", "vault", "fleet"]),
     ("Formulas", &["formula", "learn", "simulate", "improve", "whatif", "savings"]),
     ("Research", &["dataset", "focus"]),
     ("Set up", &["config", "mcp", "completions", "man", "help"]),

@@ -91,6 +91,7 @@ fn merge(old: &Config, fresh: Config) -> (Config, ChangedKeys) {
     merged.storage.data_dir.clone_from(&old.storage.data_dir);
     merged.storage.keep_visits = old.storage.keep_visits;
     merged.storage.reserve = old.storage.reserve;
+    merged.storage.vault.clone_from(&old.storage.vault);
     merged.urls.clone_from(&old.urls);
     merged.change.features = old.change.features;
     merged.serve = Serve { tokens: fresh.serve.tokens.clone(), ..old.serve.clone() };

@@ -59,6 +59,9 @@ impl FolderStore {
     /// Makes the folder of a key, durably.
     fn make_folder(&self, path: &Path) -> io::Result<()> {
         let Some(folder) = path.parent().filter(|folder| !folder.is_dir()) else { return Ok(()) };
+        if !self.folder.is_dir() {
+            return Err(io::Error::other("the folder of the store is gone; is its disk mounted?"));
+        }
         fs::create_dir_all(folder)?;
         for made in folder.ancestors().take_while(|made| made.starts_with(&self.folder)) {
             File::open(made)?.sync_all()?;

@@ -250,8 +250,11 @@ impl ToPlan<'_> {
         }
         scan(&mut |columns| planner.scan(columns))?;
         let plan = match planning {
-            Planning::Shared(shared) => planner.finish_with(&mut |told| shared.gather(told)),
-            Planning::Own | Planning::Alone => planner.finish(),
+            Planning::Shared(shared) => {
+                let made = planner.finish_with(&mut |told| shared.gather(told));
+                made.map_err(|error| shared.failed(error))
+            }
+            Planning::Own | Planning::Alone(_) => planner.finish(),
         };
         let plans = vec![plan.map_err(Failure::work)?];
         Ok(MadePlans { plans, divided: None, parts: vec![1.0] })

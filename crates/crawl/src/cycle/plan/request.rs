@@ -4,7 +4,6 @@ use crate::clock::{RoundToPlan, SoFar};
 use crate::crawl::Crawl;
 use crate::cycle::plan::focused;
 use crate::failure::Failure;
-use crate::report::facts::Facts;
 use crate::round::RoundKind;
 use crate::settings::Settings;
 use recrawl_repository::Generation;
@@ -54,15 +53,16 @@ pub(super) struct RoundRequest {
 }
 
 impl RoundRequest {
-    /// Of `known` pages, `news` are new seeds: in a fleet, of all partitions.
+    /// Of `known` pages, `news` are new seeds: in a fleet, of all partitions. Of k, `reserved` pages are left to others.
     pub fn for_round(
         crawl: &Crawl,
         generation: &Generation,
         to_plan: &RoundToPlan,
         known: u64,
-        news: u64,
+        (news, reserved): (u64, u64),
     ) -> Result<RoundRequest, Failure> {
         let whole = request(&crawl.settings, to_plan.round.cycle, known, crawl.random_seed);
+        let whole = PlanRequest { pages: whole.pages.saturating_sub(reserved), ..whole };
         let of_cycle = (crawl.settings.rounds.of_cycle(generation).count() > 1).then_some(whole.pages);
         let (seeds, request) = match to_plan.kind {
             RoundKind::Revisit => {
@@ -86,10 +86,8 @@ impl RoundRequest {
         Ok(RoundRequest { request, seeds, focus: Some(focus), of_cycle })
     }
 
-    /// At most as much as the last plan had of k: for a partition that does not hear the others, so that all together spend
-    /// no more than k.
-    pub fn at_most(self, last: Option<&Facts>) -> RoundRequest {
-        let most = last.map_or(0, |last| last.of_k);
+    /// At most so much of k: for a partition that does not hear the others, so that all together spend no more than k.
+    pub fn at_most(self, most: u64) -> RoundRequest {
         let seeds = self.seeds.min(most);
         let pages = self.request.pages.min(most - seeds);
         let discovery_min = self.request.discovery_min.min(pages);

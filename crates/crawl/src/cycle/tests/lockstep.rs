@@ -179,7 +179,8 @@ impl FleetMember {
             if self.waits_for_runs { lockstep() } else { Box::new(NoPatience) };
         let waits = FleetWaits { plans: lockstep(), runs };
         let nonce = format!("{}-{life}", self.id);
-        let partition = Partition::begin(store.clone(), self.map.clone(), self.id, life - 1, &nonce, waits);
+        let epoch = recrawl_fleet::begin(&*store, self.id, life - 1, &nonce, 1).unwrap();
+        let partition = Partition::owned(store.clone(), self.map.clone(), self.id, epoch, waits);
         (store, partition.unwrap().unwrap())
     }
 }

@@ -1,0 +1,164 @@
+//! `recrawl fleet`: begins a fleet, and shows who owns what. It needs no data directory but that of a crawl to begin with.
+
+use super::{counted, print, print_json, print_table, table};
+use crate::cli::{FleetBeginArgs, FleetCommand, FleetStatusArgs};
+use crate::fleet::{self, NodeStatus, failure, vault_of};
+use crate::process;
+use recrawl_archive::timestamp;
+use recrawl_crawl::data_dir;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::vault::ship_stopped;
+use recrawl_fleet::{FleetMap, PartitionRange, RELEASED, counter, newest, newest_map, write_map};
+use recrawl_terminal::table::Column;
+use recrawl_types::Size;
+use recrawl_vault::{Store, Vault, VaultContents, contents, store};
+use serde::Serialize;
+
+/// Leases that are shorter would end at each pause of a store.
+const LEAST_LEASE: u64 = 3_000;
+/// Nodes that told nothing for so long are not shown, in milliseconds.
+const FORGOTTEN: u64 = 24 * 3_600_000;
+
+pub fn run(command: &FleetCommand) -> Result<(), Failure> {
+    match command {
+        FleetCommand::Begin(args) => begin(args),
+        FleetCommand::Status(args) => status(args),
+    }
+}
+
+fn begin(args: &FleetBeginArgs) -> Result<(), Failure> {
+    let address = &args.fleet;
+    let lease = args.lease.0.as_millis() as u64;
+    if lease < LEAST_LEASE {
+        return Err(Failure::Usage(format!("--lease: at least {} s", LEAST_LEASE / 1000)));
+    }
+    let begins = std::iter::once(None).chain(args.cuts.iter().cloned().map(Some));
+    let ranges = (1..).zip(begins).map(|(id, begin)| PartitionRange { id, begin, parent: None }).collect();
+    let map = FleetMap::new(1, ranges).map_err(|error| Failure::Usage(format!("--cut: {error}")))?;
+    let store = fleet::open(address)?;
+    Vault::try_store(&*store, &format!("begin-{}", process::random_tag()?))
+        .map_err(|error| failure(&error))?;
+    if newest_map(&*store).map_err(|error| failure(&error))?.is_some() {
+        return Err(Failure::Usage(format!(
+            "{address}: a fleet is here already; see `recrawl fleet status {address}`"
+        )));
+    }
+    let settings = args.at.settings()?;
+    if data_dir::is_begun(&settings.data_dir) {
+        if !args.cuts.is_empty() {
+            let text = "--cut: a crawl that has pages begins as one partition; leave it out";
+            return Err(Failure::Usage(text.into()));
+        }
+        // The map makes it a fleet, so it comes last.
+        let settings = settings.of_partition(vault_of(address, 1), 1)?;
+        print(format!("ships {} to {}", settings.data_dir.display(), vault_of(address, 1)))?;
+        ship_stopped(&settings, &process::random_tag()?, true)?;
+    }
+    write_map(&*store, &map.with_lease(lease)).map_err(|error| failure(&error))?;
+    let partitions = counted(args.cuts.len() as u64 + 1, "partition");
+    print(format!(
+        "{address}: a fleet of {partitions}; start a process for each: recrawl serve --fleet {address} --name NAME"
+    ))
+}
+
+/// A partition as it is shown.
+#[derive(Serialize)]
+struct ShownPartition {
+    partition: u32,
+    /// The site with which it begins.
+    begins: Option<String>,
+    epoch: u64,
+    /// The node that says that it is the owner.
+    owner: Option<String>,
+    state: &'static str,
+    /// When its vault was last added to, in milliseconds since 1970.
+    shipped: Option<u64>,
+    bytes: u64,
+}
+
+fn status(args: &FleetStatusArgs) -> Result<(), Failure> {
+    let fleet = fleet::open(&args.fleet)?;
+    let map = fleet::map_of(&*fleet)?;
+    let nodes = nodes(&*fleet)?;
+    let now = recrawl_fetcher::system_clock()();
+    let mut shown = Vec::new();
+    for range in map.ranges() {
+        let vault = store::open(&vault_of(&args.fleet, range.id)).map_err(|error| failure(&error))?;
+        let held = contents(&*vault).map_err(|error| failure(&error))?;
+        let epoch = newest(&*fleet, range.id).map_err(|error| failure(&error))?;
+        let counter = counter(&*fleet, range.id, epoch).map_err(|error| failure(&error))?;
+        let owner = nodes.iter().find(|node| node.partition == Some(range.id) && node.epoch == epoch);
+        let is_fresh = owner.is_some_and(|owner| now.saturating_sub(owner.at) < map.lease());
+        let state = match (epoch, counter, is_fresh) {
+            (0, ..) => "never owned",
+            (_, RELEASED, _) => "free",
+            (_, _, true) => "owned",
+            _ => "silent",
+        };
+        shown.push(ShownPartition {
+            partition: range.id,
+            begins: range.begin.clone(),
+            epoch,
+            owner: owner.filter(|_| state != "free").map(|owner| owner.name.clone()),
+            state,
+            shipped: held.as_ref().map(|held| held.at),
+            bytes: held.as_ref().map_or(0, bytes_of),
+        });
+    }
+    if args.json {
+        return print_json(&serde_json::json!({
+            "fleet": args.fleet, "map": map.number(), "lease_ms": map.lease(), "partitions": shown, "nodes": nodes,
+        }));
+    }
+    let rows: Vec<[String; 7]> = shown.iter().map(row).collect();
+    print_table(&COLUMNS, &rows)?;
+    let standing_by = nodes.iter().filter(|node| node.partition.is_none());
+    for node in standing_by.filter(|node| now.saturating_sub(node.at) < map.lease()) {
+        print(format!("{} stands by", node.name))?;
+    }
+    Ok(())
+}
+
+const COLUMNS: [Column; 7] = [
+    table::number("partition"),
+    table::word("begins at"),
+    table::word("state"),
+    table::word("owner"),
+    table::number("epoch"),
+    table::word("shipped"),
+    table::number("holds"),
+];
+
+fn row(one: &ShownPartition) -> [String; 7] {
+    [
+        one.partition.to_string(),
+        one.begins.clone().unwrap_or_else(|| "(first)".into()),
+        one.state.to_owned(),
+        one.owner.clone().unwrap_or_else(|| "-".into()),
+        one.epoch.to_string(),
+        one.shipped.map_or_else(|| "-".into(), timestamp),
+        Size(one.bytes).rounded().to_string(),
+    ]
+}
+
+fn bytes_of(held: &VaultContents) -> u64 {
+    held.files.values().map(|file| file.length()).sum()
+}
+
+/// The accounts that nodes gave of themselves within a day.
+fn nodes(store: &dyn Store) -> Result<Vec<NodeStatus>, Failure> {
+    let now = recrawl_fetcher::system_clock()();
+    let mut nodes = Vec::new();
+    for listed in store.list(fleet::NODES).map_err(|error| failure(&error.into()))? {
+        let told = store.read(&listed.key, 64 << 10);
+        // What cannot be read says nothing; it is only shown.
+        let Some(node) = told.ok().and_then(|told| serde_json::from_slice::<NodeStatus>(&told).ok()) else {
+            continue;
+        };
+        if now.saturating_sub(node.at) < FORGOTTEN {
+            nodes.push(node);
+        }
+    }
+    nodes.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(nodes)
+}

@@ -1,0 +1,50 @@
+//! A process of a fleet: it takes a partition that nobody owns, shows that it is alive, and stops before another may take it.
+
+mod beats;
+mod node;
+mod partition_folder;
+
+pub use beats::Beats;
+pub use node::{FleetNode, NODES, NodeStatus, TakenPartition};
+
+use recrawl_crawl::failure::Failure;
+use recrawl_fleet::{FleetMap, newest_map};
+use recrawl_vault::{Store, VaultError, store};
+use std::sync::Arc;
+
+/// Opens the store of a fleet.
+///
+/// # Errors
+/// [`Failure::Usage`] if the address is wrong.
+pub fn open(address: &str) -> Result<Arc<dyn Store>, Failure> {
+    store::open(address).map_err(|error| failure(&error))
+}
+
+/// The error of a fleet's store, with exit code 2 where the address or the store is wrong.
+pub fn failure(error: &VaultError) -> Failure {
+    match error {
+        VaultError::Refused(_) | VaultError::Unfit { .. } => Failure::Usage(format!("--fleet: {error}")),
+        _ => Failure::Work(format!("fleet: {error}")),
+    }
+}
+
+/// The map in force.
+///
+/// # Errors
+/// [`Failure::Usage`] if no fleet was begun here.
+pub fn map_of(store: &dyn Store) -> Result<FleetMap, Failure> {
+    let map = newest_map(store).map_err(|error| failure(&error))?;
+    map.ok_or_else(|| {
+        let address = store.locate("");
+        Failure::Usage(format!("{address}: no fleet was begun here; run `recrawl fleet begin {address}`"))
+    })
+}
+
+/// The address of a partition's vault.
+pub fn vault_of(address: &str, partition: u32) -> String {
+    format!(
+        "{}/{}",
+        address.trim_end_matches('/'),
+        recrawl_fleet::partition_folder(partition).trim_end_matches('/')
+    )
+}

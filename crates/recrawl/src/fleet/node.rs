@@ -1,0 +1,221 @@
+//! Which partition a process takes, and what it tells of itself.
+
+use super::partition_folder::{self, FolderState};
+use super::{failure, map_of, open, vault_of};
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::partition::{PartitionToTake, boot_clock};
+use recrawl_crawl::settings::Settings;
+use recrawl_fleet::{ExchangePatience, FleetMap, FleetWaits, LeaseWatch, RELEASED, counter, highest};
+use recrawl_vault::{Store, VaultError};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The folder of what nodes tell of themselves.
+pub const NODES: &str = "node/";
+/// Looks at other owners within a lease.
+const LOOKS: u64 = 12;
+/// How often something is asked for that others have to tell.
+const ASK_EVERY: Duration = Duration::from_millis(500);
+
+/// The account that a node gives of itself: of no use but to be shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NodeStatus {
+    /// The name that its operator gave it.
+    pub name: String,
+    /// The version of its program.
+    pub version: String,
+    /// When it told this, in milliseconds since 1970.
+    pub at: u64,
+    /// The partition that it owns; none if it stands by.
+    pub partition: Option<u32>,
+    /// Its epoch.
+    pub epoch: u64,
+    /// The address of its console.
+    pub console: String,
+    /// Bytes that are not in the vault yet.
+    pub unshipped: u64,
+}
+
+impl NodeStatus {
+    /// Replaces what it told before.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub fn write(&self, store: &dyn Store) -> Result<(), VaultError> {
+        let status = serde_json::to_vec(self).expect("texts and numbers are JSON");
+        Ok(store.replace(&format!("{NODES}{}", self.name), &status)?)
+    }
+}
+
+/// A process of a fleet that owns nothing yet.
+pub struct FleetNode {
+    address: String,
+    store: Arc<dyn Store>,
+    name: String,
+    folder: PathBuf,
+    watches: BTreeMap<u32, LeaseWatch>,
+    /// By partition, an epoch that is there.
+    epochs: BTreeMap<u32, u64>,
+}
+
+/// A partition that is free, and whose folder is ready.
+pub struct TakenPartition {
+    /// To open the crawl with.
+    pub to_take: PartitionToTake,
+    /// Its data directory.
+    pub folder: PathBuf,
+    /// Its vault.
+    pub vault: String,
+    /// Partitions of the map.
+    pub partitions: u64,
+}
+
+impl FleetNode {
+    /// A process with a name that no other one has. Its partitions lie in `folder`.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] if there is no fleet, or the name is none.
+    pub fn new(address: &str, name: &str, folder: &Path) -> Result<FleetNode, Failure> {
+        let is_plain = |sign: char| sign.is_ascii_alphanumeric() || sign == '-';
+        if name.is_empty() || name.len() > 64 || !name.chars().all(is_plain) {
+            return Err(Failure::Usage(format!("--name {name:?}: 1 to 64 letters, digits or -")));
+        }
+        let store = open(address)?;
+        map_of(&*store)?;
+        partition_folder::mark(folder, address)?;
+        Ok(FleetNode {
+            address: address.to_owned(),
+            store,
+            name: name.to_owned(),
+            folder: folder.to_owned(),
+            watches: BTreeMap::new(),
+            epochs: BTreeMap::new(),
+        })
+    }
+
+    /// The store of the fleet.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Looks once for a partition that this process may take; if there is none, how long to wait before the next look.
+    ///
+    /// # Errors
+    /// When a folder or the map is wrong, or the store does not answer.
+    pub fn look(
+        &mut self,
+        settings: &Settings,
+        stop: &CancellationToken,
+    ) -> Result<Result<TakenPartition, Duration>, Failure> {
+        let map = map_of(&*self.store)?;
+        for id in self.in_turn(&map) {
+            if let Some(after) = self.is_free(&map, id).map_err(|error| failure(&error))? {
+                return self.prepared(settings, map, id, after, stop).map(Ok);
+            }
+        }
+        Ok(Err(Duration::from_millis(map.lease() / LOOKS)))
+    }
+
+    /// Has another process taken the partition after this epoch?
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub fn has_lost_race(&self, id: u32, after: u64) -> Result<bool, VaultError> {
+        let epoch = highest(&*self.store, id, after)?;
+        Ok(epoch > after && !partition_folder::is_own(&self.folder, id, epoch, &vault_of(&self.address, id))?)
+    }
+
+    /// The partitions, each node's in an order of its own, so that nodes that start together begin with different ones. First
+    /// those whose folders are here.
+    fn in_turn(&self, map: &FleetMap) -> Vec<u32> {
+        let mut ids: Vec<u32> = map.ranges().iter().map(|range| range.id).collect();
+        let weight = |id: u32| xxh3_64(format!("{} {id}", self.name).as_bytes());
+        ids.sort_by_key(|id| (!partition_folder::path(&self.folder, *id).exists(), weight(*id)));
+        ids
+    }
+
+    /// The epoch after which the partition may be taken; none if it has an owner.
+    fn is_free(&mut self, map: &FleetMap, id: u32) -> Result<Option<u64>, VaultError> {
+        let epoch = match self.epochs.get(&id) {
+            Some(known) => highest(&*self.store, id, *known)?,
+            None => recrawl_fleet::newest(&*self.store, id)?,
+        };
+        self.epochs.insert(id, epoch);
+        if epoch == 0 {
+            return Ok(Some(0));
+        }
+        // The lock of the folder tells whether the process that owns it, and ran here, has ended.
+        if partition_folder::is_own(&self.folder, id, epoch, &vault_of(&self.address, id))? {
+            return Ok(Some(epoch));
+        }
+        let asked = boot_clock();
+        let counter = counter(&*self.store, id, epoch)?;
+        let watch = self.watches.entry(id).or_insert_with(|| LeaseWatch::new(map.lease()));
+        let is_over = watch.is_over(epoch, counter, (asked, boot_clock()));
+        Ok((counter == RELEASED || is_over).then_some(epoch))
+    }
+
+    fn prepared(
+        &self,
+        settings: &Settings,
+        map: FleetMap,
+        id: u32,
+        after: u64,
+        stop: &CancellationToken,
+    ) -> Result<TakenPartition, Failure> {
+        let vault = vault_of(&self.address, id);
+        let folder = partition_folder::path(&self.folder, id);
+        match partition_folder::prepare(&folder, &vault, settings)? {
+            FolderState::New => tracing::info!("partition {id} begins in {}", folder.display()),
+            FolderState::Kept => tracing::info!("partition {id} goes on in {}", folder.display()),
+            FolderState::Restored(restored) => tracing::info!(
+                files = restored.files,
+                bytes = restored.bytes,
+                "restored partition {id} in {}",
+                folder.display()
+            ),
+        }
+        let (partitions, lease) = (map.ranges().len() as u64, map.lease());
+        let plans = Box::new(AskAgain { stop: stop.clone(), times: lease / ASK_EVERY.as_millis() as u64 });
+        let waits = FleetWaits { plans, runs: Box::new(NoWait) };
+        let to_take = PartitionToTake { store: self.store.clone(), map, id, after, waits };
+        Ok(TakenPartition { to_take, folder, vault, partitions })
+    }
+}
+
+/// Asks again, for the time of a lease: then others have stopped as well.
+struct AskAgain {
+    stop: CancellationToken,
+    times: u64,
+}
+
+impl ExchangePatience for AskAgain {
+    fn wait(&self, times: u64) -> bool {
+        if times >= self.times || self.stop.is_cancelled() {
+            return false;
+        }
+        thread::sleep(ASK_EVERY);
+        true
+    }
+}
+
+/// Nobody waits for links.
+struct NoWait;
+
+impl ExchangePatience for NoWait {
+    fn wait(&self, _times: u64) -> bool {
+        false
+    }
+}

@@ -1,0 +1,124 @@
+//! The data directory of a partition on this machine: a cache of its vault, which has the truth.
+
+use recrawl_crawl::data_dir;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::settings::Settings;
+use recrawl_crawl::vault::lineage::Lineage;
+use recrawl_crawl::vault::restore;
+use recrawl_vault::{Founded, Restored, VaultError, contents, found, store};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// The file by which a data directory says whose partitions it has.
+const FLEET: &str = "fleet";
+
+/// Marks a data directory as that of a fleet: from then on its partitions are a cache.
+///
+/// # Errors
+/// [`Failure::Usage`] if it holds a crawl, or is another fleet's.
+pub fn mark(folder: &Path, address: &str) -> Result<(), Failure> {
+    let file = folder.join(FLEET);
+    let wrong = |what: String| Err(Failure::Usage(format!("{}: {what}", folder.display())));
+    match fs::read_to_string(&file) {
+        Ok(marked) if marked.trim() == address => return Ok(()),
+        Ok(marked) => return wrong(format!("is of the fleet {}; use another data directory", marked.trim())),
+        Err(e) if e.kind() == ErrorKind::NotFound => {}
+        Err(e) => return Err(work("read", &file, e)),
+    }
+    if data_dir::is_begun(folder) {
+        let begin = format!("recrawl fleet begin {address} --data-dir {}", folder.display());
+        return wrong(format!("holds a crawl; ship it by `{begin}`, and use another data directory here"));
+    }
+    fs::create_dir_all(folder).map_err(|e| work("create", folder, e))?;
+    fs::write(&file, format!("{address}\n")).map_err(|e| work("write", &file, e))
+}
+
+fn work(what: &str, at: &Path, error: std::io::Error) -> Failure {
+    Failure::Work(format!("cannot {what} {}: {error}", at.display()))
+}
+
+/// The content with which a partition begins.
+pub enum FolderState {
+    /// Nothing: it has no pages yet.
+    New,
+    /// The folder is as new as the vault, or newer.
+    Kept,
+    /// The folder is made from the vault.
+    Restored(Restored),
+}
+
+/// The folder of a partition.
+pub fn path(folder: &Path, id: u32) -> PathBuf {
+    folder.join(format!("partition-{id}"))
+}
+
+/// Was this epoch taken by a process of this machine's folder? Whoever opens the folder has its lock, so that process has ended.
+///
+/// # Errors
+/// When the vault does not answer.
+pub fn is_own(folder: &Path, id: u32, epoch: u64, vault: &str) -> Result<bool, VaultError> {
+    let Ok(Some(lineage)) = Lineage::read(&path(folder, id)) else { return Ok(false) };
+    let there = found(&*store::open(vault)?)?;
+    // A restored folder has the nonce of the process that it was made from, until it ships.
+    let is_own = |there: Founded| there.epoch == epoch && there.nonce == lineage.nonce;
+    Ok(lineage.restored.is_none() && there.is_some_and(is_own))
+}
+
+/// Makes the folder as new as the vault. One that is older, since another process has shipped meanwhile, is made anew: what it had
+/// not shipped is lost.
+///
+/// # Errors
+/// When the folder is another's, or cannot be read or written; or the vault is damaged, or does not answer.
+pub fn prepare(folder: &Path, vault: &str, settings: &Settings) -> Result<FolderState, Failure> {
+    let error = |error: VaultError| super::failure(&error);
+    let there = found(&*store::open(vault).map_err(error)?).map_err(error)?.filter(|there| there.epoch > 0);
+    let here = Lineage::read(folder)?;
+    match (&here, &there) {
+        (Some(here), _) if here.vault != vault => {
+            return Err(Failure::Usage(format!(
+                "{}: is of the vault {}, and not of {vault}; move it away",
+                folder.display(),
+                here.vault
+            )));
+        }
+        // Another process was faster when it began, or it begins now.
+        (None, None) => {
+            remove(folder).map_err(|e| work("remove", folder, e))?;
+            return Ok(FolderState::New);
+        }
+        // A wiped vault is told when the crawl is opened.
+        (Some(_), None) => return Ok(FolderState::Kept),
+        (Some(here), Some(there)) if here.nonce == there.nonce || here.previous == there.nonce => {
+            if here.restored.is_none() {
+                return Ok(FolderState::Kept);
+            }
+        }
+        (_, Some(_)) => {}
+    }
+    let old =
+        settings.data_dir.join(format!("{}.old", folder.file_name().unwrap_or_default().to_string_lossy()));
+    remove(&old).map_err(|e| work("remove", &old, e))?;
+    match fs::rename(folder, &old) {
+        Err(e) if e.kind() == ErrorKind::NotFound => {}
+        renamed => renamed.map_err(|e| work("rename", folder, e))?,
+    }
+    remove(&old).map_err(|e| work("remove", &old, e))?;
+    fs::create_dir_all(folder).map_err(|e| work("create", folder, e))?;
+    if let Some(there) = there
+        && contents(&*store::open(vault).map_err(error)?).map_err(error)?.is_none()
+    {
+        // Its owners died before they shipped anything. The folder is of that vault all the same.
+        let lineage =
+            Lineage { vault: vault.to_owned(), id: there.id, nonce: there.nonce, ..Lineage::default() };
+        return lineage.write(folder).map(|()| FolderState::New);
+    }
+    restore::restore(&restore::open(vault)?, folder).map(FolderState::Restored)
+}
+
+fn remove(folder: &Path) -> std::io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}

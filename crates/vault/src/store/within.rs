@@ -1,0 +1,47 @@
+//! A folder of a store, as a store.
+
+use super::{Listed, Store, StoreError};
+
+/// The objects below a folder, by what follows it in their keys.
+#[derive(Debug)]
+pub struct StoreWithin<'s> {
+    store: &'s dyn Store,
+    folder: String,
+}
+
+impl<'s> StoreWithin<'s> {
+    /// The objects whose keys begin with `folder`, which ends with `/`.
+    pub fn new(store: &'s dyn Store, folder: String) -> StoreWithin<'s> {
+        StoreWithin { store, folder }
+    }
+
+    fn key(&self, key: &str) -> String {
+        format!("{}{key}", self.folder)
+    }
+}
+
+impl Store for StoreWithin<'_> {
+    fn create(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        self.store.create(&self.key(key), bytes)
+    }
+    fn read(&self, key: &str, most: u64) -> Result<Vec<u8>, StoreError> {
+        self.store.read(&self.key(key), most)
+    }
+    fn read_range(&self, key: &str, at: u64, bytes: u64) -> Result<Vec<u8>, StoreError> {
+        self.store.read_range(&self.key(key), at, bytes)
+    }
+    fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        self.store.replace(&self.key(key), bytes)
+    }
+    fn list(&self, folder: &str) -> Result<Vec<Listed>, StoreError> {
+        let mut listed = self.store.list(&self.key(folder))?;
+        listed.iter_mut().for_each(|object| drop(object.key.drain(..self.folder.len())));
+        Ok(listed)
+    }
+    fn remove(&self, key: &str) -> Result<(), StoreError> {
+        self.store.remove(&self.key(key))
+    }
+    fn locate(&self, key: &str) -> String {
+        self.store.locate(&self.key(key))
+    }
+}

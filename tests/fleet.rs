@@ -1,0 +1,211 @@
+//! A fleet of processes, which know one another only by a store.
+
+use crate::daemon::{self, Daemon};
+use crate::harness::{PATIENCE, Pages, World, count, fails, succeeds};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const PAGES: u32 = 90;
+const HOSTS: u32 = 6;
+/// Cycles follow each other, and each visits all.
+const SETTINGS: &str = "[cycle]\nperiod = \"500 ms\"\npages = \"100%\"\n[storage]\nsync_every = \"0 s\"\n\
+                        [vault]\nship = \"1 ms\"\n";
+
+struct Fleet {
+    world: World,
+    address: String,
+}
+
+impl Fleet {
+    fn begin(cuts: &[&str]) -> Fleet {
+        let world = daemon::world(PAGES, HOSTS, SETTINGS);
+        let bucket = world.folder.path().join("bucket");
+        fs::create_dir(&bucket).unwrap();
+        let address = format!("file://{}", bucket.display());
+        let mut words = vec!["fleet", "begin", &address, "--lease", "4 s"];
+        cuts.iter().for_each(|cut| words.extend(["--cut", cut]));
+        let told = succeeds(world.run(&words));
+        assert!(told.contains("start a process for each"), "{told}");
+        let again = fails(world.run(&words), 2);
+        assert!(again.contains("a fleet is here already"), "{again}");
+        Fleet { world, address }
+    }
+
+    fn command(&self, name: &str) -> Command {
+        let mut command = crate::harness::program();
+        command.args(["serve", "--fleet", &self.address, "--name", name]);
+        command.arg("--config").arg(self.world.config_file());
+        command.arg("--data-dir").arg(self.world.folder.path().join(name));
+        command.arg("--seeds").arg(self.world.seed_file());
+        command
+    }
+
+    fn status(&self) -> Value {
+        let told = succeeds(
+            crate::harness::program().args(["fleet", "status", &self.address, "--json"]).output().unwrap(),
+        );
+        serde_json::from_str(&told).unwrap()
+    }
+
+    /// The state of each partition, and its owner.
+    fn owners(&self) -> BTreeMap<u64, (String, Option<String>)> {
+        let status = self.status();
+        let one = |partition: &Value| {
+            let owner = partition["owner"].as_str().map(str::to_owned);
+            (count(partition, "partition").unwrap(), (partition["state"].as_str().unwrap().to_owned(), owner))
+        };
+        status["partitions"].as_array().unwrap().iter().map(one).collect()
+    }
+
+    /// What a node knows of a partition.
+    fn pages_of(&self, name: &str, partition: u64) -> Pages {
+        let folder = self.world.folder.path().join(name).join(format!("partition-{partition}"));
+        let mut command = crate::harness::program();
+        command.args(["export", "pages", "--out", "-", "--data-dir"]).arg(folder);
+        let lines = crate::harness::json_lines(&succeeds(command.output().unwrap()));
+        lines.into_iter().map(|line| (line["url"].as_str().unwrap().to_owned(), line)).collect()
+    }
+}
+
+/// A process that owns nothing yet, and what it says.
+struct StandBy {
+    child: Child,
+    log: Arc<Mutex<String>>,
+}
+
+impl StandBy {
+    fn start(mut command: Command) -> StandBy {
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let (log, lines) =
+            (Arc::new(Mutex::new(String::new())), BufReader::new(child.stderr.take().unwrap()));
+        let told = log.clone();
+        thread::spawn(move || {
+            lines
+                .lines()
+                .map_while(Result::ok)
+                .for_each(|line| told.lock().unwrap().push_str(&format!("{line}\n")));
+        });
+        StandBy { child, log }
+    }
+
+    fn until(&self, says: &str) {
+        let begun = Instant::now();
+        while !self.log.lock().unwrap().contains(says) {
+            assert!(begun.elapsed() < PATIENCE, "it does not say {says:?}: {}", self.log.lock().unwrap());
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn stop(mut self) -> String {
+        assert!(
+            Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap().success()
+        );
+        assert!(self.child.wait().unwrap().success(), "{}", self.log.lock().unwrap());
+        self.log.lock().unwrap().clone()
+    }
+}
+
+/// Waits until the nodes have visited so many pages together.
+fn all_visited(nodes: &[Daemon], pages: u64) {
+    let begun = Instant::now();
+    loop {
+        let visited: u64 = nodes.iter().map(|node| count(&node.status(), "visited").unwrap()).sum();
+        if visited == pages {
+            return;
+        }
+        let logs =
+            || nodes.iter().map(|node| node.log.lock().unwrap().clone()).collect::<Vec<_>>().join("\n\n");
+        assert!(begun.elapsed() < PATIENCE, "{visited} of {pages} visited:\n{}", logs());
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn three_processes_are_one_crawl_and_a_fourth_takes_the_place_of_one_that_is_killed() {
+    let fleet = Fleet::begin(&["127.1.0.3", "127.1.0.5"]);
+    assert!(fleet.owners().values().all(|(state, owner)| state == "never owned" && owner.is_none()));
+    let nodes: Vec<Daemon> = ["a", "b", "c"].map(|name| Daemon::of(fleet.command(name))).into();
+    let fourth = StandBy::start(fleet.command("d"));
+    fourth.until("stands by");
+    // One crawl of the same web knows as much.
+    fleet.world.crawl(12);
+    let alone: Vec<String> = fleet.world.pages().into_keys().collect();
+    all_visited(&nodes, count(&fleet.world.status(), "visited").unwrap());
+    let owners = fleet.owners();
+    assert!(owners.values().all(|(state, _)| state == "owned"), "{owners:?}");
+    let names: Vec<&str> = owners.values().filter_map(|(_, owner)| owner.as_deref()).collect();
+    assert_eq!(names.len(), 3, "{owners:?}");
+
+    let of_b = *owners.iter().find(|(_, (_, owner))| owner.as_deref() == Some("b")).unwrap().0;
+    let [a, b, c] = nodes.try_into().unwrap_or_else(|_| panic!("three"));
+    b.kill();
+    fourth.until(&format!("restored partition {of_b}"));
+    fourth.until("owns partition");
+    let begun = Instant::now();
+    while fleet.owners()[&of_b] != ("owned".into(), Some("d".into())) {
+        assert!(begun.elapsed() < PATIENCE, "{:?}", fleet.owners());
+        thread::sleep(Duration::from_millis(50));
+    }
+    let logs = [a.stop(), c.stop(), fourth.stop()];
+    assert!(logs.iter().all(|log| !log.contains("refused links")), "{logs:?}");
+    let owners = fleet.owners();
+    assert!(owners.values().all(|(state, _)| state == "free"), "{owners:?}");
+
+    // Each page has one partition, and all together have all.
+    let mut together = Pages::new();
+    for partition in 1..=3 {
+        let owner = ["a", "c", "d"].into_iter().find(|name| {
+            fleet.world.folder.path().join(name).join(format!("partition-{partition}")).exists()
+        });
+        for (url, page) in fleet.pages_of(owner.unwrap(), partition) {
+            assert!(together.insert(url.clone(), page).is_none(), "{url} is in two partitions");
+        }
+    }
+    assert_eq!(together.into_keys().collect::<Vec<_>>(), alone);
+}
+
+#[test]
+fn a_process_that_starts_again_goes_on_at_once_and_what_is_wrong_is_told() {
+    let fleet = Fleet::begin(&[]);
+    let node = Daemon::of(fleet.command("a"));
+    node.until("visited", |status| count(status, "visited") > Some(20));
+    node.kill();
+    let node = Daemon::of(fleet.command("a"));
+    let log = node.stop();
+    assert!(log.contains("partition 1 goes on in"), "{log}");
+    // Another machine has nothing, and begins with all.
+    let other = Daemon::of(fleet.command("b"));
+    assert!(count(&other.status(), "visited") > Some(20));
+    let log = other.stop();
+    assert!(log.contains("restored partition 1 in"), "{log}");
+    // The first one is older than the vault now.
+    let node = Daemon::of(fleet.command("a"));
+    let log = node.stop();
+    assert!(log.contains("restored partition 1 in"), "{log}");
+
+    let fails_with = |command: &mut Command, says: &str| {
+        let told = fails(command.output().unwrap(), 2);
+        assert!(told.contains(says), "{told}");
+    };
+    fails_with(
+        fleet.command("no name").stdin(Stdio::null()),
+        "--name \"no name\": 1 to 64 letters, digits or -",
+    );
+    fleet.world.configure("[cycle]\nrounds = 2");
+    fails_with(&mut fleet.command("a"), "cycle.rounds: a crawl of a fleet cannot do this yet");
+    fleet.world.configure("[storage]\nvault = \"file:///elsewhere\"");
+    fails_with(
+        &mut fleet.command("a"),
+        "storage.vault: the vault of a partition lies in the store of its fleet",
+    );
+    let empty = format!("file://{}", fleet.world.folder.path().join("empty").display());
+    fs::create_dir(fleet.world.folder.path().join("empty")).unwrap();
+    let status = crate::harness::program().args(["fleet", "status", &empty]).output().unwrap();
+    assert!(fails(status, 2).contains("no fleet was begun here"));
+}
