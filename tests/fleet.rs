@@ -2,6 +2,8 @@
 
 use crate::daemon::{self, Daemon};
 use crate::harness::{PATIENCE, Pages, World, count, fails, succeeds};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -102,10 +104,14 @@ impl StandBy {
         }
     }
 
-    fn stop(mut self) -> String {
+    fn signal(&self, signal: &str) {
         assert!(
-            Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap().success()
+            Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success()
         );
+    }
+
+    fn stop(mut self) -> String {
+        self.signal("-TERM");
         assert!(self.child.wait().unwrap().success(), "{}", self.log.lock().unwrap());
         self.log.lock().unwrap().clone()
     }
@@ -208,4 +214,65 @@ fn a_process_that_starts_again_goes_on_at_once_and_what_is_wrong_is_told() {
     fs::create_dir(fleet.world.folder.path().join("empty")).unwrap();
     let status = crate::harness::program().args(["fleet", "status", &empty]).output().unwrap();
     assert!(fails(status, 2).contains("no fleet was begun here"));
+}
+
+/// Whatever happens to processes and their disks, and even if one sleeps for longer than its lease, each page is in one
+/// partition, all are known, and no host is asked by two at once or too soon.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "more trouble is asked for by a documented variable")]
+fn processes_die_sleep_and_lose_their_disks_and_the_pages_are_those_of_one_crawl() {
+    let trouble = std::env::var("RECRAWL_FLEET_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(4);
+    let fleet = Fleet::begin(&["127.1.0.3", "127.1.0.5"]);
+    let polite = format!("{SETTINGS}[politeness]\ndelay_per_host = \"40 ms\"\ndelay_per_latency = 0.0\n");
+    daemon::configure(&fleet.world, &polite);
+    let mut rng = StdRng::seed_from_u64(11);
+    let names = ["a", "b", "c", "d"];
+    let mut nodes: BTreeMap<&str, StandBy> =
+        names.iter().map(|name| (*name, StandBy::start(fleet.command(name)))).collect();
+    for event in 0..trouble {
+        thread::sleep(Duration::from_millis(rng.random_range(300..6_000)));
+        let name = names[rng.random_range(0..names.len())];
+        let mut node = nodes.remove(name).unwrap();
+        if event % 3 == 2 {
+            // Asleep for longer than its lease: when it wakes, it may believe that it is an owner.
+            node.signal("-STOP");
+            thread::sleep(Duration::from_millis(rng.random_range(1_000..9_000)));
+            node.signal("-CONT");
+            nodes.insert(name, node);
+            continue;
+        }
+        node.child.kill().unwrap();
+        node.child.wait().unwrap();
+        if event % 3 == 1 {
+            fs::remove_dir_all(fleet.world.folder.path().join(name)).unwrap();
+        }
+        nodes.insert(name, StandBy::start(fleet.command(name)));
+    }
+    let owned = |fleet: &Fleet| fleet.owners().values().all(|(state, _)| state == "owned");
+    let begun = Instant::now();
+    let mut whole = 0;
+    // Some cycles without trouble: what is on its way arrives.
+    while whole < 40 {
+        let logs = || nodes.values().map(|node| node.log.lock().unwrap().clone()).collect::<Vec<_>>();
+        assert!(begun.elapsed() < PATIENCE, "{:?}\n{}", fleet.owners(), logs().join("\n\n"));
+        whole = if owned(&fleet) { whole + 1 } else { 0 };
+        thread::sleep(Duration::from_millis(200));
+    }
+    let owners = fleet.owners();
+    let manners = fleet.world.server.violations(Duration::from_millis(40));
+    assert_eq!((manners.forbidden, manners.before_robots), (0, 0));
+    assert_eq!(manners.max_requests_per_host, 1, "no host is asked by two");
+    assert_eq!(manners.host_page_gaps_under, 0, "{} gaps under the delay", manners.host_page_gaps_under);
+    nodes.into_values().for_each(|node| drop(node.stop()));
+    let alone = fleet.world.data_dir.clone();
+    fleet.world.crawl(12);
+    let known: Vec<String> = fleet.world.pages().into_keys().collect();
+    assert!(alone.exists() && known.len() > 100, "{} pages", known.len());
+    let mut together = Pages::new();
+    for (partition, (_, owner)) in owners {
+        for (url, page) in fleet.pages_of(&owner.unwrap(), partition) {
+            assert!(together.insert(url.clone(), page).is_none(), "{url} is in two partitions");
+        }
+    }
+    assert_eq!(together.into_keys().collect::<Vec<_>>(), known);
 }

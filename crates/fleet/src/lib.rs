@@ -34,7 +34,7 @@ pub use key::partition as partition_folder;
 pub use lease::{Lease, LeaseWatch, RELEASED, beat, counter, release};
 pub use map::{FleetMap, MapError, PartitionRange, newest_map, read_map, write_map};
 pub use marks::{MarkFinding, RunMark, RunMarks, next_run};
-pub use partition::{FleetWaits, Partition, ReceivedLinks};
+pub use partition::{FleetWaits, HoldsLease, Partition, ReceivedLinks};
 pub use run::{EachLink, NextLink, ReceivedRun, RefusedParts, RunWriter};
 pub use sweep::{sweep_runs, tell_marks};
 

@@ -10,7 +10,7 @@ use recrawl_vault::{Store, VaultError};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// How long a crawl waits for the others.
 pub struct FleetWaits {
@@ -29,7 +29,11 @@ pub struct Partition {
     waits: FleetWaits,
     sent: Mutex<SentRuns>,
     called: AtomicU32,
+    lease: OnceLock<HoldsLease>,
 }
+
+/// Does the lease of an owner hold?
+pub type HoldsLease = Box<dyn Fn() -> bool + Send + Sync>;
 
 /// The runs of this process.
 struct SentRuns {
@@ -72,7 +76,16 @@ impl Partition {
     ) -> Result<Option<Partition>, VaultError> {
         let Some(place) = map.place_of(id) else { return Ok(None) };
         let sent = Mutex::new(SentRuns { next: 0, last: last_round(&*store, id, epoch)? });
-        Ok(Some(Partition { store, map, place, epoch, waits, sent, called: AtomicU32::new(0) }))
+        Ok(Some(Partition {
+            store,
+            map,
+            place,
+            epoch,
+            waits,
+            sent,
+            called: AtomicU32::new(0),
+            lease: OnceLock::new(),
+        }))
     }
 
     /// Its number.
@@ -89,6 +102,16 @@ impl Partition {
     pub fn owns(&self, key: &[u8]) -> bool {
         let (begin, end) = self.map.bounds(self.place);
         key >= begin && end.is_none_or(|end| key < end)
+    }
+
+    /// Asks hosts only while this says so, from now on.
+    pub fn hold_to(&self, lease: HoldsLease) {
+        self.lease.get_or_init(|| lease);
+    }
+
+    /// May a host be asked? Asked before each request: a process that slept must not go on before it notices.
+    pub fn may_ask(&self) -> bool {
+        self.lease.get().is_none_or(|holds| holds())
     }
 
     /// The map of its fleet.

@@ -50,9 +50,15 @@ impl RefusalRules {
 
     /// Why the page is skipped, if it is. The fetcher knows the newest robots.txt and applies it.
     pub fn refuse(&self, entry: &ScheduleEntry) -> Option<Skip> {
-        // Where a redirect leaves the partition, its owner visits the target: the link tells of it.
-        if self.partition.as_ref().is_some_and(|partition| !partition.owns(entry.url.key())) {
-            return Some(Skip::OutOfScope);
+        if let Some(partition) = &self.partition {
+            // Another process may own the partition by now; if not, the page is due as before.
+            if !partition.may_ask() {
+                return Some(Skip::Deadline);
+            }
+            // Where a redirect leaves the partition, its owner visits the target: the link tells of it.
+            if !partition.owns(entry.url.key()) {
+                return Some(Skip::OutOfScope);
+            }
         }
         match self.first(entry, &OriginGates::default())?.outcome() {
             Outcome::Skipped(skip) => Some(skip),

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 /// Beats in a lease.
 const BEATS: u64 = 6;
 /// How often the end of the lease is looked for.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Makes the status of the node, as of now.
 pub type TellStatus = Box<dyn Fn() -> NodeStatus + Send>;
@@ -79,6 +79,8 @@ impl Beats {
         let shared = Arc::new(SharedLease { state: Mutex::new(state), changed: Condvar::new(), stop });
         let (beating, of_beats, own) = (shared.clone(), store.clone(), partition.clone());
         let (id, epoch) = (partition.id(), partition.epoch());
+        let asking = shared.clone();
+        partition.hold_to(Box::new(move || asking.state().lease.holds(boot_clock())));
         let every = Duration::from_millis(length / BEATS);
         let beats = move || {
             let mut has_told = false;
