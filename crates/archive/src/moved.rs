@@ -4,7 +4,7 @@
 //! It is the first record of the file, a gzip member of stored blocks. Its entries ascend, have one width, and lie in one
 //! block each. So an entry is found by halving, and nothing is kept in memory.
 
-use super::files::is_thinned;
+use super::files::{WarcFiles, is_thinned};
 use super::overwrite::stored;
 use super::records::{Stored, cut_head, field};
 use super::spelling::{in_file, record_id, timestamp};
@@ -125,6 +125,12 @@ impl MovedIndex {
         Stored::over(self.file, at)
     }
 
+    /// The bytes at which the records that stayed began before, and begin now, ascending.
+    pub fn origins(self) -> impl Iterator<Item = (u64, u64)> {
+        let entries = (0..self.entries).map_while(move |index| self.entry(index).ok());
+        entries.filter(|[.., file]| *file == 0).map(|[before, now, _]| (before, now))
+    }
+
     /// The byte at which the record of a position begins now.
     fn place(&self, offset: u64) -> io::Result<u64> {
         match self.find(offset)? {
@@ -156,6 +162,29 @@ pub fn place(storage: &dyn Storage, name: &str, offset: u64) -> io::Result<u64> 
         return Ok(offset);
     }
     MovedIndex::open(storage, name)?.place(offset)
+}
+
+/// Where a position leads: past records that were dropped, to the first body before them that was not.
+///
+/// # Errors
+/// When an index cannot be read.
+pub(crate) fn present(
+    storage: &dyn Storage,
+    files: &WarcFiles,
+    mut position: ArchivePosition,
+) -> io::Result<Option<ArchivePosition>> {
+    while let Some(name) = files.name(position.file).ok().filter(|name| is_thinned(name)) {
+        let Some(MovedRecord::Dropped(before)) = MovedIndex::open(storage, name)?.find(position.offset)?
+        else {
+            break;
+        };
+        // Each leads further back, so this ends.
+        match before.filter(|before| (before.file, before.offset) < (position.file, position.offset)) {
+            Some(before) => position = before,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(position))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! An archive to read from, in any storage.
 
 use super::files::{WarcFiles, is_thinned, thinned_name};
-use super::moved::{MovedIndex, MovedRecord};
+use super::moved::{MovedIndex, present};
 use super::records::{Records, Stored};
 use recrawl_repository::storage::Storage;
 use recrawl_types::ArchivePosition;
@@ -52,20 +52,8 @@ impl ArchiveReader {
     ///
     /// # Errors
     /// When the index of a thinned file cannot be read.
-    pub(crate) fn present(&self, mut position: ArchivePosition) -> io::Result<Option<ArchivePosition>> {
-        while let Some(name) = self.files.name(position.file).ok().filter(|name| is_thinned(name)) {
-            let Some(MovedRecord::Dropped(before)) =
-                MovedIndex::open(&*self.storage, name)?.find(position.offset)?
-            else {
-                break;
-            };
-            // Each leads further back, so this ends.
-            match before.filter(|before| (before.file, before.offset) < (position.file, position.offset)) {
-                Some(before) => position = before,
-                None => return Ok(None),
-            }
-        }
-        Ok(Some(position))
+    pub(crate) fn present(&self, position: ArchivePosition) -> io::Result<Option<ArchivePosition>> {
+        present(&*self.storage, &self.files, position)
     }
 
     /// The records of a file, from front to back.

@@ -1,26 +1,31 @@
 //! Thins the archive out: of the versions of a page that are old enough, the last one of each month stays.
 //!
 //! A file is thinned once, when all its records are old enough. The age is at least a month, so what comes later changes no
-//! decision. A revisit refers to the version before it, so it goes with that version, and never without it: what stays refers
-//! to a body that stays. A position that a page's record names stays, too, with the version before it.
+//! decision. A version follows the body that it names, so versions are chains. Most URLs have one; a page that other
+//! pages load is archived as a requisite, too, and has two. Only the last of its chain is named later: it stays, and each
+//! other one goes with its revisits. A position that a page's record names stays, too, with the body before it.
 //!
 //! Whole months become due: a revisit in a file that is not due keeps its version for good. Files are read in order, from
 //! the oldest that is due to the end of its last month. Memory: some 64 bytes for each page and
-//! month in the files that are due, which are taken up to `MAX_KEYS` or one file at a time.
+//! month in the files that are due, which are taken up to `MAX_TIPS` or one file at a time.
 
+use super::answer::body_before;
 use super::files::{WarcFiles, is_thinned};
+use super::moved::{MovedIndex, present};
+use super::record::BODY_BEFORE;
 use super::records::{FoundRecord, Records};
 pub use super::rewrite::Dropped;
 use super::rewrite::Sorted;
 use super::spelling::{seconds_of, timestamp};
 use recrawl_repository::storage::Storage;
 use recrawl_types::ArchivePosition;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::io;
-use xxhash_rust::xxh3::xxh3_128;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
-/// Pages by months of which the last version is known, before a further file waits for the next pass: some 100 MB.
-const MAX_KEYS: usize = 2 << 20;
+/// Versions that are the last of a month, before a further file waits for the next pass: some 100 MB.
+const MAX_TIPS: usize = 2 << 20;
 /// Least age of versions that go, in milliseconds: a month is over by then.
 pub const MIN_AGE: u64 = 31 * 86_400_000;
 
@@ -39,12 +44,26 @@ pub struct Thinning<'a> {
     pub go_on: &'a dyn Fn() -> io::Result<()>,
 }
 
-/// Some files that are due, and the last version of each of their pages in each month.
+/// The last version of a chain in a month, as far as the files were read.
+#[derive(Clone, Copy)]
+struct Tip {
+    at: ArchivePosition,
+    /// The body before it; of file 0 if there is none.
+    before: ArchivePosition,
+    /// Hash of its record's name; 0 of the first revisit of a version that is of another month or an earlier file.
+    id: u64,
+}
+
+/// Some files that are due, and the last versions of each of their pages in each month.
 #[derive(Default)]
 pub struct DueFiles {
+    /// The files before them have this number at most.
+    after: u32,
     files: Vec<(u32, String)>,
-    /// By page and month, the last version, or the first visit if there is none, and the version before it.
-    last: HashMap<u128, (ArchivePosition, Option<ArchivePosition>)>,
+    /// By page and month.
+    tips: HashMap<u128, Tip>,
+    /// Those of further chains of the same page.
+    branches: HashMap<u128, Vec<Tip>>,
     /// Versions that stay all the same: pages' records name them, or revisits in files that are not due refer to them.
     stays: BTreeSet<ArchivePosition>,
     /// The last month of these files.
@@ -58,12 +77,67 @@ impl DueFiles {
     pub fn end(&self) -> u32 {
         self.end
     }
+
+    fn tips(&self, key: u128) -> impl Iterator<Item = &Tip> {
+        self.tips.get(&key).into_iter().chain(self.branches.get(&key).into_iter().flatten())
+    }
+
+    fn all_tips(&self) -> impl Iterator<Item = &Tip> {
+        self.tips.values().chain(self.branches.values().flatten())
+    }
+
+    /// A version takes the place of the one that it follows.
+    fn follow(&mut self, key: u128, tip: Tip) {
+        let is_followed = |known: &Tip| known.at == tip.before || known.id == 0;
+        match self.tips.entry(key) {
+            Entry::Vacant(first) => drop(first.insert(tip)),
+            Entry::Occupied(mut first) if is_followed(first.get()) => *first.get_mut() = tip,
+            Entry::Occupied(_) => {
+                let others = self.branches.entry(key).or_default();
+                match others.iter_mut().find(|other| is_followed(other)) {
+                    Some(other) => *other = tip,
+                    None => others.push(tip),
+                }
+            }
+        }
+    }
+
+    /// The last versions of a month to which a revisit may refer.
+    fn referred(&mut self, key: u128, month: &str, found: &FoundRecord) -> Vec<ArchivePosition> {
+        let Some(target) = target(found) else { return self.tips(key).map(|tip| tip.at).collect() };
+        if let Some(tip) = self.tips(key).find(|tip| tip.id == target) {
+            return vec![tip.at];
+        }
+        // A crash may leave a version whose visit is lost: the page still has the one before it.
+        if found.field("WARC-Refers-To-Date").is_some_and(|date| date.starts_with(month)) {
+            let before: Vec<ArchivePosition> = self.tips(key).map(|tip| tip.before).collect();
+            self.stays.extend(before);
+        }
+        Vec::new()
+    }
+
+    /// Does this response or revisit stay?
+    fn keeps(&self, found: &FoundRecord, url: &str, at: ArchivePosition) -> bool {
+        let Some((key, _)) = key(found, url).filter(|(key, _)| self.tips.contains_key(key)) else {
+            return true;
+        };
+        if found.kind() == Some("response") {
+            return self.stays.contains(&at) || self.tips(key).any(|tip| tip.at == at);
+        }
+        let target = target(found);
+        self.tips(key).any(|tip| Some(tip.id) == target) || self.tips(key).all(|tip| tip.at <= at)
+    }
 }
 
 /// The key of a page in a month, and the month.
 fn key<'f>(found: &'f FoundRecord, url: &str) -> Option<(u128, &'f str)> {
     let month = found.field("WARC-Date")?.get(..7)?;
     Some((xxh3_128(format!("{month} {url}").as_bytes()), month))
+}
+
+/// Hash of the name of the record that a revisit refers to, if it says so.
+fn target(found: &FoundRecord) -> Option<u64> {
+    found.field("WARC-Refers-To").map(|id| xxh3_64(id.as_bytes()))
 }
 
 impl Thinning<'_> {
@@ -73,13 +147,13 @@ impl Thinning<'_> {
     /// # Errors
     /// When a file cannot be opened. One that cannot be read stays as it is, and what it refers to.
     pub fn next(&self, after: u32, until: u64) -> io::Result<Option<DueFiles>> {
-        let files = WarcFiles::in_storage(self.storage)?;
-        let files: Vec<(u32, &str)> = files.iter().filter(|(number, _)| *number > after).collect();
-        let mut batch = DueFiles::default();
+        let all = WarcFiles::in_storage(self.storage)?;
+        let files: Vec<(u32, &str)> = all.iter().filter(|(number, _)| *number > after).collect();
+        let mut batch = DueFiles { after, ..DueFiles::default() };
         let mut is_full = false;
         for (at, (number, name)) in files.iter().enumerate() {
             (self.go_on)()?;
-            is_full = is_full || batch.last.len() >= MAX_KEYS;
+            is_full = is_full || batch.all_tips().count() >= MAX_TIPS;
             // The next file began when this one was complete. The newest is never complete.
             let mut next = None;
             for (_, later) in &files[at + 1..] {
@@ -94,7 +168,7 @@ impl Thinning<'_> {
             if is_full && (batch.end == 0 || self.begun(name)?.is_some_and(is_later)) {
                 break;
             }
-            let is_whole = self.read(*number, name, !is_full, &mut batch)?;
+            let is_whole = self.read((*number, name), &all, !is_full, &mut batch)?;
             if !is_full {
                 batch.end = *number;
                 batch.files.extend(is_whole.then(|| (*number, (*name).to_owned())));
@@ -103,10 +177,12 @@ impl Thinning<'_> {
         if batch.end == 0 {
             return Ok(None);
         }
-        let named = (self.named)(&batch.files.iter().map(|(number, _)| *number).collect())?;
-        // A first answer without text is no change: what the page has is the version before it.
-        let before = batch.last.values().filter(|(last, _)| named.contains(last));
-        let before: Vec<ArchivePosition> = before.filter_map(|(_, before)| *before).collect();
+        let files = batch.files.iter().map(|(number, _)| *number);
+        // Also in a file that is not due a version may be a first answer without text, which is no change: what the page has
+        // is the body before it.
+        let named = (self.named)(&files.chain(batch.all_tips().map(|tip| tip.at.file)).collect())?;
+        let before = batch.all_tips().filter(|tip| named.contains(&tip.at)).map(|tip| tip.before);
+        let before: Vec<ArchivePosition> = before.collect();
         batch.stays.extend(named.into_iter().chain(before));
         Ok(Some(batch))
     }
@@ -127,8 +203,17 @@ impl Thinning<'_> {
     }
 
     /// Notes the versions of a file: those of all pages, or else of known ones. Returns whether all of it can be read.
-    fn read(&self, number: u32, name: &str, is_due: bool, batch: &mut DueFiles) -> io::Result<bool> {
+    fn read(
+        &self,
+        (number, name): (u32, &str),
+        all: &WarcFiles,
+        is_due: bool,
+        batch: &mut DueFiles,
+    ) -> io::Result<bool> {
         let mut records = Records::open_at(self.storage, name, 0)?;
+        // An interrupted pass thinned it: other records name where its records were. Without its index, more stays.
+        let moved = is_thinned(name).then(|| MovedIndex::open(self.storage, name).ok()).flatten();
+        let mut moved = moved.map(MovedIndex::origins);
         // Versions that its revisits refer to. They stay if the file does.
         let mut referred = BTreeSet::new();
         loop {
@@ -146,38 +231,50 @@ impl Thinning<'_> {
             };
             let url = found.field("WARC-Target-URI");
             let Some((key, month)) = url.and_then(|url| key(&found, url)) else { continue };
-            let is_version = match found.kind() {
-                Some("response") => true,
-                Some("revisit") => false,
-                _ => continue,
-            };
             let at = ArchivePosition { file: number, offset: found.offset };
             if is_due && month > &*batch.until {
                 batch.until = month.to_owned();
             }
-            match batch.last.get_mut(&key) {
-                Some(last) if is_version => *last = (at, Some(last.0)),
-                // It refers to that version, if it is of this month.
-                Some((last, _)) if !is_due => drop(batch.stays.insert(*last)),
-                Some((last, _)) => drop(referred.insert(*last)),
-                // Also by a revisit alone: an interrupted pass may have dropped its version, and it goes, too.
-                None if is_due => drop(batch.last.insert(key, (at, None))),
-                None => {}
+            let is_known = batch.tips.contains_key(&key);
+            match found.kind() {
+                Some("response") if is_due || is_known => {
+                    let began = moved.as_mut().and_then(|origins| origins.find(|(_, now)| *now == at.offset));
+                    let at = ArchivePosition { offset: began.map_or(at.offset, |(began, _)| began), ..at };
+                    let before = found.field(BODY_BEFORE).and_then(body_before).unwrap_or_default();
+                    let before = self.present(before, all, batch.after);
+                    let id = xxh3_64(found.field("WARC-Record-ID").unwrap_or_default().as_bytes());
+                    batch.follow(key, Tip { at, before, id });
+                }
+                Some("revisit") if is_known => {
+                    let of = batch.referred(key, month, &found);
+                    if is_due { &mut referred } else { &mut batch.stays }.extend(of);
+                }
+                // It makes the page known, of which a later file may have a version.
+                Some("revisit") if is_due => batch.follow(key, Tip { at, before: at, id: 0 }),
+                _ => {}
             }
+        }
+    }
+
+    /// The body before a version: past those that an interrupted pass dropped from files behind number `after`.
+    fn present(&self, before: ArchivePosition, all: &WarcFiles, after: u32) -> ArchivePosition {
+        match before.file > after {
+            true => present(self.storage, all, before).ok().flatten().unwrap_or(before),
+            false => before,
         }
     }
 
     /// Drops what goes from the files of a batch, or only counts it. `now` in milliseconds since 1970.
     ///
     /// # Errors
-    /// When a file cannot be read or written, with its name. The files before it are done.
+    /// When a file cannot be read or written, with its name. The files behind it are done.
     pub fn drop_from(&self, batch: &DueFiles, now: u64, only_count: bool) -> io::Result<Dropped> {
         let mut dropped = Dropped::default();
-        for (number, name) in batch.files.iter().filter(|(_, name)| !is_thinned(name)) {
+        // The newest first: a revisit goes before the version that it names.
+        for (number, name) in batch.files.iter().rev().filter(|(_, name)| !is_thinned(name)) {
             (self.go_on)()?;
             let sorted = Sorted::read(self.storage, (*number, name), &mut |found, url, at| {
-                let last = key(found, url).and_then(|(key, _)| batch.last.get(&key));
-                last.is_none_or(|(last, _)| *last <= at) || batch.stays.contains(&at)
+                batch.keeps(found, url, at)
             })?;
             match sorted {
                 Ok(sorted) if sorted.dropped.records > 0 => {
