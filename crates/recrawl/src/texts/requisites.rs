@@ -20,7 +20,7 @@ use std::rc::Rc;
 const LATER: u64 = 3600;
 /// Captures of a requisite that are passed at most.
 const MAX_PASSED: usize = 1000;
-/// Captures, and requisites named by captures, that are known at a time: some 100 MB.
+/// Requisites, their captures, and requisites named by captures, that are known at a time: some 100 MB.
 const MAX_KNOWN: usize = 1 << 19;
 /// Bytes of bodies that are read for the look of a page, also of those that are of no use.
 const MAX_READ: usize = 64 << 20;
@@ -95,6 +95,7 @@ impl<'a> ArchivedRequisites<'a> {
         self.make_room();
         let mut chains = self.chains.borrow_mut();
         let chain = chains.entry(url.clone()).or_insert_with(|| {
+            self.known.update(|known| known + 1);
             let row = self.tables.requisite(url).inspect_err(|e| tracing::warn!(%url, "{e}"));
             let row = row.ok().flatten().filter(RequisiteRow::is_archived);
             CaptureChain { places: Vec::new(), rest: row.map(|row| row.archive) }

@@ -98,6 +98,18 @@ fn captures_without_a_round_belong_by_time() {
 }
 
 #[test]
+fn what_was_never_archived_counts_as_known_too() {
+    let mut archived = Archived::new();
+    let page = archived.add(PAGE, 1, Some(1), "8.8.8.8", "<img src=/1.png><img src=/2.png><img src=/1.png>");
+    let reader = ArchiveReader::open(archived.storage.clone()).unwrap();
+    let requisites = ArchivedRequisites::new(&archived.tables, &reader, &archived.settings);
+    let answer = ArchivedAnswer::read(&reader, page, 1 << 20).unwrap();
+    let url = UrlRules::keep_all().canonicalize(PAGE).unwrap();
+    requisites.of_version(&answer, &url, &mut |url, _, _| panic!("{url}"));
+    assert_eq!(requisites.known.get(), 2);
+}
+
+#[test]
 fn a_page_from_outside_has_no_requisite_of_an_inside_address() {
     let mut archived = Archived::new();
     let inside = archived.style(1, Some(1), "10.0.0.1");
