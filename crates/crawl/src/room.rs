@@ -37,8 +37,19 @@ fn named(
         let position = record.visited.and_then(|visited| visited.content.archive);
         named.extend(position.filter(|position| files.contains(&position.file)));
     }
-    for row in tables.into_iter().flat_map(SledTables::requisites) {
-        named.extend(Some(row?.1.archive).filter(|position| files.contains(&position.file)));
+    let (mut rows, mut first) = (0_u64, None);
+    let mut damaged = |error| {
+        rows += 1;
+        first.get_or_insert(error);
+    };
+    if let Some(tables) = tables {
+        for row in tables.requisites(&mut damaged) {
+            named.extend(Some(row?.1.archive).filter(|position| files.contains(&position.file)));
+        }
+    }
+    if let Some(first) = first {
+        // The capture that a row names is the last of its chain, which stays without being named.
+        tracing::warn!(rows, "damaged rows of requisites; their last captures stay: {first}");
     }
     Ok(named)
 }

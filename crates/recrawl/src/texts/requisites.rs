@@ -78,12 +78,13 @@ impl<'a> ArchivedRequisites<'a> {
         ArchivedRequisites { tables, archive, settings, chains, named, known }
     }
 
-    /// Was any archived?
+    /// Was any archived? A damaged row leads to none.
     ///
     /// # Errors
     /// When the table cannot be read.
     pub fn are_archived(&self) -> io::Result<bool> {
-        let mut rows = self.tables.requisites();
+        let mut skipped = |_| {};
+        let mut rows = self.tables.requisites(&mut skipped);
         rows.find_map(|row| row.map(|(_, row)| row.is_archived().then_some(true)).transpose())
             .unwrap_or(Ok(false))
     }

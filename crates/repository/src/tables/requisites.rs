@@ -71,7 +71,7 @@ impl SledTables {
     /// # Errors
     /// When the table cannot be written.
     pub fn forget_requisite(&self, url: &CanonicalUrl) -> io::Result<()> {
-        self.requisites.remove(url.as_text().as_bytes()).map(drop).map_err(|e| failed(&self.path, e))
+        self.remove_row(&self.requisites, url.as_text().as_bytes()).map(drop)
     }
 
     /// Removes the rows of the requisites that are meant, or only counts them.
@@ -87,15 +87,33 @@ impl SledTables {
         self.forget_in(&self.requisites, &of_url, only_count)
     }
 
-    /// Each requisite with its row, in the order of their URLs.
+    /// Each requisite with its row, in the order of their URLs. `damaged` is told of a row that is damaged by itself.
     ///
     /// # Errors
-    /// Where a row cannot be read.
-    pub fn requisites(&self) -> impl Iterator<Item = io::Result<(CanonicalUrl, RequisiteRow)>> {
-        self.requisites.iter().map(|row| {
-            let (key, value) = row.map_err(|e| failed(&self.path, e))?;
-            let row = opened(&value).and_then(|value| take_row(&value));
-            url_of_key(&key).and_then(|url| Ok((url, row?))).map_err(|m| self.damaged(m))
+    /// Where the table cannot be read. Nothing comes behind that.
+    pub fn requisites<'t>(
+        &'t self,
+        damaged: &'t mut dyn FnMut(io::Error),
+    ) -> impl Iterator<Item = io::Result<(CanonicalUrl, RequisiteRow)>> + 't {
+        let mut is_read = false;
+        let rows = self.requisites.iter().map_while(move |row| {
+            let row = (!is_read).then_some(row)?;
+            is_read = row.is_err();
+            Some(row.map_err(|e| failed(&self.path, e)))
+        });
+        rows.filter_map(move |row| {
+            let row = row.map(|(key, value)| {
+                let row = opened(&value).and_then(|value| take_row(&value));
+                url_of_key(&key).and_then(|url| Ok((url, row?)))
+            });
+            match row {
+                Ok(Err(malformed)) => {
+                    damaged(self.damaged(malformed));
+                    None
+                }
+                Ok(Ok(row)) => Some(Ok(row)),
+                Err(e) => Some(Err(e)),
+            }
         })
     }
 }
@@ -173,9 +191,13 @@ mod tests {
         let is_meant = |url: &CanonicalUrl| &*url.host() == "a.test";
         for (only_count, left) in [(true, 2), (false, 1)] {
             assert_eq!(tables.forget_requisites(&is_meant, only_count).unwrap(), 1);
-            assert_eq!(tables.requisites().count(), left);
+            assert_eq!(tables.requisites(&mut |e| panic!("{e}")).count(), left);
         }
         assert_eq!(tables.requisite(&style).unwrap(), None);
+        // A copy elsewhere learns of it.
+        tables.note_written();
+        tables.forget_requisite(&image).unwrap();
+        assert_eq!(tables.take_written().len(), 1);
         let whole = put_row(&row);
         let earlier = whole.len() - 3;
         let is_cut = |end: &usize| *end != earlier;

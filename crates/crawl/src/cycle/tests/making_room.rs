@@ -48,6 +48,11 @@ fn begun() -> (Server, CrashMachine, Vec<CanonicalUrl>) {
     (server, begun, seeds)
 }
 
+fn warc(machine: &CrashMachine) -> Vec<String> {
+    let names = WarcFiles::in_storage(&*machine.storage).unwrap();
+    names.iter().map(|(_, name)| name.to_owned()).collect()
+}
+
 #[test]
 fn a_power_cut_at_any_point_leaves_each_page_its_last_body_and_the_next_round_its_chain() {
     let (_server, begun, seeds) = begun();
@@ -55,10 +60,6 @@ fn a_power_cut_at_any_point_leaves_each_page_its_last_body_and_the_next_round_it
     let all = versions(&begun.storage, &begun.crawl(&[]).unwrap().repository.current());
     let off = CrashMachine::with(&files, Some(&begun.tables()));
     make_room(&off, 0).unwrap();
-    let warc = |machine: &CrashMachine| {
-        let names = WarcFiles::in_storage(&*machine.storage).unwrap();
-        names.iter().map(|(_, name)| name.to_owned()).collect::<Vec<_>>()
-    };
     assert_eq!(warc(&off), warc(&begun), "what is off changes nothing");
     let done = CrashMachine::with(&files, Some(&begun.tables()));
     make_room(&done, MIN_AGE).unwrap();
@@ -101,4 +102,20 @@ fn a_power_cut_at_any_point_leaves_each_page_its_last_body_and_the_next_round_it
     assert!(
         versions(&done.storage, &generation) > left && warc(&done).starts_with(&before[..before.len() - 1])
     );
+}
+
+#[test]
+fn a_damaged_row_of_a_requisite_does_not_stop_it() {
+    let (_server, begun, _) = begun();
+    let url = "http://a.test/x.css";
+    let crawl = begun.crawl(&[]).unwrap();
+    // Table 9 has a row for this URL that nobody wrote so.
+    let row = [&[9, url.len() as u8], url.as_bytes(), &[1, 7], b"damaged"].concat();
+    crawl.tables.put_rows(&mut &[&(row.len() as u32).to_le_bytes(), &*row].concat()[..]).unwrap();
+    crawl.tables.flush().unwrap();
+    drop(crawl);
+    make_room(&begun, MIN_AGE).unwrap();
+    assert!(warc(&begun).iter().any(|name| recrawl_archive::is_thinned(name)));
+    let (crawl, url) = (begun.crawl(&[]).unwrap(), UrlRules::default().canonicalize(url).unwrap());
+    assert!(crawl.tables.requisite(&url).is_err(), "the row stays as it was");
 }

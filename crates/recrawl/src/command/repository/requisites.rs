@@ -25,7 +25,8 @@ pub fn damage(data_dir: &Path) -> Result<Vec<Damage>, Failure> {
     }
     let Ok(tables) = SledTables::open(&copy) else { return Ok(Vec::new()) };
     let archive = ArchiveReader::open(opener::open(data_dir)?)?;
-    let lost = tables.requisites().filter_map(Result::ok).filter_map(|(url, row)| {
+    let mut told = |_| {};
+    let lost = tables.requisites(&mut told).filter_map(Result::ok).filter_map(|(url, row)| {
         let what = match ArchivedAnswer::read_head(&archive, row.archive) {
             // With its file, by the limit of the archive.
             Err(error) if error.kind() == ErrorKind::NotFound => return None,
