@@ -24,7 +24,9 @@ use crate::parts::focus::state::FocusState;
 use crate::parts::noise::site::SiteNoise;
 use crate::parts::render::{Renders, StageInputs};
 use crate::parts::repeated_links::RepeatedLinks;
-use crate::parts::requisites::{self, RequisiteCounts, RequisiteFigures, RequisiteRecord, Requisites};
+use crate::parts::requisites::{
+    self, RequisiteCounts, RequisiteFigures, RequisiteRecord, Requisites, RowChange,
+};
 use crate::parts::traps::Traps;
 use crate::process::CycleDisplay;
 use crate::report::cycle_totals::CycleTotals;
@@ -556,7 +558,7 @@ struct Recorder<'r> {
     /// Bytes of records since the last sync.
     unsynced: u64,
     /// Rows of requisites whose records may not be durable yet.
-    rows: Vec<(CanonicalUrl, RequisiteRow)>,
+    rows: Vec<(CanonicalUrl, RowChange)>,
 }
 
 /// Records pages until there are no more. After an error the remaining pages are dropped, so that
@@ -615,8 +617,8 @@ impl Recorder<'_> {
         if let Some(archive) = self.archive.as_deref_mut() {
             archive.sync()?;
         }
-        for (url, row) in &self.rows {
-            self.crawl.tables.keep_requisite(url, row)?;
+        for (url, change) in &self.rows {
+            change.store(&self.crawl.tables, url)?;
         }
         if !self.rows.is_empty() {
             // Before the visits of their pages are durable: those are not asked for again.
@@ -634,15 +636,15 @@ impl Recorder<'_> {
 }
 
 fn record_requisite(record: RequisiteRecord, recorder: &mut Recorder<'_>) -> Result<(), Failure> {
-    let RequisiteRecord { url, member, holds_body, mut row } = record;
+    let RequisiteRecord { url, member, mut change } = record;
     if let (Some(member), Some(archive)) = (member, recorder.archive.as_deref_mut()) {
         recorder.unsynced += member.len() as u64;
         let position = archive.append(&member)?;
-        if holds_body {
+        if let RowChange::Replaced(row) = &mut change {
             row.archive = position;
         }
     }
-    recorder.rows.push((url, row));
+    recorder.rows.push((url, change));
     recorder.crawl.live.moved();
     Ok(())
 }

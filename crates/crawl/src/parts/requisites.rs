@@ -7,9 +7,11 @@
 
 mod capture;
 mod figures;
+mod row_change;
 
 pub use capture::{RecordSink, RequisiteRecord};
 pub use figures::{RequisiteCounts, RequisiteFigures};
+pub use row_change::RowChange;
 
 use crate::admission::blocks::Blocks;
 use crate::admission::loading::LoadRules;
@@ -425,7 +427,8 @@ impl<'c> Requisites<'c> {
             if !self.reader.admits(response, &Default::default(), url, (self.clock)()) {
                 return self.withdraw(url, row).await;
             }
-            self.hand_on(self.reader.renewed(url, row.clone(), response, (self.clock)())).await;
+            let change = self.reader.renewed(row.clone(), response, (self.clock)());
+            self.hand_on(RequisiteRecord { url: url.clone(), member: None, change }).await;
             return self.named_by(requisite, row).await;
         }
         self.record(requisite, row, result).await
@@ -455,7 +458,7 @@ impl<'c> Requisites<'c> {
             AnswerRecord::Nothing if has_failed => {}
             AnswerRecord::Nothing => return Arc::default(),
         }
-        self.hand_on(RequisiteRecord::of_row(url, row.failed(self.round.cycle))).await;
+        self.hand_on(RequisiteRecord { url, member: None, change: RowChange::Failed(self.round) }).await;
         Arc::default()
     }
 
@@ -466,7 +469,8 @@ impl<'c> Requisites<'c> {
         }
         let RequisiteRow { failures, failed_in, .. } = row;
         let row = RequisiteRow { failures, failed_in, ..RequisiteRow::default() };
-        self.hand_on(RequisiteRecord::of_row(url.clone(), row.failed(self.round.cycle))).await;
+        let change = RowChange::Replaced(row.failed(self.round.cycle));
+        self.hand_on(RequisiteRecord { url: url.clone(), member: None, change }).await;
         Arc::default()
     }
 

@@ -1,5 +1,6 @@
 //! Reads pages and answers, and makes records of them. No request is made here.
 
+use super::RowChange;
 use crate::admission::consent;
 use crate::capture::head;
 use crate::config::Consent;
@@ -19,19 +20,10 @@ use std::time::Duration;
 pub struct RequisiteRecord {
     /// Its URL.
     pub url: CanonicalUrl,
-    /// For the archive; none where a server confirmed what is there.
+    /// For the archive; none where a server confirmed what is there. Its place becomes that of a row that it replaces.
     pub member: Option<Vec<u8>>,
-    /// Does the member have a body of its own? Then its place becomes that of the row.
-    pub holds_body: bool,
     /// For the table, once the member is durable.
-    pub row: RequisiteRow,
-}
-
-impl RequisiteRecord {
-    /// A new row without a record in the archive.
-    pub fn of_row(url: CanonicalUrl, row: RequisiteRow) -> RequisiteRecord {
-        RequisiteRecord { url, member: None, holds_body: false, row }
-    }
+    pub change: RowChange,
 }
 
 /// Takes records to the recorder; may block.
@@ -179,7 +171,7 @@ impl RequisiteReader {
                 Record::Response { truncated, body, before: before.as_ref().map(|row| row.archive) }
             }
         };
-        let (address, holds_body) = (url.as_text(), same.is_none());
+        let (address, is_same) = (url.as_text(), same.is_some());
         let (head, headers) = head(&address, at, &response, Some(self.round));
         let member = record.compress(&mut Compressor::new(), &head, headers);
         let (archive, archived_at) =
@@ -197,24 +189,19 @@ impl RequisiteReader {
             Some(target) => [Requisite { url: target, kind: requisite.kind }].into(),
             None => self.named_in(requisite, body, &consent::fields(&response)),
         };
-        let record = RequisiteRecord { url: url.clone(), member: Some(member), holds_body, row };
+        let change = if is_same { RowChange::Confirmed(row) } else { RowChange::Replaced(row) };
+        let record = RequisiteRecord { url: url.clone(), member: Some(member), change };
         AnswerRecord::Record(Box::new(record), named)
     }
 
     /// The row after a 304.
-    pub fn renewed(
-        &self,
-        url: &CanonicalUrl,
-        row: RequisiteRow,
-        response: &Response,
-        at: u64,
-    ) -> RequisiteRecord {
+    pub fn renewed(&self, row: RequisiteRow, response: &Response, at: u64) -> RowChange {
         let fresh_until = self.fresh_until(response, at);
         let mut row = RequisiteRow { round: self.round, fresh_until, failures: 0, ..row };
         let news = response.validators.clone();
         row.validators.etag = news.etag.or(row.validators.etag);
         row.validators.last_modified = news.last_modified.or(row.validators.last_modified);
-        RequisiteRecord::of_row(url.clone(), row)
+        RowChange::Confirmed(row)
     }
 
     fn fresh_until(&self, response: &Response, at: u64) -> u64 {

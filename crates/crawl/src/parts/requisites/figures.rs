@@ -1,6 +1,6 @@
 //! Figures of the requisites of a round. Those of an interrupted run are not counted.
 
-use super::{RequisiteRecord, has_failed, is_left_out};
+use super::{RequisiteRecord, RowChange, has_failed, is_left_out};
 use recrawl_fetcher::FetchResult;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -94,7 +94,10 @@ impl RequisiteCounts {
 
     /// Counts a record.
     pub(super) fn recorded(&self, record: &RequisiteRecord) {
-        let counter = if record.holds_body { &self.archived } else { &self.same };
+        let counter = match record.change {
+            RowChange::Replaced(_) => &self.archived,
+            RowChange::Confirmed(_) | RowChange::Failed(_) => &self.same,
+        };
         counter.fetch_add(1, Relaxed);
     }
 }
