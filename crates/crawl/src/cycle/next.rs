@@ -4,6 +4,7 @@ use crate::clock::{self, RoundToPlan, RoundToRun};
 use crate::crawl::Crawl;
 use crate::cycle::plan::unavailable;
 use crate::failure::Failure;
+use crate::parts::requisites;
 use crate::report::RoundReport;
 use crate::report::facts::Facts;
 use crate::round::RoundKind;
@@ -118,6 +119,9 @@ impl Crawl {
         self.is_begun = false;
         (self.nothing_due_at, self.has_new_work) = (None, false);
         self.pings.end_round();
+        if let Err(failure) = requisites::remove_unnamed(&self.tables, self.repository.current().cycle()) {
+            tracing::warn!("rows of requisites that no page names any more are not removed: {failure}");
+        }
         self.make_room();
     }
 }

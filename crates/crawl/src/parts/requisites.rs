@@ -11,7 +11,7 @@ mod row_change;
 
 pub use capture::{RecordSink, RequisiteRecord};
 pub use figures::{RequisiteCounts, RequisiteFigures};
-pub use row_change::RowChange;
+pub use row_change::{RowChange, remove_unnamed};
 
 use crate::admission::blocks::Blocks;
 use crate::admission::loading::LoadRules;

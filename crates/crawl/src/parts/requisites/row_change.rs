@@ -4,9 +4,16 @@
 //! begin with the same row, and their answers come in any order. So an answer changes no more than it says, and a capture of
 //! the round stays.
 
+use crate::failure::Failure;
+use crate::stored::{keep, kept};
 use recrawl_repository::{RequisiteRow, SledTables};
-use recrawl_types::{CanonicalUrl, DatedRound};
+use recrawl_types::{CanonicalUrl, Cycle, DatedRound, Known};
 use std::io::{self, ErrorKind};
+
+/// Setting of the tables: the cycle in which rows were removed last.
+const REMOVED_IN: &str = "requisites_removed_in";
+/// Cycles after its last failure in which a page that names a requisite asks for it again. Then nothing needs the row.
+const MAX_UNNAMED: u32 = 2 * Known::MAX_BACK_OFF;
 
 /// A change of a row.
 pub enum RowChange {
@@ -42,10 +49,31 @@ impl RowChange {
     }
 }
 
+/// Removes the rows of requisites that were never archived and that no page names any more, every 32 cycles.
+///
+/// # Errors
+/// When the tables cannot be read or written.
+pub fn remove_unnamed(tables: &SledTables, cycle: Cycle) -> Result<u64, Failure> {
+    if cycle.since(Cycle(kept(tables, REMOVED_IN)?.unwrap_or(0))) < Known::MAX_BACK_OFF {
+        return Ok(0);
+    }
+    let (mut removed, mut skipped) = (0, |_| {});
+    for row in tables.requisites(&mut skipped) {
+        let (url, row) = row?;
+        if !row.is_archived() && cycle.since(row.failed_in) > MAX_UNNAMED {
+            tables.forget_requisite(&url)?;
+            removed += 1;
+        }
+    }
+    // After the rows: if this is lost, they are looked at again.
+    keep(tables, REMOVED_IN, &cycle.0)?;
+    Ok(removed)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_types::{ArchivePosition, Cycle, Round, UrlRules};
+    use recrawl_types::{ArchivePosition, Round, UrlRules};
 
     fn url(text: &str) -> CanonicalUrl {
         UrlRules::keep_all().canonicalize(text).unwrap()
@@ -86,5 +114,23 @@ mod tests {
         assert_eq!(store(RowChange::Confirmed(renewed)), None);
         let failed = RequisiteRow { failures: 1, failed_in: Cycle(4), ..RequisiteRow::default() };
         assert_eq!(store(RowChange::Failed(round(4))), Some(failed));
+    }
+
+    #[test]
+    fn rows_of_failures_go_once_no_page_names_them() {
+        let tables = SledTables::temporary().unwrap();
+        let [gone, archived, asked] =
+            ["gone", "archived", "asked"].map(|name| url(&format!("http://a.test/{name}")));
+        RowChange::Replaced(row(1, 1)).store(&tables, &archived).unwrap();
+        for (url, cycle) in [(&gone, 10), (&archived, 10), (&asked, 74)] {
+            RowChange::Failed(round(cycle)).store(&tables, url).unwrap();
+        }
+        // In cycle 74 a page might still name it for the last time; then rows are removed every 32 cycles.
+        for (cycle, removed) in [(74, 0), (75, 0), (105, 0), (106, 1), (138, 0)] {
+            assert_eq!(remove_unnamed(&tables, Cycle(cycle)).unwrap(), removed, "{cycle}");
+        }
+        let left: Vec<CanonicalUrl> =
+            tables.requisites(&mut |e| panic!("{e}")).map(|row| row.unwrap().0).collect();
+        assert_eq!(left, [archived, asked]);
     }
 }
