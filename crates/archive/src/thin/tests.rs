@@ -239,6 +239,7 @@ fn a_stop_or_an_error_at_any_point_loses_nothing_that_stays_and_a_second_run_end
                     }
                 }
             }
+            sequences::each_reference_leads_to_a_body(&archive, &format!("{fault:?}"));
             thin(&*left, &crawled, until, false).unwrap();
             check(left.clone(), &crawled, until);
             assert_eq!(left.image(), done.image(), "{fault:?}");

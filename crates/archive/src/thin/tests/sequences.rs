@@ -115,26 +115,31 @@ impl World {
                 }
             }
         }
-        let (mut bodies, mut referred) = (BTreeSet::new(), BTreeSet::new());
-        for (_, name) in archive.files.iter() {
-            let mut records = archive.records(name).unwrap();
-            while let Some(found) = records.next_record().unwrap() {
-                let field = |name: &str| found.field(name).unwrap_or_default().to_owned();
-                match found.kind() {
-                    Some("response") => drop(bodies.insert(field("WARC-Record-ID"))),
-                    Some("revisit") => drop(referred.insert(field("WARC-Refers-To"))),
-                    _ => continue,
-                }
-                let before = found.field(BODY_BEFORE).and_then(body_before);
-                if let Some(before) = before.and_then(|before| archive.present(before).unwrap()) {
-                    let answer = ArchivedAnswer::read(&archive, before, 1).unwrap();
-                    assert_eq!(answer.field("WARC-Target-URI"), found.field("WARC-Target-URI"), "{what}");
-                }
+        each_reference_leads_to_a_body(&archive, what);
+    }
+}
+
+/// Each revisit has the version that it names, and each version the body before it, if that was not dropped.
+pub(super) fn each_reference_leads_to_a_body(archive: &ArchiveReader, what: &str) {
+    let (mut bodies, mut referred) = (BTreeSet::new(), BTreeSet::new());
+    for (_, name) in archive.files.iter() {
+        let mut records = archive.records(name).unwrap();
+        while let Some(found) = records.next_record().unwrap() {
+            let field = |name: &str| found.field(name).unwrap_or_default().to_owned();
+            match found.kind() {
+                Some("response") => drop(bodies.insert(field("WARC-Record-ID"))),
+                Some("revisit") => drop(referred.insert(field("WARC-Refers-To"))),
+                _ => continue,
+            }
+            let before = found.field(BODY_BEFORE).and_then(body_before);
+            if let Some(before) = before.and_then(|before| archive.present(before).unwrap()) {
+                let answer = ArchivedAnswer::read(archive, before, 1).unwrap();
+                assert_eq!(answer.field("WARC-Target-URI"), found.field("WARC-Target-URI"), "{what}");
             }
         }
-        referred.remove("");
-        assert_eq!(referred.difference(&bodies).next(), None, "{what}: a revisit without its body");
     }
+    referred.remove("");
+    assert_eq!(referred.difference(&bodies).next(), None, "{what}: a revisit without its body");
 }
 
 #[test]
