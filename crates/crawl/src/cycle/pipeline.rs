@@ -37,7 +37,7 @@ use crossbeam_channel::RecvTimeoutError;
 use recrawl_archive::cap::Bodies;
 use recrawl_archive::{Archive, ArchiveEnd};
 use recrawl_fetcher::{FetchReport, FetchedPage, Job, Precedence, RunPatience, StoppedBy, UnvisitedHosts};
-use recrawl_repository::{RequestFile, RequisiteRow, VisitLog, VisitedIndexes};
+use recrawl_repository::{RequestFile, VisitLog, VisitedIndexes};
 use recrawl_types::{
     CanonicalUrl, Change, Cycle, LogRecord, RequestLog, ScheduleEntry, ScheduleSource, Share,
 };
