@@ -97,7 +97,7 @@ fn a_request_follows_its_response_as_a_record_of_its_own() {
 #[test]
 fn a_file_says_of_whom_and_how_it_is() {
     let fields = vec![("operator", "mailto:me@a.example".to_owned()), ("robots", "obey\r\nx: y".to_owned())];
-    let text = unpacked(&WarcProvenance { tag: "ab".into(), fields }.member("f.warc.gz", 0));
+    let text = unpacked(&WarcProvenance { tag: "ab".into(), fields }.member("f.warc.gz", 0, false));
     assert!(text.starts_with("WARC/1.1\r\nWARC-Type: warcinfo\r\n"), "{text}");
     assert!(text.contains("\r\nWARC-Filename: f.warc.gz\r\n"), "{text}");
     assert!(
@@ -142,6 +142,13 @@ fn a_full_file_is_followed_by_the_next() {
     assert_eq!((a.file, b.file), (1, 2));
     assert!(read_at(&bytes_of(&storage, b), b.offset).contains("two"));
     assert!(read_at(&bytes_of(&storage, b), 0).contains("warcinfo"));
+
+    // The file after a recovery says so, and no other one.
+    let (provenance, end) = (WarcProvenance::default(), archive.end());
+    let mut archive = Archive::open(storage.clone(), 1, provenance, end, true).unwrap();
+    let [c, d] = ["c", "d"].map(|host| archive.append(&response(&format!("http://{host}/"), b"x")).unwrap());
+    let says_so = |at| read_at(&bytes_of(&storage, at), 0).contains("X-Recrawl-Recovered: yes\r\n");
+    assert_eq!([a, b, c, d].map(says_so), [false, false, true, false]);
 }
 
 #[test]

@@ -17,6 +17,7 @@ use super::records::{FoundRecord, Records};
 pub use super::rewrite::Dropped;
 use super::rewrite::Sorted;
 use super::spelling::{seconds_of, timestamp};
+use super::warcinfo::RECOVERED;
 use recrawl_repository::storage::Storage;
 use recrawl_types::ArchivePosition;
 use std::collections::hash_map::Entry;
@@ -54,12 +55,22 @@ struct Tip {
     id: u64,
 }
 
+/// The begin of a file.
+struct FileBegin {
+    /// In milliseconds since 1970.
+    at: u64,
+    /// Did it follow a recovery?
+    is_recovered: bool,
+}
+
 /// Some files that are due, and the last versions of each of their pages in each month.
 #[derive(Default)]
 pub struct DueFiles {
     /// The files before them have this number at most.
     after: u32,
     files: Vec<(u32, String)>,
+    /// Files that may end with versions whose visits a crash lost: pages still have the bodies before them.
+    crashed: BTreeSet<u32>,
     /// By page and month.
     tips: HashMap<u128, Tip>,
     /// Those of further chains of the same page.
@@ -162,9 +173,13 @@ impl Thinning<'_> {
                     break;
                 }
             }
-            let is_due = next.is_some_and(|date| seconds_of(&date).saturating_mul(1000) <= until);
+            let is_due = next.as_ref().is_some_and(|begun| begun.at <= until);
+            if next.is_some_and(|begun| begun.is_recovered) {
+                // The end of the log was not durable yet; the end of a file is, once there is another.
+                batch.crashed.extend([*number - 1, *number]);
+            }
             is_full |= !is_due;
-            let is_later = |date: String| date.get(..7).is_some_and(|month| month > &*batch.until);
+            let is_later = |begun: FileBegin| timestamp(begun.at)[..7] > *batch.until;
             if is_full && (batch.end == 0 || self.begun(name)?.is_some_and(is_later)) {
                 break;
             }
@@ -181,23 +196,27 @@ impl Thinning<'_> {
         // Also in a file that is not due a version may be a first answer without text, which is no change: what the page has
         // is the body before it.
         let named = (self.named)(&files.chain(batch.all_tips().map(|tip| tip.at.file)).collect())?;
-        let before = batch.all_tips().filter(|tip| named.contains(&tip.at)).map(|tip| tip.before);
+        let is_meant = |tip: &&Tip| named.contains(&tip.at) || batch.crashed.contains(&tip.at.file);
+        let before = batch.all_tips().filter(is_meant).map(|tip| tip.before);
         let before: Vec<ArchivePosition> = before.collect();
         batch.stays.extend(named.into_iter().chain(before));
         Ok(Some(batch))
     }
 
-    /// The date of a file's first record of the crawl.
-    fn begun(&self, name: &str) -> io::Result<Option<String>> {
+    /// How a file began, by its first record of the crawl.
+    fn begun(&self, name: &str) -> io::Result<Option<FileBegin>> {
         let mut records = Records::open_at(self.storage, name, 0)?;
-        let mut read = || -> io::Result<Option<String>> {
+        let mut read = || -> io::Result<Option<FileBegin>> {
             // A thinned file begins with its index, which is younger.
             if is_thinned(name) {
                 records.next_record()?;
             }
             let found = records.next_record()?;
-            Ok(found
-                .and_then(|found| found.field("WARC-Date").filter(|date| date.len() > 7).map(str::to_owned)))
+            Ok(found.and_then(|found| {
+                let at = found.field("WARC-Date").filter(|date| date.len() > 7).map(seconds_of)?;
+                let is_recovered = found.field(RECOVERED).is_some();
+                Some(FileBegin { at: at.saturating_mul(1000), is_recovered })
+            }))
         };
         Ok(read().unwrap_or_default())
     }

@@ -19,9 +19,13 @@ impl Default for WarcProvenance {
     }
 }
 
+/// Field of the `warcinfo` record of a file that was begun after a recovery: the last records of the file before it may
+/// belong to visits that are lost.
+pub(super) const RECOVERED: &str = "X-Recrawl-Recovered";
+
 impl WarcProvenance {
     /// The `warcinfo` record of a file, as one gzip member.
-    pub(super) fn member(&self, name: &str, at: u64) -> Vec<u8> {
+    pub(super) fn member(&self, name: &str, at: u64, is_recovered: bool) -> Vec<u8> {
         let mut fields = String::from(concat!(
             "software: recrawl/",
             env!("CARGO_PKG_VERSION"),
@@ -31,9 +35,10 @@ impl WarcProvenance {
         for (name, value) in &self.fields {
             let _ = write!(fields, "{name}: {}\r\n", value.replace(['\r', '\n'], " "));
         }
+        let recovered = if is_recovered { format!("{RECOVERED}: yes\r\n") } else { String::new() };
         let head = format!(
             "WARC/1.1\r\nWARC-Type: warcinfo\r\nWARC-Date: {}\r\nWARC-Filename: {name}\r\n\
-             WARC-Record-ID: <{}>\r\nContent-Type: application/warc-fields\r\nContent-Length: {}\r\n\r\n",
+             WARC-Record-ID: <{}>\r\n{recovered}Content-Type: application/warc-fields\r\nContent-Length: {}\r\n\r\n",
             timestamp(at),
             record_id(name, at),
             fields.len()

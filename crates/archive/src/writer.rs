@@ -36,6 +36,8 @@ pub struct Archive {
     name: String,
     /// None until the first record, which creates a file.
     file: Option<Box<dyn WriteFile>>,
+    /// Does the next file follow a recovery?
+    is_recovered: bool,
     /// A write or a sync failed, so the content of the file is unknown.
     broken: bool,
 }
@@ -44,7 +46,8 @@ impl Archive {
     /// Begins an archive in an empty storage.
     pub fn create(storage: Arc<dyn Storage>, limit: u64) -> Archive {
         let (provenance, end) = Default::default();
-        Archive { storage, limit, provenance, end, name: String::new(), file: None, broken: false }
+        let (name, file, is_recovered, broken) = Default::default();
+        Archive { storage, limit, provenance, end, name, file, is_recovered, broken }
     }
 
     /// Continues at `end`: in that file or, if `is_new_file`, in the next one. A file is closed at `limit`
@@ -64,7 +67,8 @@ impl Archive {
             WarcFiles::in_storage(&*storage)?.name(end.number)?.clone_into(&mut name);
             file = Some(storage.append(&name).map_err(|e| in_file(&*storage, &name, &e))?);
         }
-        Ok(Archive { storage, limit, provenance, end, name, file, broken: false })
+        let is_recovered = is_new_file && end.number > 0;
+        Ok(Archive { storage, limit, provenance, end, name, file, is_recovered, broken: false })
     }
 
     /// Appends a compressed record and returns its position.
@@ -96,7 +100,7 @@ impl Archive {
         let at = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
         let at = at.as_millis() as u64;
         let name = file_name(number, at, &self.provenance.tag);
-        let info = self.provenance.member(&name, at);
+        let info = self.provenance.member(&name, at, self.is_recovered);
         let begin = || {
             let mut file = self.storage.create(&name)?;
             file.write(&info)?;
@@ -110,7 +114,7 @@ impl Archive {
             in_file(&*self.storage, &name, &e)
         })?;
         (self.file, self.end) = (Some(file), ArchiveEnd { number, length: info.len() as u64 });
-        self.name = name;
+        (self.name, self.is_recovered) = (name, false);
         Ok(())
     }
 

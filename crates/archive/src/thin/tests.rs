@@ -42,9 +42,10 @@ fn url(page: u64) -> String {
     format!("http://a.example/{page}")
 }
 
-fn begin_file(storage: &dyn Storage, number: u32, at: u64) {
+fn begin_file(storage: &dyn Storage, number: u32, at: u64, is_recovered: bool) {
     let name = crate::files::file_name(number, at, "ab");
-    storage.create(&name).unwrap().write(&WarcProvenance::default().member(&name, at)).unwrap();
+    let info = WarcProvenance::default().member(&name, at, is_recovered);
+    storage.create(&name).unwrap().write(&info).unwrap();
 }
 
 fn append(storage: &dyn Storage, number: u32, member: &[u8]) -> ArchivePosition {
@@ -64,7 +65,7 @@ pub(crate) fn crawled(seed: u64, days: u64) -> Crawled {
         // A new file now and then; its first record has the time of the crawl, not of the test.
         if dice(&mut state, 4) == 0 || number == 0 {
             number += 1;
-            begin_file(&*storage, number, START + day * DAY);
+            begin_file(&*storage, number, START + day * DAY, false);
         }
         for page in 0..6 {
             let (url, at) = (url(page), START + day * DAY + page * 1000);

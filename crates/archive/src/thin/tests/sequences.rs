@@ -34,9 +34,9 @@ impl World {
         dice(&mut self.state, end)
     }
 
-    fn begin_file(&mut self, at: u64) {
+    fn begin_file(&mut self, at: u64, is_recovered: bool) {
         self.number += 1;
-        begin_file(&*self.storage, self.number, at);
+        begin_file(&*self.storage, self.number, at, is_recovered);
     }
 
     fn add(&self, url: &str, at: u64, record: &Record<'_>) -> ArchivePosition {
@@ -51,8 +51,9 @@ impl World {
         let before = before.map(|version| version.at);
         let position =
             self.add(url, at, &Record::Response { truncated: None, body: body.as_bytes(), before });
-        // A crash loses the visit, and leaves its body; not in the last days of a month.
-        if self.dice(30) == 0 && &crate::timestamp(at)[8..10] < "15" {
+        // A crash loses the visit, and leaves its body.
+        if self.dice(30) == 0 {
+            self.begin_file(at, true);
             return;
         }
         let chain = self.chains.entry((url.to_owned(), is_page)).or_default();
@@ -150,7 +151,7 @@ fn whatever_is_thinned_in_turn_what_is_left_refers_to_what_is_there() {
         for day in 0..150 {
             let at = START + day * DAY;
             if day == 0 || world.dice(4) == 0 {
-                world.begin_file(at);
+                world.begin_file(at, false);
             }
             for page in 0..4 {
                 world.visit(&url(page), true, at + page * 1000);
@@ -175,13 +176,13 @@ fn a_body_behind_a_first_answer_without_text_stays_in_a_file_before() {
     let day = |month: u64, day: u64| START + (month - 1) * 30 * DAY + day * DAY;
     let mut world = World::new(1);
     let (page, other) = (url(0), url(1));
-    world.begin_file(day(1, 20));
+    world.begin_file(day(1, 20), false);
     world.found(&page, true, day(1, 20), "old");
     world.found(&page, true, day(1, 25), "text");
-    world.begin_file(day(1, 27));
+    world.begin_file(day(1, 27), false);
     world.found(&page, true, day(1, 28), "");
     world.found(&other, true, day(2, 5), "other");
-    world.begin_file(day(2, 10));
+    world.begin_file(day(2, 10), false);
     world.found(&other, true, day(2, 10), "newer");
     // The second file has records of February: it is not due.
     assert_eq!(world.thin(day(2, 5) + MIN_AGE, 9), 1, "the first version alone");
