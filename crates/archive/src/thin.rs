@@ -9,21 +9,24 @@
 //! the oldest that is due to the end of its last month. Memory: some 64 bytes for each page and
 //! month in the files that are due, which are taken up to `MAX_TIPS` or one file at a time.
 
+mod chains;
+
 use super::answer::body_before;
 use super::files::{WarcFiles, is_thinned};
 use super::moved::{MovedIndex, present};
 use super::record::BODY_BEFORE;
-use super::records::{FoundRecord, Records};
+use super::records::Records;
 pub use super::rewrite::Dropped;
 use super::rewrite::Sorted;
 use super::spelling::{seconds_of, timestamp};
 use super::warcinfo::RECOVERED;
+pub use chains::DueFiles;
+use chains::{Tip, key};
 use recrawl_repository::storage::Storage;
 use recrawl_types::ArchivePosition;
-use std::collections::hash_map::Entry;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::io;
-use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Versions that are the last of a month, before a further file waits for the next pass: some 100 MB.
 const MAX_TIPS: usize = 2 << 20;
@@ -45,110 +48,12 @@ pub struct Thinning<'a> {
     pub go_on: &'a dyn Fn() -> io::Result<()>,
 }
 
-/// The last version of a chain in a month, as far as the files were read.
-#[derive(Clone, Copy)]
-struct Tip {
-    at: ArchivePosition,
-    /// The body before it; of file 0 if there is none.
-    before: ArchivePosition,
-    /// Hash of its record's name; 0 of the first revisit of a version that is of another month or an earlier file.
-    id: u64,
-}
-
 /// The begin of a file.
 struct FileBegin {
     /// In milliseconds since 1970.
     at: u64,
     /// Did it follow a recovery?
     is_recovered: bool,
-}
-
-/// Some files that are due, and the last versions of each of their pages in each month.
-#[derive(Default)]
-pub struct DueFiles {
-    /// The files before them have this number at most.
-    after: u32,
-    files: Vec<(u32, String)>,
-    /// Files that may end with versions whose visits a crash lost: pages still have the bodies before them.
-    crashed: BTreeSet<u32>,
-    /// By page and month.
-    tips: HashMap<u128, Tip>,
-    /// Those of further chains of the same page.
-    branches: HashMap<u128, Vec<Tip>>,
-    /// Versions that stay all the same: pages' records name them, or revisits in files that are not due refer to them.
-    stays: BTreeSet<ArchivePosition>,
-    /// The last month of these files.
-    until: String,
-    /// The number of the last file, also of one that cannot be read.
-    end: u32,
-}
-
-impl DueFiles {
-    /// The number of the last file.
-    pub fn end(&self) -> u32 {
-        self.end
-    }
-
-    fn tips(&self, key: u128) -> impl Iterator<Item = &Tip> {
-        self.tips.get(&key).into_iter().chain(self.branches.get(&key).into_iter().flatten())
-    }
-
-    fn all_tips(&self) -> impl Iterator<Item = &Tip> {
-        self.tips.values().chain(self.branches.values().flatten())
-    }
-
-    /// A version takes the place of the one that it follows.
-    fn follow(&mut self, key: u128, tip: Tip) {
-        let is_followed = |known: &Tip| known.at == tip.before || known.id == 0;
-        match self.tips.entry(key) {
-            Entry::Vacant(first) => drop(first.insert(tip)),
-            Entry::Occupied(mut first) if is_followed(first.get()) => *first.get_mut() = tip,
-            Entry::Occupied(_) => {
-                let others = self.branches.entry(key).or_default();
-                match others.iter_mut().find(|other| is_followed(other)) {
-                    Some(other) => *other = tip,
-                    None => others.push(tip),
-                }
-            }
-        }
-    }
-
-    /// The last versions of a month to which a revisit may refer.
-    fn referred(&mut self, key: u128, month: &str, found: &FoundRecord) -> Vec<ArchivePosition> {
-        let Some(target) = target(found) else { return self.tips(key).map(|tip| tip.at).collect() };
-        if let Some(tip) = self.tips(key).find(|tip| tip.id == target) {
-            return vec![tip.at];
-        }
-        // A crash may leave a version whose visit is lost: the page still has the one before it.
-        if found.field("WARC-Refers-To-Date").is_some_and(|date| date.starts_with(month)) {
-            let before: Vec<ArchivePosition> = self.tips(key).map(|tip| tip.before).collect();
-            self.stays.extend(before);
-        }
-        Vec::new()
-    }
-
-    /// Does this response or revisit stay?
-    fn keeps(&self, found: &FoundRecord, url: &str, at: ArchivePosition) -> bool {
-        let Some((key, _)) = key(found, url).filter(|(key, _)| self.tips.contains_key(key)) else {
-            return true;
-        };
-        if found.kind() == Some("response") {
-            return self.stays.contains(&at) || self.tips(key).any(|tip| tip.at == at);
-        }
-        let target = target(found);
-        self.tips(key).any(|tip| Some(tip.id) == target) || self.tips(key).all(|tip| tip.at <= at)
-    }
-}
-
-/// The key of a page in a month, and the month.
-fn key<'f>(found: &'f FoundRecord, url: &str) -> Option<(u128, &'f str)> {
-    let month = found.field("WARC-Date")?.get(..7)?;
-    Some((xxh3_128(format!("{month} {url}").as_bytes()), month))
-}
-
-/// Hash of the name of the record that a revisit refers to, if it says so.
-fn target(found: &FoundRecord) -> Option<u64> {
-    found.field("WARC-Refers-To").map(|id| xxh3_64(id.as_bytes()))
 }
 
 impl Thinning<'_> {
@@ -160,7 +65,7 @@ impl Thinning<'_> {
     pub fn next(&self, after: u32, until: u64) -> io::Result<Option<DueFiles>> {
         let all = WarcFiles::in_storage(self.storage)?;
         let files: Vec<(u32, &str)> = all.iter().filter(|(number, _)| *number > after).collect();
-        let mut batch = DueFiles { after, ..DueFiles::default() };
+        let mut batch = DueFiles::new(after);
         let mut is_full = false;
         for (at, (number, name)) in files.iter().enumerate() {
             (self.go_on)()?;
