@@ -11,7 +11,7 @@
 
 use recrawl_crawl::config::Config;
 use recrawl_crawl::cycle::inputs::FormulaInputs;
-use recrawl_crawl::cycle::ranks::StoredRanks;
+use recrawl_crawl::cycle::ranks::Ranks;
 use recrawl_crawl::lesson::RoundLesson;
 use recrawl_crawl::page_rules::PageRules;
 use recrawl_crawl::parts::focus::FocusRules;
@@ -101,8 +101,7 @@ fn ranks(generation: &Generation, formula: &Formula) -> Result<(), Box<dyn Error
     let (settings, tables) = (Settings::check(Config::default())?, SledTables::temporary()?);
     let request = request(generation, false);
     let started = Used::now()?;
-    let kept = StoredRanks::default();
-    let ranks = kept.get_or_compute(&request, formula, generation, &tables, &settings)?;
+    let ranks = Ranks::gather(&request, formula, generation, &tables, &settings)?;
     let gathered = Used::now()?.since(started);
     let (policy, mut scores, mut answers) = (request.policy(formula), Vec::new(), Vec::new());
     for ordinal in (0..generation.pages()).step_by((generation.pages() / QUESTIONS).max(1) as usize) {

@@ -39,10 +39,10 @@ impl RecordInputs {
         }
         let mut finder = reads.needs_sections().then(SectionFinder::default);
         let mut counts = reads.contains(Reads::IN_LINKS).then(InLinkCounts::default);
-        let priors = SitePriors::read_beside(generation, finder.is_some(), passed, |columns| {
+        let priors = SitePriors::read_beside(generation, finder.is_some(), passed, |first, columns| {
             if let Some(finder) = &mut finder {
                 for (row, key) in columns.keys.iter().enumerate() {
-                    finder.push(key, RateEvidence::of_row(columns, row));
+                    finder.push(first + row as u64, key, RateEvidence::of_row(columns, row));
                 }
             }
             if let Some(counts) = &mut counts {

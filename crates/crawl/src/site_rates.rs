@@ -25,10 +25,10 @@ impl SitePriors {
     /// # Errors
     /// When the generation cannot be read.
     pub fn read(generation: &Generation, passed: &dyn Fn(usize)) -> Result<SitePriors, Failure> {
-        SitePriors::read_beside(generation, false, passed, |_| {})
+        SitePriors::read_beside(generation, false, passed, |_, _| {})
     }
 
-    /// The same, and passes on each block, with its keys if asked for.
+    /// The same, and passes on each block with the ordinal of its first page, and its keys if asked for.
     ///
     /// # Errors
     /// As of [`SitePriors::read`].
@@ -36,7 +36,7 @@ impl SitePriors {
         generation: &Generation,
         with_keys: bool,
         passed: &dyn Fn(usize),
-        mut each: impl FnMut(&StateColumns),
+        mut each: impl FnMut(u64, &StateColumns),
     ) -> Result<SitePriors, Failure> {
         let mut ends = Vec::with_capacity(generation.summary().origins as usize);
         each_site(generation, |_, end| ends.push(end))?;
@@ -45,7 +45,7 @@ impl SitePriors {
             for (row, site) in runs(&ends, first).take(columns.len()).enumerate() {
                 shown[site].add(RateEvidence::of_row(columns, row));
             }
-            each(columns);
+            each(first, columns);
             passed(columns.len());
             Ok(())
         })?;

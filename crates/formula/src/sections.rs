@@ -89,18 +89,20 @@ pub struct SectionFinder {
     key: Vec<u8>,
     host: usize,
     site: Option<Site>,
-    pages: u64,
+    /// The place after the last page.
+    end: u64,
     /// The chain of the last page: each subtree with the length of its prefix of the key.
     open: Vec<(usize, Subtree)>,
     found: Sections,
 }
 
 impl SectionFinder {
-    /// Adds a known page and what it showed: nothing, if it was never visited.
-    pub fn push(&mut self, key: &[u8], shown: RateEvidence) {
+    /// Adds the known page at this place and what it showed: nothing, if it was never visited. Between pages of a sample
+    /// there are others.
+    pub fn push(&mut self, place: u64, key: &[u8], shown: RateEvidence) {
         let common = self.key.iter().zip(key).take_while(|(a, b)| a == b).count();
         if common < self.host || self.host == 0 {
-            self.enter_host(key);
+            self.enter_host(place, key);
         } else {
             let stay = self.open.iter().skip(HOST + 1).take_while(|(prefix, _)| *prefix <= common).count();
             self.close(HOST + 1 + stay);
@@ -108,12 +110,12 @@ impl SectionFinder {
         if self.host > 0 {
             let known = self.open.len().saturating_sub(HOST + 1);
             let folders = CanonicalUrl::folders(key).take(LEVELS - HOST - 1).skip(known);
-            let opened = folders.map(|prefix| (prefix, Subtree::at(self.pages)));
+            let opened = folders.map(|prefix| (prefix, Subtree::at(place)));
             self.open.extend(opened);
         }
         self.key.clear();
         self.key.extend_from_slice(key);
-        self.pages += 1;
+        self.end = place + 1;
         self.found.all.add(shown);
         if let Some((_, innermost)) = self.open.last_mut() {
             innermost.changes += shown.changes;
@@ -128,7 +130,7 @@ impl SectionFinder {
     }
 
     /// Begins the chain of another host, in the same domain or another one. Bytes that are no key have none.
-    fn enter_host(&mut self, key: &[u8]) {
+    fn enter_host(&mut self, place: u64, key: &[u8]) {
         let url = CanonicalUrl::from_key(key).ok();
         let site = url.as_ref().map(Site::from_url);
         let from = if site.is_some() && site == self.site { HOST } else { DOMAIN };
@@ -136,7 +138,7 @@ impl SectionFinder {
         self.host = url.map_or(0, |url| CanonicalUrl::key_of_host(&url.host()).len());
         self.site = site;
         if self.host > 0 {
-            self.open.extend((from..=HOST).map(|_| (0, Subtree::at(self.pages))));
+            self.open.extend((from..=HOST).map(|_| (0, Subtree::at(place))));
         }
     }
 
@@ -144,7 +146,7 @@ impl SectionFinder {
     fn close(&mut self, level: usize) {
         while self.open.len() > level {
             let Some((_, closed)) = self.open.pop() else { return };
-            let closed = Subtree { end: self.pages, ..closed };
+            let closed = Subtree { end: self.end, ..closed };
             if let Some((_, around)) = self.open.last_mut() {
                 around.changes += closed.changes;
                 around.cycles += closed.cycles;

@@ -55,6 +55,7 @@ pub struct Generation {
 pub(crate) type FileName = (FramedFile, Round);
 
 /// Such a file, open.
+#[derive(Clone)]
 pub(crate) struct GenerationFile {
     pub source: FrameSource,
     /// Bytes of it that are a part of this generation.
@@ -75,6 +76,7 @@ pub struct PartStats {
 }
 
 /// The files that are written anew with every generation.
+#[derive(Clone)]
 struct SmallFiles {
     index: FrameSource,
     origins: FrameSource,
@@ -252,9 +254,17 @@ impl Generation {
         Some(SpillReader::over(FrameReader::over(source, FileKind::Waiting, end)))
     }
 
-    /// Walks the runs of pages of each origin, in order.
+    /// Walks the runs of pages of each origin, in order; of a [part](Generation::only), those with pages in it.
     pub fn origin_runs(&self) -> OriginRuns {
-        OriginRuns::new(self.small.as_ref().map(|small| small.origins.clone()), &self.summary)
+        let mut held: Vec<Range<u64>> = Vec::new();
+        for block in &self.blocks {
+            let end = block.first + u64::from(block.pages);
+            match held.last_mut() {
+                Some(last) if last.end == block.first => last.end = end,
+                _ => held.push(block.first..end),
+            }
+        }
+        OriginRuns::new(self.small.as_ref().map(|small| small.origins.clone()), &self.summary, held)
     }
 
     /// An index of these runs, for walks that begin anywhere. Reads all of them.
@@ -286,6 +296,24 @@ impl Generation {
         Ok(self.blocks[at].first + block.rows_before(key) as u64)
     }
 
+    /// A part of it: the blocks whose numbers `holds` takes. Ordinals and counts stay, and what lies at a page that is
+    /// not in it is unknown.
+    #[must_use]
+    pub fn only(&self, holds: impl Fn(usize) -> bool) -> Generation {
+        let held = self.blocks.iter().enumerate().filter(|(at, _)| holds(*at));
+        Generation {
+            summary: self.summary,
+            blocks: held.map(|(_, block)| block.clone()).collect(),
+            files: self.files.clone(),
+            small: self.small.clone(),
+        }
+    }
+
+    /// The number of the block that holds the page with that ordinal.
+    pub fn block_of(&self, ordinal: u64) -> usize {
+        self.blocks.partition_point(|block| block.first <= ordinal).saturating_sub(1)
+    }
+
     /// Walks the state of all pages, a block at a time, reading nothing else.
     pub fn states(&self) -> PageStateBlocks<'_> {
         PageStateBlocks::new(self, 0)
@@ -293,8 +321,7 @@ impl Generation {
 
     /// The same, from the block on that holds the page with that ordinal.
     pub fn states_from(&self, ordinal: u64) -> PageStateBlocks<'_> {
-        let at = self.blocks.partition_point(|block| block.first <= ordinal);
-        PageStateBlocks::new(self, at.saturating_sub(1))
+        PageStateBlocks::new(self, self.block_of(ordinal))
     }
 
     /// Calls `work` with the state of each block, and its keys if asked for, and the ordinal of its first page, in

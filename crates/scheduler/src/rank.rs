@@ -11,7 +11,6 @@ struct Competing {
     cycle: Cycle,
     warmup: u32,
     ties: TieBreak,
-    scanned: u64,
     scores: Vec<f64>,
 }
 
@@ -21,48 +20,64 @@ impl Competing {
             cycle: request.cycle,
             warmup: request.warmup,
             ties: TieBreak::new(request.ties, request.seed, request.cycle),
-            scanned: 0,
             scores: Vec::new(),
         }
     }
 
-    /// Calls `each` for those of the next block of pages.
-    fn scan(&mut self, policy: &dyn Policy, columns: &StateColumns, mut each: impl FnMut(RankedPage)) {
-        policy.score(columns, self.scanned, &mut self.scores);
+    /// Calls `each` for those of a block whose first page has the ordinal `first`.
+    fn scan(
+        &mut self,
+        policy: &dyn Policy,
+        first: u64,
+        columns: &StateColumns,
+        mut each: impl FnMut(RankedPage),
+    ) {
+        policy.score(columns, first, &mut self.scores);
         for (row, &score) in self.scores.iter().enumerate() {
             if Gate::of_row(columns, row, self.cycle, self.warmup) == Gate::Revisit {
-                each(self.ties.by_score(score, self.scanned + row as u64));
+                each(self.ties.by_score(score, first + row as u64));
             }
         }
-        self.scanned += columns.len() as u64;
     }
 }
 
-/// Finds the rank of one page.
+/// Finds the rank of one page, or estimates it by some blocks.
 #[derive(Debug)]
 pub struct RankCounter {
     competing: Competing,
     page: RankedPage,
-    better: u64,
+    /// Of each block, the pages that are better, and all.
+    blocks: Vec<(f64, f64)>,
 }
+
+/// Standard errors of an estimate that are told as its error.
+const ERRORS: f64 = 3.0;
 
 impl RankCounter {
     /// For a page with this ordinal and score.
     pub fn new(request: &PlanRequest, ordinal: u64, score: f64) -> RankCounter {
         let competing = Competing::new(request);
         let page = competing.ties.by_score(score, ordinal);
-        RankCounter { competing, page, better: 0 }
+        RankCounter { competing, page, blocks: Vec::new() }
     }
 
-    /// Scans the next block of pages. The policy must be prepared for the cycle.
-    pub fn scan(&mut self, policy: &dyn Policy, columns: &StateColumns) {
-        let RankCounter { competing, page, better } = self;
-        competing.scan(policy, columns, |other| *better += u64::from(other < *page));
+    /// Scans a block whose first page has the ordinal `first`. The policy must be prepared for the cycle.
+    pub fn scan(&mut self, policy: &dyn Policy, first: u64, columns: &StateColumns) {
+        let mut better = 0;
+        self.competing.scan(policy, first, columns, |other| better += u32::from(other < self.page));
+        self.blocks.push((better.into(), columns.len() as f64));
     }
 
-    /// The exact rank.
-    pub fn rank(&self) -> Rank {
-        Rank { rank: self.better + 1, error: 0 }
+    /// The rank among so many pages: exact if all were scanned. Otherwise it is off by more than its error once in some
+    /// hundred times, if the blocks were drawn evenly.
+    pub fn rank(&self, pages: u64) -> Rank {
+        let (better, scanned) = self.blocks.iter().fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+        let drawn = scanned / pages as f64;
+        let share = better / scanned;
+        // Pages of a block are alike, so what blocks differ by tells the error. Where none is better, one may be.
+        let spread = self.blocks.iter().map(|(better, of)| (better - share * of).powi(2)).sum::<f64>() + 1.0;
+        let error = ERRORS * ((1.0 - drawn) * spread).sqrt() / drawn;
+        Rank { rank: (better / drawn).round() as u64 + 1, error: error.ceil() as u64 }
     }
 }
 
@@ -105,9 +120,9 @@ impl RankingGatherer {
     }
 
     /// Scans like [`RankCounter::scan`].
-    pub fn scan(&mut self, policy: &dyn Policy, columns: &StateColumns) {
+    pub fn scan(&mut self, policy: &dyn Policy, first: u64, columns: &StateColumns) {
         let RankingGatherer { competing, chunk, .. } = self;
-        competing.scan(policy, columns, |candidate| chunk.push(candidate));
+        competing.scan(policy, first, columns, |candidate| chunk.push(candidate));
         if self.chunk.len() >= self.room {
             self.thin();
         }

@@ -53,7 +53,9 @@ impl Related {
     fn fill_sections(&self, columns: &mut StateColumns) {
         let known = || self.order.iter().filter(|(_, page)| columns.visited[*page]);
         let mut finder = sections::SectionFinder::default();
-        known().for_each(|(url, page)| finder.push(url.key(), RateEvidence::of_row(columns, *page)));
+        for (place, (url, page)) in (0..).zip(known()) {
+            finder.push(place, url.key(), RateEvidence::of_row(columns, *page));
+        }
         let rows: Vec<usize> = known().map(|(_, page)| *page).collect();
         finder.finish().fill(columns, (0..).zip(rows));
     }

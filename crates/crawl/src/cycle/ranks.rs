@@ -1,5 +1,5 @@
-//! The ranks of all pages in the next cycle, cached until the next commit: one pass over all pages serves all
-//! queries.
+//! The ranks of all pages in the next cycle, kept until the next commit: one pass over all pages serves all
+//! questions.
 
 use crate::cycle::inputs::FormulaInputs;
 use crate::failure::Failure;
@@ -22,51 +22,51 @@ pub struct Ranks {
     ranking: Ranking,
 }
 
-/// The last ranks that were computed.
+/// The last ranks that were computed, and whether others are needed.
 #[derive(Debug, Default)]
 pub struct StoredRanks {
     last: Mutex<Option<Arc<Ranks>>>,
-    /// The generation that was last asked about.
-    asked: Mutex<Option<Round>>,
+    /// The generation that was last asked about, and whether its ranks were there.
+    asked: Mutex<Option<(Round, bool)>>,
 }
 
 impl StoredRanks {
-    /// Were the last questions about an older generation? Then some about this one will likely follow. True once.
-    pub fn are_due(&self, generation: Round) -> bool {
-        let mut asked = self.asked.lock().expect("no panic under the lock");
-        asked.take_if(|asked| *asked != generation).is_some()
-    }
-
-    /// Notes that somebody asks about pages of this generation.
-    pub fn asked(&self, generation: Round) {
-        *self.asked.lock().expect("no panic under the lock") = Some(generation);
-    }
-
-    /// The ranks given by this request and formula. Blocks while another caller computes them.
-    ///
-    /// # Errors
-    /// When the generation cannot be read.
-    pub fn get_or_compute(
+    /// The ranks given by this request and formula, if they are kept. Notes that somebody asks for them.
+    pub fn get(
         &self,
         request: &PlanRequest,
         formula: &Formula,
         generation: &Generation,
-        tables: &SledTables,
-        settings: &Settings,
-    ) -> Result<Arc<Ranks>, Failure> {
-        let mut kept = self.last.lock().expect("no panic under the lock");
-        if let Some(ranks) = &*kept
-            && ranks.generation == generation.number()
-            && ranks.request == *request
-            && ranks.formula == *formula
-        {
-            return Ok(ranks.clone());
-        }
-        // Free the old ranks first.
-        *kept = None;
-        let ranks = Arc::new(Ranks::gather(request, formula, generation, tables, settings)?);
-        *kept = Some(ranks.clone());
-        Ok(ranks)
+    ) -> Option<Arc<Ranks>> {
+        let kept = self.last.lock().expect("no panic under the lock").clone();
+        let ranks = kept.filter(|ranks| {
+            ranks.generation == generation.number() && ranks.request == *request && ranks.formula == *formula
+        });
+        self.asked(generation.number(), ranks.is_some());
+        ranks
+    }
+
+    fn asked(&self, generation: Round, is_ranked: bool) {
+        *self.asked.lock().expect("no panic under the lock") = Some((generation, is_ranked));
+    }
+
+    /// Did the last question lack ranks? Or was it about an older generation? Then some about this one will likely
+    /// follow. True once.
+    pub fn are_due(&self, generation: Round) -> bool {
+        let mut asked = self.asked.lock().expect("no panic under the lock");
+        asked.take_if(|(asked, is_ranked)| *asked != generation || !*is_ranked).is_some()
+    }
+
+    /// Keeps the ranks that `gather` makes, in place of those before.
+    ///
+    /// # Errors
+    /// As of `gather`.
+    pub fn replace(&self, gather: impl FnOnce() -> Result<Ranks, Failure>) -> Result<(), Failure> {
+        let keep = |ranks| *self.last.lock().expect("no panic under the lock") = ranks;
+        // Frees the old ranks first.
+        keep(None);
+        keep(Some(Arc::new(gather()?)));
+        Ok(())
     }
 }
 
@@ -76,7 +76,11 @@ impl Ranks {
         self.ranking.rank(ordinal, score)
     }
 
-    fn gather(
+    /// The ranks of all pages: reads the state of each.
+    ///
+    /// # Errors
+    /// When the generation or the tables cannot be read.
+    pub fn gather(
         request: &PlanRequest,
         formula: &Formula,
         generation: &Generation,
@@ -91,7 +95,7 @@ impl Ranks {
         let mut gatherer = RankingGatherer::new(request, generation.pages());
         generation.scan(inputs.need_keys(), |first, columns| -> Result<(), Failure> {
             inputs.fill(first, columns);
-            gatherer.scan(&*policy, columns);
+            gatherer.scan(&*policy, first, columns);
             Ok(())
         })?;
         let (request, formula) = (request.clone(), formula.clone());
@@ -104,11 +108,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranks_are_due_once_when_the_pages_asked_about_are_of_an_older_generation() {
+    fn ranks_are_due_once_after_a_question_without_them_and_after_a_commit() {
         let kept = StoredRanks::default();
         assert!(!kept.are_due(Round(7)), "nobody has asked");
-        kept.asked(Round(7));
-        assert!(!kept.are_due(Round(7)), "the question has ranked these");
+        kept.asked(Round(7), false);
+        assert!(kept.are_due(Round(7)) && !kept.are_due(Round(7)), "the question had no ranks");
+        kept.asked(Round(7), true);
+        assert!(!kept.are_due(Round(7)), "the question had them");
         assert!(kept.are_due(Round(8)));
         assert!(!kept.are_due(Round(8)) && !kept.are_due(Round(9)), "nobody has asked since");
     }

@@ -17,8 +17,8 @@ fn columns(pages: &Pages) -> StateColumns {
 
 fn find(pages: &Pages) -> Sections {
     let mut finder = SectionFinder::default();
-    for (url, history) in pages {
-        finder.push(url.key(), history.as_ref().map(RateEvidence::from_history).unwrap_or_default());
+    for (place, (url, history)) in (0..).zip(pages) {
+        finder.push(place, url.key(), history.as_ref().map(RateEvidence::from_history).unwrap_or_default());
     }
     finder.finish()
 }
@@ -138,12 +138,32 @@ fn large_folders_many_folders_and_odd_urls_are_bounded() {
     let nested = |i: u64| format!("http://a.test/{}{i}", "a/".repeat(i as usize % 900));
     assert_eq!(subtrees(&nested, false), LEVELS, "deep folders");
     let mut finder = SectionFinder::default();
-    (0..100).for_each(|_| finder.push(b"", RateEvidence { changes: 1, cycles: 4, changed_cycles: 4 }));
-    finder.push(b"no key", RateEvidence::default());
+    (0..100)
+        .for_each(|place| finder.push(place, b"", RateEvidence { changes: 1, cycles: 4, changed_cycles: 4 }));
+    finder.push(100, b"no key", RateEvidence::default());
     let sections = finder.finish();
     assert_eq!(
         (sections.subtrees(), sections.rate(&mut [0; LEVELS], 100, RateEvidence::default())),
         (0, 100.5 / 401.0)
     );
     assert_eq!(SectionFinder::default().finish().rate(&mut [0; LEVELS], 0, RateEvidence::default()), 0.5);
+}
+
+/// Of a sample, a section has the pages that were pushed, and lies where all of its pages do.
+#[test]
+fn sections_go_on_behind_pages_that_are_not_in_a_sample() {
+    let shown = |changes| RateEvidence { changes, cycles: 100, changed_cycles: 0 };
+    let mut finder = SectionFinder::default();
+    let key = |i: u64| page(&format!("http://a.test/{}/{i:03}", i / 100), false).0.key().to_vec();
+    (0..10).for_each(|i| finder.push(i, &key(i), shown(1)));
+    (60..70).for_each(|i| finder.push(i, &key(i), shown(1)));
+    (105..115).for_each(|i| finder.push(i, &key(i), shown(9)));
+    let sections = finder.finish();
+    let rate = |place| sections.rate(&mut [0; LEVELS], place, RateEvidence::default());
+    assert!(rate(5) == rate(65) && rate(5) < rate(110), "{} {} {}", rate(5), rate(65), rate(110));
+    let folder = &sections.levels[HOST + 2];
+    assert_eq!(
+        folder.iter().map(|of| (of.first, of.end, of.changes)).collect::<Vec<_>>(),
+        [(0, 70, 20), (105, 115, 90)]
+    );
 }

@@ -17,7 +17,7 @@ pub use visits::reason;
 use super::page::page_json;
 use super::{counted, traps};
 use canonical::CanonicalState;
-use competition::Competition;
+use competition::{Competition, Sample};
 use focus::ShownByFocus;
 use importance::ShownImportance;
 use in_short::{Agreed, Outlook};
@@ -76,6 +76,8 @@ pub struct Explanation {
     agreed: Agreed,
     /// Rank among the pages that compete by score.
     rank: Option<Rank>,
+    /// Blocks by which score and rank are estimated, and all; none if these are of all pages.
+    sampled: Option<(usize, usize)>,
     /// What its siblings show, if the formula reads siblings and it has any.
     siblings: Option<ShownBySiblings>,
     focus: Option<ShownByFocus>,
@@ -140,8 +142,7 @@ pub struct ExplainedPage<'r> {
     pub random_seed: u64,
     /// The page's stored visits.
     pub history: PageHistory,
-    /// Ranks of all pages under `formula`. Without them, the rank is computed by a pass over all
-    /// pages.
+    /// Ranks of all pages under `formula`. Without them, rank and rates are estimated by a sample.
     pub ranks: Option<&'r Ranks>,
     /// The operators' decisions.
     pub decided: &'r Decisions,
@@ -206,6 +207,9 @@ impl Explanation {
             Gate::for_page(&record.known, record.visited.as_ref().map(|v| v.history.visits), cycle, warmup);
         // Opened as late as possible: a crawl cannot start while this process has them.
         let tables = LazyCell::new(tables);
+        let mut request = plan::request(settings, cycle, generation.pages(), random_seed);
+        let host = generation.pages_of_origin(&url)?;
+        let sample = Sample::new(generation, ordinal, request.max_per_host.map(|_| &host));
         let read;
         let inputs = match ranks {
             Some(ranks) => &ranks.inputs,
@@ -213,13 +217,12 @@ impl Explanation {
                 let open = FormulaInputs::need_tables(&formula).then(|| tables.as_deref().ok()).flatten();
                 let focus = survey::of_formula(&formula, settings.focus.as_ref(), generation, open)?;
                 let rules = &settings.pages;
-                read =
-                    FormulaInputs::read(&formula, cycle, generation, open, rules, &|_| {})?.with_focus(focus);
+                read = FormulaInputs::read(&formula, cycle, &sample.around, open, rules, &|_| {})?
+                    .with_focus(focus);
                 &read
             }
         };
         let rates = inputs.rates(ordinal);
-        let mut request = plan::request(settings, cycle, generation.pages(), random_seed);
         // The question is how it would rank, so the policy of the crawl does not matter.
         if is_other_formula {
             request.policy = PolicyKind::default();
@@ -227,8 +230,9 @@ impl Explanation {
         let ranked = record.visited.as_ref().filter(|_| request.policy.is_formula());
         let page = ranked.map(|_| inputs.page(generation, ordinal)).transpose().map_err(Failure::work)?;
         let terms: Option<Vec<Term>> = page.as_ref().map(|page| formula.explain_block(page, cycle));
-        let host = generation.pages_of_origin(&url)?;
-        let among = Competition { request: &request, generation, formula: &formula, inputs };
+        let sample = &sample.even;
+        let sampled = (sample.blocks(), generation.blocks());
+        let among = Competition { request: &request, generation, sample, formula: &formula, inputs };
         let score = match &record.visited {
             Some(_) if request.policy.is_formula() => terms.as_ref().map(|terms| terms[0].value),
             Some(_) => among.score(ordinal)?,
@@ -290,6 +294,7 @@ impl Explanation {
             rates,
             terms: terms.unwrap_or_default(),
             rank,
+            sampled: Some(sampled).filter(|(some, all)| ranks.is_none() && some < all),
             siblings,
             focus,
             places,
@@ -459,7 +464,7 @@ impl Explanation {
             "site_rate": self.rates.map(|r| r.site), "global_rate": self.rates.map(|r| r.global),
             "page": page_json(&self.url, &self.record, &self.bodies), "cycle": self.cycle, "gate": self.gate_name(),
             "importance": self.importance.value, "policy": self.policy.name, "formula": self.policy.is_formula().then(|| self.formula.expr.to_string()), "score": self.score, "rank": self.rank.map(|rank| rank.rank),
-            "rank_error": self.rank.map(|rank| rank.error),
+            "rank_error": self.rank.map(|rank| rank.error), "sampled_blocks": self.sampled.map(|(some, _)| some),
             "cutoff": self.cutoff, "host_places": self.places.map(obstacle::places_json), "terms": history.map(|_| &self.terms),
             "siblings": self.siblings.as_ref().map(ShownBySiblings::json),
             "lastmod_trust": self.lastmod.trust, "announced": self.lastmod.is_news,
@@ -530,6 +535,9 @@ impl Explanation {
         }
         if let Some(rank) = self.rank {
             print(format!("rank        {rank} by score"));
+        }
+        if let Some((some, all)) = self.sampled.filter(|_| self.score.is_some()) {
+            print(format!("            score and rank are estimated by {some} of {all} blocks of pages"));
         }
         self.siblings.iter().flat_map(ShownBySiblings::lines).for_each(&mut print);
         self.focus.iter().flat_map(ShownByFocus::lines).for_each(&mut print);

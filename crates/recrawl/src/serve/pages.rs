@@ -95,10 +95,7 @@ pub fn explained(shared: &SharedState, page: &OnePage) -> Result<Explanation, Re
     // Ranks are kept for the crawl's formula only.
     let ranks = match is_other_formula {
         true => None,
-        false => {
-            shared.ranks.asked(generation.number());
-            Some(ranks::get_or_compute(shared, &settings, &generation)?)
-        }
+        false => ranks::kept(shared, &settings, &generation),
     };
     let decided = shared.control.decided();
     let page = ExplainedPage {

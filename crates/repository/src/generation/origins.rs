@@ -8,6 +8,9 @@ use crate::generation::codec::{put_key, take_key};
 use crate::generation::manifest::GenerationSummary;
 use crate::storage::Storage;
 use recrawl_types::{CanonicalUrl, Round, UrlError};
+use std::iter::Peekable;
+use std::ops::Range;
+use std::vec::IntoIter;
 
 /// The consecutive pages of one origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,17 +141,24 @@ pub struct OriginRuns {
     given: u64,
     origins: u64,
     pages: u64,
+    /// Pages of the generation that is walked, in order: runs without one are passed over.
+    held: Peekable<IntoIter<Range<u64>>>,
 }
 
 impl OriginRuns {
-    pub(crate) fn new(source: Option<FrameSource>, summary: &GenerationSummary) -> OriginRuns {
+    pub(crate) fn new(
+        source: Option<FrameSource>,
+        summary: &GenerationSummary,
+        held: Vec<Range<u64>>,
+    ) -> OriginRuns {
         let frames = source.map(|source| {
             let end = source.length();
             FrameReader::over(source, FileKind::Origins, end)
         });
         let run = OriginRun { key: Vec::new(), first: 0, pages: 0, visited: 0 };
         let GenerationSummary { origins, pages, .. } = *summary;
-        OriginRuns { frames, payload: Vec::new(), at: 0, run, next_key: Vec::new(), given: 0, origins, pages }
+        let (payload, next_key, held) = (Vec::new(), Vec::new(), held.into_iter().peekable());
+        OriginRuns { frames, payload, at: 0, run, next_key, given: 0, origins, pages, held }
     }
 
     /// The number of runs before the next one, from the first of the generation on.
@@ -179,7 +189,19 @@ impl OriginRuns {
     /// # Errors
     /// When it cannot be read.
     pub fn next_run(&mut self) -> Result<Option<&OriginRun>, ReadError> {
-        let Some(frames) = &mut self.frames else { return Ok(None) };
+        while self.read_run()? {
+            let OriginRun { first, pages, .. } = self.run;
+            while self.held.next_if(|held| held.end <= first).is_some() {}
+            if self.held.peek().is_some_and(|held| held.start < first + pages) {
+                return Ok(Some(&self.run));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads the next run; false at the end.
+    fn read_run(&mut self) -> Result<bool, ReadError> {
+        let Some(frames) = &mut self.frames else { return Ok(false) };
         if self.at == self.payload.len() {
             let offset = frames.offset();
             let Some(payload) = frames.next_frame()? else {
@@ -187,7 +209,7 @@ impl OriginRuns {
                 if (self.given, self.run.first + self.run.pages) != (self.origins, self.pages) {
                     return Err(frames.damaged(offset, "it does not end where the manifest says"));
                 }
-                return Ok(None);
+                return Ok(false);
             };
             self.payload.clear();
             self.payload.extend_from_slice(payload);
@@ -203,7 +225,7 @@ impl OriginRuns {
         match next {
             Ok(()) => {
                 self.given += 1;
-                Ok(Some(&self.run))
+                Ok(true)
             }
             Err(Malformed(what)) => Err(frames.damaged(frames.offset(), what)),
         }
@@ -245,7 +267,7 @@ impl OriginIndex {
         source: Option<FrameSource>,
         summary: &GenerationSummary,
     ) -> Result<OriginIndex, ReadError> {
-        let mut runs = OriginRuns::new(source.clone(), summary);
+        let mut runs = OriginRuns::new(source.clone(), summary, vec![0..summary.pages]);
         let mut frames: Vec<FrameStart> = Vec::new();
         loop {
             let is_first = runs.at == runs.payload.len();
@@ -273,7 +295,7 @@ impl OriginIndex {
     pub fn walk_from(&self, origin: u64) -> Result<OriginRuns, ReadError> {
         let summary =
             GenerationSummary { origins: self.origins, pages: self.pages, ..GenerationSummary::default() };
-        let mut runs = OriginRuns::new(self.source.clone(), &summary);
+        let mut runs = OriginRuns::new(self.source.clone(), &summary, vec![0..self.pages]);
         let before = self.frames.partition_point(|frame| frame.origin <= origin);
         if let Some(frame) = before.checked_sub(1).map(|at| &self.frames[at]) {
             runs.frames = runs.frames.map(|frames| frames.from(frame.offset));

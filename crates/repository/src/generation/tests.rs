@@ -5,6 +5,7 @@ use crate::Repository;
 use crate::file::format::{HEADER_BYTES, header, open_frame, put_frame};
 use crate::generation::block::BLOCK_PAGES;
 use crate::generation::index::FramePlace;
+use crate::generation::origins::OriginRun;
 use crate::generation::origins::tests::check_walks;
 use crate::storage::{MemoryStorage, Storage};
 use crate::testing::{canonical, record, url};
@@ -238,4 +239,34 @@ fn histories_of_version_1_are_renewed_when_they_are_copied() {
     assert_eq!(all_pages(&repository.current()), pages);
     drop(repository);
     assert_eq!(all_pages(&Repository::open(storage).unwrap().current()), pages);
+}
+
+#[test]
+fn a_part_has_its_blocks_with_their_ordinals_and_the_origins_of_their_pages() {
+    let (_storage, generation) = committed(&many(9 * BLOCK_PAGES));
+    let part = generation.only(|at| [0, 4, 5].contains(&at));
+    assert_eq!((part.blocks(), part.pages()), (3, generation.pages()));
+    let (mut all, mut held) = (Vec::new(), Vec::new());
+    let scan = |of: &Generation, into: &mut Vec<(u64, StateColumns)>| {
+        of.scan(true, |first, columns| -> Result<(), ReadError> {
+            into.push((first, std::mem::take(columns)));
+            Ok(())
+        })
+    };
+    scan(&generation, &mut all).unwrap();
+    scan(&part, &mut held).unwrap();
+    assert_eq!(held, [all[0].clone(), all[4].clone(), all[5].clone()]);
+    assert_eq!((generation.block_of(held[1].0), part.block_of(held[1].0)), (4, 1));
+    let runs = |of: &Generation| {
+        let mut runs = of.origin_runs();
+        std::iter::from_fn(move || runs.next_run().unwrap().cloned()).collect::<Vec<_>>()
+    };
+    let has_pages = |run: &OriginRun| {
+        held.iter().any(|(first, columns)| {
+            *first < run.first + run.pages && run.first < first + columns.len() as u64
+        })
+    };
+    let expected: Vec<_> = runs(&generation).into_iter().filter(has_pages).collect();
+    assert_eq!(runs(&part), expected);
+    assert!(expected.len() < runs(&generation).len(), "some origins lie between");
 }

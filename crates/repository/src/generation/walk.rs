@@ -420,7 +420,7 @@ impl<'g, I: Iterator<Item = u64>> Gather<'g, I> {
         assert!(ordinal < generation.pages(), "page {ordinal} of {}", generation.pages());
         assert!(self.last.is_none_or(|last| last < ordinal), "the ordinals must ascend");
         self.last = Some(ordinal);
-        let at = generation.blocks.partition_point(|b| b.first <= ordinal) - 1;
+        let at = generation.block_of(ordinal);
         if self.at != Some(at) {
             self.block = self.blocks.read(at, BlockExtent::All)?.unpack(&mut self.scratch)?;
             self.at = Some(at);

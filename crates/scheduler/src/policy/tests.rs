@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing::{self, columns, request};
-use crate::{PlanRequest, Ties};
+use crate::{PlanRequest, Rank, RankCounter, Ties};
 use proptest::prelude::*;
 use recrawl_formula::builtin::{self, Builtin};
 use std::collections::HashSet;
@@ -103,24 +103,25 @@ proptest! {
         policy.score(&columns(&pages), 0, &mut scores);
         let competing = testing::plan(&request, &mut policy, &pages, &[], 9).unwrap().chosen;
         let mut all = crate::RankingGatherer::sized(&request, step, room);
-        pages.chunks(7).for_each(|block| all.scan(&policy, &columns(block)));
+        let blocks = || (0..).step_by(7).zip(pages.chunks(7));
+        blocks().for_each(|(first, block)| all.scan(&policy, first, &columns(block)));
         let all = all.finish();
         let chunks = pages.len().div_ceil(7).min(pages.len().div_ceil(room)) as u64;
-        let is_within = |rank: crate::Rank, exact: u64| {
+        let is_within = |rank: Rank, exact: u64| {
             rank.error <= (chunks * (step as u64 - 1)).div_ceil(2) && (rank.best()..=rank.worst()).contains(&exact)
         };
         let mut ranks = Vec::new();
         for (ordinal, _) in competing.iter().filter(|c| c.1 == recrawl_types::Share::Score) {
-            let mut counter = crate::RankCounter::new(&request, *ordinal, scores[*ordinal as usize]);
-            pages.chunks(7).for_each(|block| counter.scan(&policy, &columns(block)));
-            let exact = counter.rank().rank;
+            let mut counter = RankCounter::new(&request, *ordinal, scores[*ordinal as usize]);
+            blocks().for_each(|(first, block)| counter.scan(&policy, first, &columns(block)));
+            let Rank { rank: exact, error: 0 } = counter.rank(pages.len() as u64) else { panic!("all were scanned") };
             let rank = all.rank(*ordinal, scores[*ordinal as usize]);
             prop_assert!(is_within(rank, exact), "{} is {:?}", exact, rank);
             // A page may be asked for with another score than its own.
-            let mut counter_of_other = crate::RankCounter::new(&request, *ordinal, other.into());
-            pages.chunks(7).for_each(|block| counter_of_other.scan(&policy, &columns(block)));
-            let rank = all.rank(*ordinal, other.into());
-            prop_assert!(is_within(rank, counter_of_other.rank().rank), "{:?} is {:?}", counter_of_other, rank);
+            let mut counter_of_other = RankCounter::new(&request, *ordinal, other.into());
+            blocks().for_each(|(first, block)| counter_of_other.scan(&policy, first, &columns(block)));
+            let (rank, exact_of_other) = (all.rank(*ordinal, other.into()), counter_of_other.rank(pages.len() as u64));
+            prop_assert!(is_within(rank, exact_of_other.rank), "{:?} is {:?}", exact_of_other, rank);
             // With k = rank, this page is the last one chosen.
             let k = PlanRequest { pages: exact, ..request.clone() };
             let plan = testing::plan(&k, &mut policy, &pages, &[], 9).unwrap();
