@@ -14,6 +14,9 @@ pub struct BenchmarkSize {
     /// Links per cycle; by default half the pages, at most 5 million.
     #[arg(long)]
     pub checks: Option<u64>,
+    /// Links that a visited page has, of which none was merged before: 60 of a new page, 4 a visit on recorded webs.
+    #[arg(long, default_value_t = 60)]
+    pub links_a_page: u64,
     /// Number of consecutive cycles.
     #[arg(long, default_value_t = 3)]
     pub cycles: u64,
@@ -48,7 +51,12 @@ impl BenchmarkSize {
 
     /// The stream.
     pub fn stream<'w>(&self, web: &'w Web) -> LinkStream<'w> {
-        LinkStream { web, checks: self.checks(), visited_share: self.visited_share }
+        LinkStream {
+            web,
+            checks: self.checks(),
+            links_a_page: self.links_a_page,
+            visited_share: self.visited_share,
+        }
     }
 
     /// Limits of our verifier's batch.
@@ -66,6 +74,7 @@ impl BenchmarkSize {
         let options = [
             ("pages", self.pages.to_string()),
             ("checks", self.checks().to_string()),
+            ("links-a-page", self.links_a_page.to_string()),
             ("cycles", self.cycles.to_string()),
             ("visited-share", self.visited_share.to_string()),
             ("batch-memory", self.batch_memory.to_string()),

@@ -8,8 +8,6 @@ use recrawl_types::{CanonicalUrl, Change, Link, LogRecord, Outcome, Round, Share
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-/// Links of a page.
-pub const LINKS_A_PAGE: u64 = 60;
 /// Percentage of links within the page's own site.
 const WITHIN_SITE: u64 = 78;
 /// Percentage of links to pages that were initially unknown.
@@ -34,6 +32,8 @@ pub struct LinkStream<'w> {
     pub web: &'w Web,
     /// Links per cycle.
     pub checks: u64,
+    /// Links of a visited page.
+    pub links_a_page: u64,
     /// Share of a visited site's pages that a cycle visits: the lower, the more sites.
     pub visited_share: f64,
 }
@@ -89,7 +89,7 @@ impl LinkStream<'_> {
     /// Random sites and their numbers of visits, until all visits are assigned.
     fn visits_by_site(&self, turn: u64) -> BTreeMap<usize, u64> {
         let sites = self.web.sites();
-        let all = (self.checks / LINKS_A_PAGE).max(1);
+        let all = (self.checks / self.links_a_page).max(1);
         let (mut drawn, mut left) = (BTreeMap::new(), all);
         let offset = mix(self.web.seed(), purpose::SITE, turn, 0);
         // Draws that hit a site again are skipped. After this many, about one site in fifty is
@@ -135,7 +135,7 @@ impl LinkStream<'_> {
             (true, _) => Change::Unchanged,
         };
         let mut key = Vec::new();
-        let links = (0..LINKS_A_PAGE).map(|i| {
+        let links = (0..self.links_a_page).map(|i| {
             let (chance, target) = (mix(seed, purpose::LINK, i, 0), mix(seed, purpose::TARGET, i, 0));
             let is_within = chance % 100 < WITHIN_SITE;
             let is_known = (chance >> 32) % 100 >= UNKNOWN;
@@ -155,7 +155,7 @@ impl LinkStream<'_> {
         });
         let links: Vec<Link> = links.collect();
         self.web.known_key(site, page, &mut key);
-        (written.visits, written.links) = (written.visits + 1, written.links + LINKS_A_PAGE);
+        (written.visits, written.links) = (written.visits + 1, written.links + self.links_a_page);
         Visit {
             index: Some(written.visits - 1),
             share: if was_visited { Share::Score } else { Share::Discovery },
@@ -187,19 +187,22 @@ mod tests {
     #[test]
     fn a_cycle_is_in_order_and_the_same_again_and_another_cycle_is_another() {
         let web = Web::new(30_000, 1);
-        let stream = LinkStream { web: &web, checks: 12_000, visited_share: 0.05 };
+        let stream = LinkStream { web: &web, checks: 12_000, links_a_page: 60, visited_share: 0.05 };
         let (first, written) = visits(&stream, 0);
         assert!(first.windows(2).all(|pair| pair[0].url < pair[1].url));
         assert_eq!(visits(&stream, 0), (first.clone(), written));
         assert_ne!(visits(&stream, 1).0, first);
-        assert_eq!((first.len() as u64, written.links), (written.visits, written.visits * LINKS_A_PAGE));
+        assert_eq!(
+            (first.len() as u64, written.links),
+            (written.visits, written.visits * stream.links_a_page)
+        );
         assert!(written.links > 11_000, "{written:?}");
     }
 
     #[test]
     fn most_links_stay_on_the_site_and_most_are_known() {
         let web = Web::new(50_000, 2);
-        let stream = LinkStream { web: &web, checks: 60_000, visited_share: 0.05 };
+        let stream = LinkStream { web: &web, checks: 60_000, links_a_page: 60, visited_share: 0.05 };
         let (all, written) = visits(&stream, 3);
         let percent = |part: u64| part * 100 / written.links;
         assert!((75..=80).contains(&percent(written.within)), "{written:?}");
@@ -212,8 +215,9 @@ mod tests {
     #[test]
     fn a_small_share_of_each_site_spreads_a_cycle_over_more_sites() {
         let web = Web::new(100_000, 3);
-        let sites =
-            |visited_share| LinkStream { web: &web, checks: 60_000, visited_share }.visits_by_site(0).len();
+        let sites = |visited_share| {
+            LinkStream { web: &web, checks: 60_000, links_a_page: 60, visited_share }.visits_by_site(0).len()
+        };
         assert!(2 * sites(0.1) < sites(0.02), "{} and {}", sites(0.1), sites(0.02));
     }
 }

@@ -29,6 +29,7 @@ fn all_contenders_find_the_same_new_urls() {
     let size = BenchmarkSize {
         pages: 30_000,
         checks: Some(9_000),
+        links_a_page: 60,
         cycles: 3,
         visited_share: 0.05,
         batch_memory: 64,
@@ -63,7 +64,7 @@ fn all_contenders_find_the_same_new_urls() {
 #[test]
 fn a_link_that_waits_is_not_lost() {
     let web = Web::new(20_000, 4);
-    let stream = LinkStream { web: &web, checks: 3_000, visited_share: 0.3 };
+    let stream = LinkStream { web: &web, checks: 3_000, links_a_page: 60, visited_share: 0.3 };
     let expected: u64 = answers(&stream, 12).iter().sum();
     let dir = tempfile::tempdir().unwrap();
     let mut ours = Ours::prepare(&web, dir.path(), BatchLimits::default()).unwrap();
