@@ -18,6 +18,7 @@ use recrawl_crawl::parts::focus::FocusRules;
 use recrawl_crawl::parts::focus::survey::FocusSurvey;
 use recrawl_crawl::parts::improve::population::PopulationCounter;
 use recrawl_crawl::parts::next_change::NextChangeLesson;
+use recrawl_crawl::report::{IMPORT, RoundReport};
 use recrawl_crawl::round::RoundKind;
 use recrawl_crawl::settings::Settings;
 use recrawl_focus::live::LiveModel;
@@ -33,6 +34,7 @@ use recrawl_types::{
     CanonicalUrl, Content, Cycle, DatedRound, Expectation, History, PageRecord, Reads, Round, Spill,
     UrlRules, Verdict, Visited,
 };
+use recrawl_verifier::MergeReport;
 use rustix::time::{ClockId, clock_gettime};
 use std::error::Error;
 use std::fmt;
@@ -101,7 +103,7 @@ fn ranks(generation: &Generation, formula: &Formula) -> Result<(), Box<dyn Error
     let (settings, tables) = (Settings::check(Config::default())?, SledTables::temporary()?);
     let request = request(generation, false);
     let started = Used::now()?;
-    let ranks = Ranks::gather(&request, formula, generation, &tables, &settings)?;
+    let ranks = Ranks::gather(&request, formula, generation, Some(&tables), &settings)?;
     let gathered = Used::now()?.since(started);
     let (policy, mut scores, mut answers) = (request.policy(formula), Vec::new(), Vec::new());
     for ordinal in (0..generation.pages()).step_by((generation.pages() / QUESTIONS).max(1) as usize) {
@@ -276,7 +278,10 @@ fn write(repository: &mut Repository, pages: u64, is_focused: bool) -> Result<()
         }
         writer.push(url.key(), &record)?;
     }
-    repository.commit(writer, b"")?;
+    // So that the folder is a data directory.
+    let round = DatedRound { round: Round(1), cycle: Cycle(365) };
+    let report = RoundReport::without_visits(IMPORT, round, 0, &MergeReport::default(), 0);
+    repository.commit(writer, &serde_json::to_vec(&report)?)?;
     Ok(())
 }
 

@@ -23,7 +23,6 @@ mod notify_thread;
 mod pages;
 mod pings;
 mod promises;
-mod ranks;
 mod recent;
 mod reload;
 mod reports;
@@ -225,7 +224,6 @@ fn serve(
     shared.notify_thread.begin(&shared)?;
     begin_delivery(&shared)?;
     let _recent = meters::watch(shared.clone()).map_err(Failure::work)?;
-    let _ranks = ranks::watch(shared.clone()).map_err(Failure::work)?;
     let ended = crawl_on(args, &mut seeds, &mut crawl, &shared, &console, &sighup, &mut events);
     shared.learner.end();
     shared.notify_thread.end();

@@ -58,7 +58,7 @@ pub use crate::places::{HostPlaces, HostPlacesCounter};
 pub use crate::plan::{Plan, PlanCounts};
 pub use crate::planner::Planner;
 pub use crate::policy::Policy;
-pub use crate::rank::{Rank, RankCounter, Ranking, RankingGatherer};
+pub use crate::rank::{Rank, Ranking};
 pub use crate::request::{PlanError, PlanRequest, Ties};
 pub use crate::shuffle::Shuffle;
 pub use crate::top_k::TopK;

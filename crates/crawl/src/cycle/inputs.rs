@@ -22,7 +22,7 @@ pub struct FormulaInputs {
     records: RecordInputs,
     signals: Option<PageSignals>,
     /// For the relevance of pages.
-    focus: Option<Arc<FocusSurvey>>,
+    pub(super) focus: Option<Arc<FocusSurvey>>,
     next_change: [f64; NEXT_CHANGE_WEIGHTS],
     importance: Option<ImportanceRuns>,
 }

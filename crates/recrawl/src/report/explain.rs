@@ -17,7 +17,7 @@ pub use visits::reason;
 use super::page::page_json;
 use super::{counted, traps};
 use canonical::CanonicalState;
-use competition::{Competition, Sample};
+use competition::Competition;
 use focus::ShownByFocus;
 use importance::ShownImportance;
 use in_short::{Agreed, Outlook};
@@ -76,8 +76,8 @@ pub struct Explanation {
     agreed: Agreed,
     /// Rank among the pages that compete by score.
     rank: Option<Rank>,
-    /// Blocks by which score and rank are estimated, and all; none if these are of all pages.
-    sampled: Option<(usize, usize)>,
+    /// Are score and rank estimated by a sample of pages?
+    is_estimated: bool,
     /// What its siblings show, if the formula reads siblings and it has any.
     siblings: Option<ShownBySiblings>,
     focus: Option<ShownByFocus>,
@@ -142,7 +142,7 @@ pub struct ExplainedPage<'r> {
     pub random_seed: u64,
     /// The page's stored visits.
     pub history: PageHistory,
-    /// Ranks of all pages under `formula`. Without them, rank and rates are estimated by a sample.
+    /// Ranks under `formula`, if they are kept.
     pub ranks: Option<&'r Ranks>,
     /// The operators' decisions.
     pub decided: &'r Decisions,
@@ -208,31 +208,23 @@ impl Explanation {
         // Opened as late as possible: a crawl cannot start while this process has them.
         let tables = LazyCell::new(tables);
         let mut request = plan::request(settings, cycle, generation.pages(), random_seed);
-        let host = generation.pages_of_origin(&url)?;
-        let sample = Sample::new(generation, ordinal, request.max_per_host.map(|_| &host));
-        let read;
-        let inputs = match ranks {
-            Some(ranks) => &ranks.inputs,
-            None => {
-                let open = FormulaInputs::need_tables(&formula).then(|| tables.as_deref().ok()).flatten();
-                let focus = survey::of_formula(&formula, settings.focus.as_ref(), generation, open)?;
-                let rules = &settings.pages;
-                read = FormulaInputs::read(&formula, cycle, &sample.around, open, rules, &|_| {})?
-                    .with_focus(focus);
-                &read
-            }
-        };
-        let rates = inputs.rates(ordinal);
         // The question is how it would rank, so the policy of the crawl does not matter.
         if is_other_formula {
             request.policy = PolicyKind::default();
         }
+        let open = || FormulaInputs::need_tables(&formula).then(|| tables.as_deref().ok()).flatten();
+        let ranks = match ranks {
+            Some(ranks) => ranks,
+            None => &Ranks::gather(&request, &formula, generation, open(), settings)?,
+        };
+        let host = generation.pages_of_origin(&url)?;
+        let near = ranks.inputs_near(generation, ordinal, &host, open(), settings)?;
+        let inputs = near.as_ref().unwrap_or(&ranks.inputs);
+        let rates = inputs.rates(ordinal);
         let ranked = record.visited.as_ref().filter(|_| request.policy.is_formula());
         let page = ranked.map(|_| inputs.page(generation, ordinal)).transpose().map_err(Failure::work)?;
         let terms: Option<Vec<Term>> = page.as_ref().map(|page| formula.explain_block(page, cycle));
-        let sample = &sample.even;
-        let sampled = (sample.blocks(), generation.blocks());
-        let among = Competition { request: &request, generation, sample, formula: &formula, inputs };
+        let among = Competition { request: &request, generation, formula: &formula, inputs, ranks };
         let score = match &record.visited {
             Some(_) if request.policy.is_formula() => terms.as_ref().map(|terms| terms[0].value),
             Some(_) => among.score(ordinal)?,
@@ -240,9 +232,9 @@ impl Explanation {
         };
         // Only a page that is due for a revisit competes by score.
         let competing = score.filter(|_| gate == Gate::Revisit);
-        let rank = competing.map(|score| among.rank(ordinal, score, ranks)).transpose()?;
+        let rank = competing.map(|score| ranks.rank(ordinal, score));
         let siblings = match ranked {
-            Some(_) => ShownBySiblings::for_page(ordinal, competing, &among, ranks)?,
+            Some(_) => ShownBySiblings::for_page(ordinal, competing, &among)?,
             None => None,
         };
         let focus = match &settings.focus {
@@ -294,7 +286,7 @@ impl Explanation {
             rates,
             terms: terms.unwrap_or_default(),
             rank,
-            sampled: Some(sampled).filter(|(some, all)| ranks.is_none() && some < all),
+            is_estimated: ranks.are_estimates(),
             siblings,
             focus,
             places,
@@ -464,7 +456,7 @@ impl Explanation {
             "site_rate": self.rates.map(|r| r.site), "global_rate": self.rates.map(|r| r.global),
             "page": page_json(&self.url, &self.record, &self.bodies), "cycle": self.cycle, "gate": self.gate_name(),
             "importance": self.importance.value, "policy": self.policy.name, "formula": self.policy.is_formula().then(|| self.formula.expr.to_string()), "score": self.score, "rank": self.rank.map(|rank| rank.rank),
-            "rank_error": self.rank.map(|rank| rank.error), "sampled_blocks": self.sampled.map(|(some, _)| some),
+            "rank_error": self.rank.map(|rank| rank.error), "is_estimated": self.is_estimated,
             "cutoff": self.cutoff, "host_places": self.places.map(obstacle::places_json), "terms": history.map(|_| &self.terms),
             "siblings": self.siblings.as_ref().map(ShownBySiblings::json),
             "lastmod_trust": self.lastmod.trust, "announced": self.lastmod.is_news,
@@ -536,8 +528,8 @@ impl Explanation {
         if let Some(rank) = self.rank {
             print(format!("rank        {rank} by score"));
         }
-        if let Some((some, all)) = self.sampled.filter(|_| self.score.is_some()) {
-            print(format!("            score and rank are estimated by {some} of {all} blocks of pages"));
+        if self.is_estimated && self.score.is_some() {
+            print("            score and rank are estimates, by a sample of all pages".into());
         }
         self.siblings.iter().flat_map(ShownBySiblings::lines).for_each(&mut print);
         self.focus.iter().flat_map(ShownByFocus::lines).for_each(&mut print);

@@ -1,6 +1,5 @@
 //! Lists of pages, and the document of one page.
 
-use super::ranks;
 use super::shared_state::SharedState;
 use crate::action::formula;
 use crate::report::explain::{ExplainedPage, Explanation, unknown};
@@ -10,6 +9,7 @@ use recrawl_archive::cap::Bodies;
 use recrawl_archive::opener;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{OnePage, PageList, PageQuery};
+use recrawl_crawl::cycle::plan;
 use recrawl_repository::StoredRounds;
 use recrawl_types::{CanonicalUrl, UrlRules};
 use serde_json::Value;
@@ -95,7 +95,15 @@ pub fn explained(shared: &SharedState, page: &OnePage) -> Result<Explanation, Re
     // Ranks are kept for the crawl's formula only.
     let ranks = match is_other_formula {
         true => None,
-        false => ranks::kept(shared, &settings, &generation),
+        false => {
+            let request =
+                plan::request(&settings, generation.cycle().next(), generation.pages(), shared.random_seed);
+            let kept = &shared.ranks;
+            Some(
+                kept.get_or_gather(&request, &formula, &generation, &shared.tables, &settings)
+                    .map_err(Refusal::failed)?,
+            )
+        }
     };
     let decided = shared.control.decided();
     let page = ExplainedPage {

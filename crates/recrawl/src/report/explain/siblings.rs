@@ -3,7 +3,6 @@
 use super::competition::Competition;
 use crate::report::counted;
 use recrawl_crawl::cycle::inputs::Siblings;
-use recrawl_crawl::cycle::ranks::Ranks;
 use recrawl_crawl::failure::Failure;
 use recrawl_scheduler::Rank;
 use serde_json::{Value, json};
@@ -26,12 +25,11 @@ impl ShownBySiblings {
         ordinal: u64,
         competing: Option<f64>,
         among: &Competition<'_>,
-        ranks: Option<&Ranks>,
     ) -> Result<Option<ShownBySiblings>, Failure> {
         let shown = among.inputs.siblings(among.generation, ordinal).map_err(Failure::work)?;
         let Some(siblings) = shown else { return Ok(None) };
         let score = among.score_of(&siblings.alone, ordinal);
-        let rank = competing.map(|_| among.rank(ordinal, score, ranks)).transpose()?;
+        let rank = competing.map(|_| among.ranks.rank(ordinal, score));
         // The page itself, with its siblings, is no competitor.
         let is_ahead = competing.is_some_and(|with| with > score);
         let without_itself = |rank: Rank| Rank { rank: (rank.rank - u64::from(is_ahead)).max(1), ..rank };
