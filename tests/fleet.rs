@@ -148,6 +148,19 @@ fn three_processes_are_one_crawl_and_a_fourth_takes_the_place_of_one_that_is_kil
     let names: Vec<&str> = owners.values().filter_map(|(_, owner)| owner.as_deref()).collect();
     assert_eq!(names.len(), 3, "{owners:?}");
 
+    // What is decided at one is in force at all, and a seed goes to whose site it is.
+    nodes[0].change("PUT", "/api/v1/pause", None);
+    nodes.iter().for_each(|node| drop(node.until("paused", |status| status["state"] == "paused")));
+    nodes[2].change("DELETE", "/api/v1/pause", None);
+    nodes.iter().for_each(|node| drop(node.until("resumed", |status| status["state"] != "paused")));
+    let new = fleet.world.server.seeds()[0].clone() + "no/such/page";
+    let told: Vec<String> = nodes.iter().map(|node| node.seed(std::slice::from_ref(&new))).collect();
+    let begun = Instant::now();
+    while fleet.world.asked(&new) == 0 {
+        assert!(begun.elapsed() < PATIENCE, "nobody asks for {new}: {told:?}");
+        thread::sleep(Duration::from_millis(50));
+    }
+
     let of_b = *owners.iter().find(|(_, (_, owner))| owner.as_deref() == Some("b")).unwrap().0;
     let [a, b, c] = nodes.try_into().unwrap_or_else(|_| panic!("three"));
     b.kill();
@@ -173,6 +186,7 @@ fn three_processes_are_one_crawl_and_a_fourth_takes_the_place_of_one_that_is_kil
             assert!(together.insert(url.clone(), page).is_none(), "{url} is in two partitions");
         }
     }
+    together.remove(&new);
     assert_eq!(together.into_keys().collect::<Vec<_>>(), alone);
 }
 

@@ -58,6 +58,16 @@ pub(crate) fn part(partition: u32, epoch: u64, number: u64, part: usize) -> Stri
     format!("{}-{part:06}", run(partition, epoch, number))
 }
 
+/// The folder of the messages to a partition.
+pub(crate) fn inbox(partition: u32) -> String {
+    format!("p/{partition:010}/inbox/")
+}
+
+/// A message.
+pub(crate) fn message(partition: u32, number: u64) -> String {
+    format!("{}{number:010}", inbox(partition))
+}
+
 /// By which a receiver tells how far it is.
 pub(crate) fn marks(partition: u32, epoch: u64) -> String {
     format!("p/{partition:010}/{epoch:010}/marks")

@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! map/N                       the ranges
+//! p/ID/inbox/N                a message to the owner
 //! p/ID/epoch/E                each owner takes the next epoch; the highest one owns
 //! p/ID/E/beat                 overwritten: the owner is alive
 //! p/ID/E/manifest/N, log/N    steps of the partition's vault
@@ -20,6 +21,7 @@
 
 mod epoch;
 mod exchange;
+mod inbox;
 mod key;
 mod lease;
 mod map;

@@ -2,11 +2,14 @@
 
 use crate::epoch;
 use crate::exchange::{self, ExchangePatience, PlanExchange};
+use crate::inbox;
 use crate::map::FleetMap;
 use crate::marks::{MarkFinding, RunMarks, next_run};
 use crate::run::{EachLink, NextLink, RefusedParts, RunWriter};
 use crate::sweep::{sweep_runs, tell_marks};
 use recrawl_vault::{Store, VaultError};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -119,6 +122,32 @@ impl Partition {
         &self.map
     }
 
+    /// The partition that has the URL of this key.
+    pub fn owner_of(&self, key: &[u8]) -> u32 {
+        self.map.ranges()[self.map.place_of_key(key)].id
+    }
+
+    /// The other partitions.
+    pub fn others(&self) -> impl Iterator<Item = u32> + '_ {
+        self.map.ranges().iter().map(|range| range.id).filter(|id| *id != self.id())
+    }
+
+    /// Sends a message to the owner of a partition: it is there when this returns.
+    ///
+    /// # Errors
+    /// When the store does not take it.
+    pub fn send_message(&self, to: u32, message: &impl Serialize) -> Result<(), VaultError> {
+        inbox::send(&*self.store, to, message)
+    }
+
+    /// The message of a number to this partition; none if there is none yet.
+    ///
+    /// # Errors
+    /// When it is damaged, or the store does not answer.
+    pub fn message<T: DeserializeOwned>(&self, number: u64) -> Result<Option<T>, VaultError> {
+        inbox::message(&*self.store, self.id(), number)
+    }
+
     /// Is the run of this round sent? Then no visit may be added to the round: nobody would get its links.
     pub fn has_sent(&self, round: u32) -> bool {
         self.sent.lock().unwrap_or_else(PoisonError::into_inner).last.is_some_and(|last| last >= round)
@@ -153,9 +182,9 @@ impl Partition {
     /// # Errors
     /// When the store does not answer.
     pub fn has_incoming(&self, marks: &RunMarks) -> Result<bool, VaultError> {
-        for range in self.map.ranges().iter().filter(|range| range.id != self.id()) {
-            let mark = marks.get(&range.id).copied().unwrap_or_default();
-            if !matches!(next_run(&*self.store, range.id, mark)?, MarkFinding::NotYet(_)) {
+        for other in self.others() {
+            let mark = marks.get(&other).copied().unwrap_or_default();
+            if !matches!(next_run(&*self.store, other, mark)?, MarkFinding::NotYet(_)) {
                 return Ok(true);
             }
         }

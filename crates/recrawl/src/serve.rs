@@ -8,6 +8,7 @@ mod cycle_timer;
 mod deliver_threads;
 mod disk;
 mod errors;
+mod fleet_changes;
 mod forecast_cache;
 mod formulas;
 mod host_snapshot;
@@ -223,6 +224,7 @@ fn serve(
     let _disk = disk::watch(crawl.storage.clone(), tell_free).map_err(Failure::work)?;
     shared.notify_thread.begin(&shared)?;
     begin_delivery(&shared)?;
+    let _inbox = fleet_changes::follow(shared.clone())?;
     let _recent = meters::watch(shared.clone()).map_err(Failure::work)?;
     let ended = crawl_on(args, &mut seeds, &mut crawl, &shared, &console, &sighup, &mut events);
     shared.learner.end();

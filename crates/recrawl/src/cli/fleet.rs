@@ -39,6 +39,9 @@ pub struct FleetStatusArgs {
     /// Address of the fleet
     #[arg(value_name = "URL")]
     pub fleet: String,
+    /// Only the partition that has this host
+    #[arg(long, value_name = "HOST")]
+    pub host: Option<String>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

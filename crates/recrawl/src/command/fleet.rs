@@ -10,7 +10,7 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::vault::ship_stopped;
 use recrawl_fleet::{FleetMap, PartitionRange, RELEASED, counter, newest, newest_map, write_map};
 use recrawl_terminal::table::Column;
-use recrawl_types::Size;
+use recrawl_types::{CanonicalUrl, Size};
 use recrawl_vault::{Store, Vault, VaultContents, contents, store};
 use serde::Serialize;
 
@@ -82,7 +82,10 @@ fn status(args: &FleetStatusArgs) -> Result<(), Failure> {
     let nodes = nodes(&*fleet)?;
     let now = recrawl_fetcher::system_clock()();
     let mut shown = Vec::new();
-    for range in map.ranges() {
+    let of_host = args.host.as_deref().map(|host| map.place_of_key(&CanonicalUrl::key_of_host(host)));
+    let shown_ranges =
+        map.ranges().iter().enumerate().filter(|(place, _)| of_host.is_none_or(|of| of == *place));
+    for (_, range) in shown_ranges {
         let vault = store::open(&vault_of(&args.fleet, range.id)).map_err(|error| failure(&error))?;
         let held = contents(&*vault).map_err(|error| failure(&error))?;
         let epoch = newest(&*fleet, range.id).map_err(|error| failure(&error))?;

@@ -29,6 +29,7 @@ use recrawl_crawl::round::RoundKind;
 use recrawl_crawl::settings::Settings;
 use recrawl_crawl::vault::CrawlVault;
 use recrawl_fetcher::{RunControl, WallClock};
+use recrawl_fleet::Partition;
 use recrawl_formula::Formula;
 use recrawl_notifications::store::Deliveries;
 use recrawl_repository::storage::Storage;
@@ -79,6 +80,8 @@ pub struct SharedState {
     pub store: Arc<LoopStore>,
     pub steering: Arc<RunControl>,
     pub live: Arc<RoundProgress>,
+    /// The partition of a fleet that the crawl is.
+    pub partition: Option<Arc<Partition>>,
     pub data_dir: PathBuf,
     /// The configuration and the data directory, as the command line names them.
     pub place: Where,
@@ -140,6 +143,7 @@ impl SharedState {
             store: crawl.improve.clone(),
             steering: crawl.steering.clone(),
             live: crawl.live.clone(),
+            partition: crawl.partition.clone(),
             data_dir: crawl.settings.data_dir.clone(),
             place,
             storage: crawl.storage.clone(),

@@ -1,0 +1,58 @@
+//! Messages to a partition, which its owner reads one by one, whoever that is by then.
+
+use crate::key;
+use recrawl_vault::{Store, StoreError, VaultError, create_or_find, framed, numbers, read_framed};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Numbers that are tried when others send at the same moment.
+const MAX_TRIES: u32 = 1000;
+
+/// Sends a message: it is there when this returns. Two that are equal are two, as long as others are between them.
+///
+/// # Errors
+/// When the store does not take it.
+pub(crate) fn send(store: &dyn Store, partition: u32, message: &impl Serialize) -> Result<(), VaultError> {
+    let mut number = numbers(store, &key::inbox(partition))?.last().map_or(0, |last| last + 1);
+    for _ in 0..MAX_TRIES {
+        let key = key::message(partition, number);
+        match create_or_find(store, &key, &framed(&key, message, b"")) {
+            Err(StoreError::Exists(_)) => number += 1,
+            done => return Ok(done?),
+        }
+    }
+    let folder = store.locate(&key::inbox(partition));
+    Err(VaultError::Away(format!("{folder}: others send faster than this process; try again")))
+}
+
+/// A message; none if there is none of that number yet.
+///
+/// # Errors
+/// When it is damaged, or the store does not answer.
+pub(crate) fn message<T: DeserializeOwned>(
+    store: &dyn Store,
+    partition: u32,
+    number: u64,
+) -> Result<Option<T>, VaultError> {
+    read_framed(store, &key::message(partition, number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_vault::store::MemoryStore;
+
+    #[test]
+    fn messages_are_read_in_the_order_in_which_they_were_sent() {
+        let store = MemoryStore::new();
+        for text in ["one", "two", "two"] {
+            send(&store, 4, &text).unwrap();
+        }
+        let read = |number| message::<String>(&store, 4, number).unwrap();
+        let told: Vec<String> = (0..).map_while(read).collect();
+        assert_eq!(told, ["one", "two", "two"]);
+        assert!(message::<String>(&store, 5, 0).unwrap().is_none());
+        store.damage(&key::message(4, 1), |bytes| bytes.truncate(9));
+        message::<String>(&store, 4, 1).unwrap_err();
+    }
+}

@@ -1,0 +1,130 @@
+//! Operators' changes in a fleet: each is made by the partitions that it is about.
+
+use super::changes;
+use super::shared_state::SharedState;
+use super::ticker::Ticker;
+use recrawl_console::view::{Accepted, Actor, Change, Effect, Refusal};
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::stored::{keep, kept};
+use recrawl_fleet::Partition;
+use recrawl_vault::VaultError;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How often changes of others are looked for.
+const EVERY: Duration = Duration::from_secs(5);
+/// The number of the next one, in the tables.
+const NEXT: &str = "fleet_inbox";
+
+/// A change on its way to another partition.
+#[derive(Serialize, Deserialize)]
+struct SentChange {
+    change: Change,
+    /// Who made it.
+    who: String,
+}
+
+/// Makes a change here, and sends it to the other partitions that it is about: first here, where a wrong one is refused.
+pub fn make(
+    shared: &SharedState,
+    partition: &Partition,
+    change: &Change,
+    who: &Actor,
+) -> Result<Accepted, Refusal> {
+    let (here, there) = divided(shared, partition, change);
+    let made = here.map(|change| changes::make_here(shared, &change, who)).transpose()?;
+    let names: Vec<String> = there.iter().map(|(id, _)| format!("partition {id}")).collect();
+    for (id, change) in there {
+        let sent = partition.send_message(id, &SentChange { change, who: who.name.clone() });
+        sent.map_err(|error| Refusal::failed(format!("not made by all partitions yet, try again: {error}")))?;
+    }
+    let sent = format!("sent to {}, in force there within seconds", names.join(", "));
+    Ok(match made {
+        Some(made) if names.is_empty() => made,
+        Some(made) => Accepted { detail: format!("{}; {sent}", made.detail), ..made },
+        None => Accepted { did: Effect::NextRound, detail: sent },
+    })
+}
+
+/// The part of a change that is made here, and the parts of others.
+fn divided(
+    shared: &SharedState,
+    partition: &Partition,
+    change: &Change,
+) -> (Option<Change>, Vec<(u32, Change)>) {
+    let rules = &shared.settings().rules;
+    // What is no URL is refused here.
+    let owner = |url: &str| {
+        rules.canonicalize(url.trim()).map_or(partition.id(), |url| partition.owner_of(url.key()))
+    };
+    match change {
+        Change::AddSeeds { urls } => {
+            let mut by_owner = BTreeMap::<u32, Vec<String>>::new();
+            urls.iter().for_each(|url| by_owner.entry(owner(url)).or_default().push(url.clone()));
+            let own = by_owner.remove(&partition.id()).or_else(|| by_owner.is_empty().then(Vec::new));
+            let seeds = |urls| Change::AddSeeds { urls };
+            (own.map(seeds), by_owner.into_iter().map(|(id, urls)| (id, seeds(urls))).collect())
+        }
+        Change::Recrawl { url } => match owner(url) {
+            own if own == partition.id() => (Some(change.clone()), Vec::new()),
+            other => (None, vec![(other, change.clone())]),
+        },
+        // A host or pattern may have pages in several, and all rank by one formula.
+        Change::Pause { .. }
+        | Change::Resume { .. }
+        | Change::Block { .. }
+        | Change::Unblock { .. }
+        | Change::UseFormula { .. }
+        | Change::RollBackFormula => {
+            (Some(change.clone()), partition.others().map(|id| (id, change.clone())).collect())
+        }
+        Change::HoldLoop
+        | Change::ReleaseLoop
+        | Change::PromoteCandidate
+        | Change::RollBackCandidate
+        | Change::LearnNow
+        | Change::Reload
+        | Change::StepAside => (Some(change.clone()), Vec::new()),
+    }
+}
+
+/// Makes the changes that others send; none of a crawl that is alone.
+///
+/// # Errors
+/// When the tables cannot be read, or the system gives no thread.
+pub fn follow(shared: Arc<SharedState>) -> Result<Option<Ticker>, Failure> {
+    let Some(partition) = shared.partition.clone() else { return Ok(None) };
+    let mut next: u64 = kept(&shared.tables, NEXT)?.unwrap_or_default();
+    let ticker = Ticker::start("inbox", EVERY, move || {
+        // An error of the store is told by the beats. The changes wait.
+        while let Ok(Some(sent)) = sent_change(&partition, next) {
+            if let Some(SentChange { change, who }) = sent {
+                let who = Actor { name: who, from: Ipv4Addr::UNSPECIFIED.into() };
+                match changes::make_here(&shared, &change, &who) {
+                    Ok(made) => tracing::info!("{} sent to {change}: {}", who.name, made.detail),
+                    Err(refused) => tracing::warn!("{} sent to {change}: {refused}", who.name),
+                }
+            }
+            next += 1;
+            // After a crash between the two it is made once more, which changes nothing.
+            if let Err(failure) = keep(&shared.tables, NEXT, &next) {
+                tracing::error!("cannot note which changes of the fleet are made: {failure}");
+            }
+        }
+    });
+    ticker.map(Some).map_err(Failure::work)
+}
+
+/// The change of a number; none yet, or one that cannot be read, which is told and left out.
+fn sent_change(partition: &Partition, number: u64) -> Result<Option<Option<SentChange>>, VaultError> {
+    match partition.message(number) {
+        Err(error @ VaultError::Damaged { .. }) => {
+            tracing::error!("a change of the fleet is not made, make it again: {error}");
+            Ok(Some(None))
+        }
+        read => Ok(read?.map(Some)),
+    }
+}
