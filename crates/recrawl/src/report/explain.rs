@@ -35,7 +35,6 @@ use recrawl_crawl::cycle::ranks::Ranks;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read::Tables;
 use recrawl_crawl::output::page_history::PageHistory;
-use recrawl_crawl::parts::focus::survey;
 use recrawl_crawl::parts::noise::page::PageNoise;
 use recrawl_crawl::parts::trust;
 use recrawl_crawl::report::RoundReport;

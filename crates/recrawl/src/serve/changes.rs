@@ -1,6 +1,5 @@
 //! The changes that operators make over HTTP or the control socket.
 
-use super::fleet_changes;
 use super::formulas;
 use super::improve::decisions;
 use super::shared_state::{CrawlPhase, SharedState};
@@ -15,16 +14,8 @@ use recrawl_types::{CanonicalUrl, ScheduleEntry, Share};
 /// Queued pages that are looked up in the tables for the reason why they wait.
 const MAX_WAITING: usize = 100;
 
-/// Makes a change. It is stored and in force when this returns; in a fleet, also sent to those whom it is about.
+/// Makes a change. It is stored and in force when this returns.
 pub fn make(shared: &SharedState, change: &Change, who: &Actor) -> Result<Accepted, Refusal> {
-    match &shared.partition {
-        Some(partition) => fleet_changes::make(shared, partition, change, who),
-        None => make_here(shared, change, who),
-    }
-}
-
-/// Makes a change of this process.
-pub fn make_here(shared: &SharedState, change: &Change, who: &Actor) -> Result<Accepted, Refusal> {
     let mark = Mark { who: who.name.clone(), at: shared.now() };
     let accepted = match change {
         Change::Pause { .. } | Change::Resume { .. } | Change::Block { .. } | Change::Unblock { .. } => {

@@ -23,7 +23,7 @@ const NEXT: &str = "fleet_inbox";
 #[derive(Serialize, Deserialize)]
 struct SentChange {
     change: Change,
-    /// Who made it.
+    /// Its maker.
     who: String,
 }
 
@@ -35,7 +35,7 @@ pub fn make(
     who: &Actor,
 ) -> Result<Accepted, Refusal> {
     let (here, there) = divided(shared, partition, change);
-    let made = here.map(|change| changes::make_here(shared, &change, who)).transpose()?;
+    let made = here.map(|change| changes::make(shared, &change, who)).transpose()?;
     let names: Vec<String> = there.iter().map(|(id, _)| format!("partition {id}")).collect();
     for (id, change) in there {
         let sent = partition.send_message(id, &SentChange { change, who: who.name.clone() });
@@ -103,7 +103,7 @@ pub fn follow(shared: Arc<SharedState>) -> Result<Option<Ticker>, Failure> {
         while let Ok(Some(sent)) = sent_change(&partition, next) {
             if let Some(SentChange { change, who }) = sent {
                 let who = Actor { name: who, from: Ipv4Addr::UNSPECIFIED.into() };
-                match changes::make_here(&shared, &change, &who) {
+                match changes::make(&shared, &change, &who) {
                     Ok(made) => tracing::info!("{} sent to {change}: {}", who.name, made.detail),
                     Err(refused) => tracing::warn!("{} sent to {change}: {refused}", who.name),
                 }

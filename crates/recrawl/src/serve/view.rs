@@ -4,7 +4,8 @@ use super::hosts::unknown_host;
 use super::improve::forecasts;
 use super::shared_state::SharedState;
 use super::{
-    changes, errors, formulas, hosts, meters, pages, pings, promises, reports, status, versions, websub,
+    changes, errors, fleet_changes, formulas, hosts, meters, pages, pings, promises, reports, status,
+    versions, websub,
 };
 use crate::action::{self, named_host};
 use crate::report::{host, loop_events, page_changes, search};
@@ -206,6 +207,9 @@ impl CrawlView for View {
     }
 
     fn change(&self, change: &Change, who: &Actor) -> Result<Accepted, Refusal> {
-        changes::make(&self.0, change, who)
+        match &self.0.partition {
+            Some(partition) => fleet_changes::make(&self.0, partition, change, who),
+            None => changes::make(&self.0, change, who),
+        }
     }
 }
