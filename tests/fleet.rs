@@ -230,6 +230,37 @@ fn a_process_that_starts_again_goes_on_at_once_and_what_is_wrong_is_told() {
     assert!(fails(status, 2).contains("no fleet was begun here"));
 }
 
+#[test]
+fn a_crawl_becomes_a_fleet_of_one_partition_and_goes_on() {
+    let world = daemon::world(PAGES, HOSTS, SETTINGS);
+    world.crawl(6);
+    let before = world.pages();
+    let bucket = world.folder.path().join("bucket");
+    fs::create_dir(&bucket).unwrap();
+    let address = format!("file://{}", bucket.display());
+    let cut = fails(world.run(&["fleet", "begin", &address, "--cut", "127.1.0.3"]), 2);
+    assert!(cut.contains("a crawl that has pages begins as one partition"), "{cut}");
+    succeeds(world.run(&["fleet", "begin", &address, "--lease", "4 s"]));
+    let fleet = Fleet { world, address };
+    let node = Daemon::of(fleet.command("a"));
+    node.until("a cycle more", |status| count(status, "generation") > Some(7));
+    let log = node.stop();
+    assert!(log.contains("restored partition 1 in"), "{log}");
+    assert_eq!(
+        fleet.pages_of("a", 1).into_keys().collect::<Vec<_>>(),
+        before.into_keys().collect::<Vec<_>>()
+    );
+    // The crawl that it was made of is no data directory of a process.
+    let old = crate::harness::program()
+        .args(["serve", "--fleet", &fleet.address, "--name", "b", "--config"])
+        .arg(fleet.world.config_file())
+        .arg("--data-dir")
+        .arg(&fleet.world.data_dir)
+        .output()
+        .unwrap();
+    assert!(fails(old, 2).contains("holds a crawl; ship it by `recrawl fleet begin"));
+}
+
 /// Whatever happens to processes and their disks, and even if one sleeps for longer than its lease, each page is in one
 /// partition, all are known, and no host is asked by two at once or too soon.
 #[test]

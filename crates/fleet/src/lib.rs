@@ -34,7 +34,7 @@ pub use epoch::{begin, highest, newest, seal_before};
 pub use exchange::{ExchangeError, ExchangePatience, MemberFigures, PlanExchange, PlanMembers};
 pub use key::partition as partition_folder;
 pub use lease::{Lease, LeaseWatch, RELEASED, beat, counter, release};
-pub use map::{FleetMap, MapError, PartitionRange, newest_map, read_map, write_map};
+pub use map::{FleetMap, MapError, PartitionRange, begin_partitions, newest_map, read_map, write_map};
 pub use marks::{MarkFinding, RunMark, RunMarks, next_run};
 pub use partition::{FleetWaits, HoldsLease, Partition, ReceivedLinks};
 pub use run::{EachLink, NextLink, ReceivedRun, RefusedParts, RunWriter};

@@ -170,12 +170,11 @@ pub fn newest_map(store: &dyn Store) -> Result<Option<FleetMap>, VaultError> {
     }
 }
 
-/// Creates a map, unless there is one of its number. First, for each partition, an object that says in which map it began: so its
-/// vault has a folder.
+/// Creates, for each partition, an object that says in which map it began: so its vault has a folder.
 ///
 /// # Errors
-/// [`VaultError::Away`] if another is there, or the store does not answer.
-pub fn write_map(store: &dyn Store, map: &FleetMap) -> Result<(), VaultError> {
+/// When the store does not answer.
+pub fn begin_partitions(store: &dyn Store, map: &FleetMap) -> Result<(), VaultError> {
     for range in &map.ranges {
         let key = key::begun(range.id);
         match create_or_find(store, &key, &framed(&key, &map.number, b"")) {
@@ -183,6 +182,14 @@ pub fn write_map(store: &dyn Store, map: &FleetMap) -> Result<(), VaultError> {
             done => done?,
         }
     }
+    Ok(())
+}
+
+/// Creates a map, unless there is one of its number. Its partitions have [begun](begin_partitions).
+///
+/// # Errors
+/// [`VaultError::Away`] if another is there, or the store does not answer.
+pub fn write_map(store: &dyn Store, map: &FleetMap) -> Result<(), VaultError> {
     let key = key::map(map.number);
     let stored = StoredMap { number: map.number, lease: map.lease, partitions: map.ranges.clone() };
     Ok(create_or_find(store, &key, &framed(&key, &stored, b""))?)

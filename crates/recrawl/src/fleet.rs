@@ -32,10 +32,9 @@ pub fn failure(error: &VaultError) -> Failure {
 ///
 /// # Errors
 /// [`Failure::Usage`] if no fleet was begun here.
-pub fn map_of(store: &dyn Store) -> Result<FleetMap, Failure> {
+pub fn map_of(store: &dyn Store, address: &str) -> Result<FleetMap, Failure> {
     let map = newest_map(store).map_err(|error| failure(&error))?;
     map.ok_or_else(|| {
-        let address = store.locate("");
         Failure::Usage(format!("{address}: no fleet was begun here; run `recrawl fleet begin {address}`"))
     })
 }

@@ -8,7 +8,9 @@ use recrawl_archive::timestamp;
 use recrawl_crawl::data_dir;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::vault::ship_stopped;
-use recrawl_fleet::{FleetMap, PartitionRange, RELEASED, counter, newest, newest_map, write_map};
+use recrawl_fleet::{
+    FleetMap, PartitionRange, RELEASED, begin_partitions, counter, newest, newest_map, write_map,
+};
 use recrawl_terminal::table::Column;
 use recrawl_types::{CanonicalUrl, Size};
 use recrawl_vault::{Store, Vault, VaultContents, contents, store};
@@ -44,6 +46,7 @@ fn begin(args: &FleetBeginArgs) -> Result<(), Failure> {
         )));
     }
     let settings = args.at.settings()?;
+    begin_partitions(&*store, &map).map_err(|error| failure(&error))?;
     if data_dir::is_begun(&settings.data_dir) {
         if !args.cuts.is_empty() {
             let text = "--cut: a crawl that has pages begins as one partition; leave it out";
@@ -78,7 +81,7 @@ struct ShownPartition {
 
 fn status(args: &FleetStatusArgs) -> Result<(), Failure> {
     let fleet = fleet::open(&args.fleet)?;
-    let map = fleet::map_of(&*fleet)?;
+    let map = fleet::map_of(&*fleet, &args.fleet)?;
     let nodes = nodes(&*fleet)?;
     let now = recrawl_fetcher::system_clock()();
     let mut shown = Vec::new();

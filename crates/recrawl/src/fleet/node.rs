@@ -6,7 +6,7 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::partition::{PartitionToTake, boot_clock};
 use recrawl_crawl::settings::Settings;
 use recrawl_fleet::{ExchangePatience, FleetMap, FleetWaits, LeaseWatch, RELEASED, counter, highest};
-use recrawl_vault::{Store, VaultError};
+use recrawl_vault::{Store, VaultError, found, store};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -88,7 +88,7 @@ impl FleetNode {
             return Err(Failure::Usage(format!("--name {name:?}: 1 to 64 letters, digits or -")));
         }
         let store = open(address)?;
-        map_of(&*store)?;
+        map_of(&*store, address)?;
         partition_folder::mark(folder, address)?;
         Ok(FleetNode {
             address: address.to_owned(),
@@ -119,7 +119,7 @@ impl FleetNode {
         settings: &Settings,
         stop: &CancellationToken,
     ) -> Result<Result<TakenPartition, Duration>, Failure> {
-        let map = map_of(&*self.store)?;
+        let map = map_of(&*self.store, &self.address)?;
         for id in self.in_turn(&map) {
             if let Some(after) = self.is_free(&map, id).map_err(|error| failure(&error))? {
                 return self.prepared(settings, map, id, after, stop).map(Ok);
@@ -128,12 +128,15 @@ impl FleetNode {
         Ok(Err(Duration::from_millis(map.lease() / LOOKS)))
     }
 
-    /// Has another process taken the partition after this epoch?
+    /// Has another process taken the partition after this epoch, or does it begin the first one?
     ///
     /// # Errors
     /// When the store does not answer.
     pub fn has_lost_race(&self, id: u32, after: u64) -> Result<bool, VaultError> {
         let epoch = highest(&*self.store, id, after)?;
+        if epoch == 0 {
+            return Ok(found(&*store::open(&vault_of(&self.address, id))?)?.is_some());
+        }
         Ok(epoch > after && !partition_folder::is_own(&self.folder, id, epoch, &vault_of(&self.address, id))?)
     }
 

@@ -72,7 +72,7 @@ pub fn is_own(folder: &Path, id: u32, epoch: u64, vault: &str) -> Result<bool, V
 /// When the folder is another's, or cannot be read or written; or the vault is damaged, or does not answer.
 pub fn prepare(folder: &Path, vault: &str, settings: &Settings) -> Result<FolderState, Failure> {
     let error = |error: VaultError| super::failure(&error);
-    let there = found(&*store::open(vault).map_err(error)?).map_err(error)?.filter(|there| there.epoch > 0);
+    let there = found(&*store::open(vault).map_err(error)?).map_err(error)?;
     let here = Lineage::read(folder)?;
     match (&here, &there) {
         (Some(here), _) if here.vault != vault => {
@@ -89,12 +89,13 @@ pub fn prepare(folder: &Path, vault: &str, settings: &Settings) -> Result<Folder
         }
         // A wiped vault is told when the crawl is opened.
         (Some(_), None) => return Ok(FolderState::Kept),
-        (Some(here), Some(there)) if here.nonce == there.nonce || here.previous == there.nonce => {
-            if here.restored.is_none() {
+        (Some(here), Some(there)) => {
+            let is_newest = here.nonce == there.nonce || here.previous == there.nonce;
+            if here.id == there.id && is_newest && here.restored.is_none() {
                 return Ok(FolderState::Kept);
             }
         }
-        (_, Some(_)) => {}
+        (None, Some(_)) => {}
     }
     let old =
         settings.data_dir.join(format!("{}.old", folder.file_name().unwrap_or_default().to_string_lossy()));
@@ -108,7 +109,7 @@ pub fn prepare(folder: &Path, vault: &str, settings: &Settings) -> Result<Folder
     if let Some(there) = there
         && contents(&*store::open(vault).map_err(error)?).map_err(error)?.is_none()
     {
-        // Its owners died before they shipped anything. The folder is of that vault all the same.
+        // Others have founded it, and shipped nothing. The folder is of that vault all the same.
         let lineage =
             Lineage { vault: vault.to_owned(), id: there.id, nonce: there.nonce, ..Lineage::default() };
         return lineage.write(folder).map(|()| FolderState::New);

@@ -12,6 +12,8 @@ use recrawl_crawl::settings::Settings;
 use std::path::Path;
 use std::time::Duration;
 
+/// Wait after another process was faster.
+const AGAIN: Duration = Duration::from_millis(500);
 /// Wait after a failure, before the next look.
 const RETRY: Duration = Duration::from_secs(5);
 
@@ -31,6 +33,9 @@ pub fn run(args: &ServeArgs, address: &str, name: &str) -> Result<(), Failure> {
         if let Err(failure) = own(args, &node, taken, &signals) {
             if matches!(node.has_lost_race(id, after), Ok(true)) {
                 tracing::info!("another process was faster to take partition {id}");
+                if signals.wait(AGAIN) {
+                    break;
+                }
                 continue;
             }
             if failure.is_usage() {
