@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const PAGES: u32 = 90;
 const HOSTS: u32 = 6;
 /// Cycles follow each other, and each visits all.
-const SETTINGS: &str = "[cycle]\nperiod = \"500 ms\"\npages = \"100%\"\n[storage]\nsync_every = \"0 s\"\n\
+const SETTINGS: &str = "[fetch]\ntimeout = \"2 s\"\n[cycle]\nperiod = \"500 ms\"\npages = \"100%\"\n[storage]\nsync_every = \"0 s\"\n\
                         [vault]\nship = \"1 ms\"\n";
 
 struct Fleet {
@@ -30,7 +30,7 @@ impl Fleet {
         let bucket = world.folder.path().join("bucket");
         fs::create_dir(&bucket).unwrap();
         let address = format!("file://{}", bucket.display());
-        let mut words = vec!["fleet", "begin", &address, "--lease", "4 s"];
+        let mut words = vec!["fleet", "begin", &address, "--lease", "6 s"];
         cuts.iter().for_each(|cut| words.extend(["--cut", cut]));
         let told = succeeds(world.run(&words));
         assert!(told.contains("start a process for each"), "{told}");
@@ -199,10 +199,22 @@ fn a_process_that_starts_again_goes_on_at_once_and_what_is_wrong_is_told() {
     let node = Daemon::of(fleet.command("a"));
     let log = node.stop();
     assert!(log.contains("partition 1 goes on in"), "{log}");
+    // Nobody crawls there as if it were alone; a takedown reaches the vault.
+    let folder = fleet.world.folder.path().join("a").join("partition-1");
+    let in_folder = |words: &[&str]| {
+        let mut command = crate::harness::program();
+        command.args(words).arg("--config").arg(fleet.world.config_file()).arg("--data-dir").arg(&folder);
+        command.output().unwrap()
+    };
+    let alone = fails(in_folder(&["crawl", "--cycles", "1"]), 2);
+    assert!(alone.contains("is a partition of a fleet; run `recrawl serve --fleet"), "{alone}");
+    let page = fleet.pages_of("a", 1).into_keys().find(|url| url.contains("/")).unwrap();
+    succeeds(in_folder(&["takedown", "--page", &page]));
     // Another machine has nothing, and begins with all.
     let other = Daemon::of(fleet.command("b"));
     assert!(count(&other.status(), "visited") > Some(20));
     let log = other.stop();
+    assert!(!fleet.pages_of("b", 1).contains_key(&page), "{page} was taken down");
     assert!(log.contains("restored partition 1 in"), "{log}");
     // The first one is older than the vault now.
     let node = Daemon::of(fleet.command("a"));
@@ -240,7 +252,7 @@ fn a_crawl_becomes_a_fleet_of_one_partition_and_goes_on() {
     let address = format!("file://{}", bucket.display());
     let cut = fails(world.run(&["fleet", "begin", &address, "--cut", "127.1.0.3"]), 2);
     assert!(cut.contains("a crawl that has pages begins as one partition"), "{cut}");
-    succeeds(world.run(&["fleet", "begin", &address, "--lease", "4 s"]));
+    succeeds(world.run(&["fleet", "begin", &address, "--lease", "6 s"]));
     let fleet = Fleet { world, address };
     let node = Daemon::of(fleet.command("a"));
     node.until("a cycle more", |status| count(status, "generation") > Some(7));

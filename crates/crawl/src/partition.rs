@@ -33,7 +33,12 @@ pub struct PartitionToTake {
     pub after: u64,
     /// How long it waits for the others.
     pub waits: FleetWaits,
+    /// Called as soon as its epoch is taken, with that and a time before it by [`boot_clock`]: the lease runs from then on.
+    pub on_taken: OnTaken,
 }
+
+/// See [`PartitionToTake::on_taken`].
+pub type OnTaken = Arc<dyn Fn(u64, u64) + Send + Sync>;
 
 impl Settings {
     /// The settings of a partition whose vault has this address: of what limits all of a crawl it has an equal part, as all
@@ -76,6 +81,9 @@ pub fn check(settings: &Settings) -> Result<(), Failure> {
         _ if settings.is_measured => "improve.mode",
         _ if !settings.promises.is_empty() => "promises",
         _ if settings.rounds.most() > 1 => "cycle.rounds",
+        // What pages load may lie on hosts of other partitions, which their owners ask.
+        _ if settings.pages.need_requisites() => "pages.requisites",
+        _ if settings.pages.need_browser() => "pages.render",
         _ => return Ok(()),
     };
     Err(Failure::Usage(format!(

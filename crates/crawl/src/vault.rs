@@ -15,7 +15,7 @@ mod stopped;
 pub use stopped::{out_of_reach, ship_stopped, will_purge};
 
 use crate::failure::Failure;
-use crate::partition::{PartitionToTake, boot_clock};
+use crate::partition::{OnTaken, PartitionToTake, boot_clock};
 use crate::process::Shutdown;
 use crate::progress::figures::RoundProgress;
 use crate::settings::Settings;
@@ -64,6 +64,7 @@ struct OfFleet {
     fleet: Arc<dyn Store>,
     id: u32,
     after: u64,
+    on_taken: OnTaken,
 }
 
 /// Checks the address, and that credentials are there; asks the store nothing.
@@ -141,8 +142,9 @@ pub struct FollowedCrawl<'s> {
 impl Prepared {
     /// As the vault of a partition, after an epoch that is over.
     pub fn of_partition(self, to_take: &PartitionToTake) -> Prepared {
-        let PartitionToTake { store, id, after, .. } = to_take;
-        Prepared { of_fleet: Some(OfFleet { fleet: store.clone(), id: *id, after: *after }), ..self }
+        let PartitionToTake { store, id, after, on_taken, .. } = to_take;
+        let of_fleet = OfFleet { fleet: store.clone(), id: *id, after: *after, on_taken: on_taken.clone() };
+        Prepared { of_fleet: Some(of_fleet), ..self }
     }
 
     /// Takes the vault for this process, and ships the data directory. Its lock is held.
@@ -162,11 +164,14 @@ impl Prepared {
             return Err(Failure::Work(text));
         }
         // Others may use what this process does from here on: so it must be certain what its predecessors did.
+        let began = boot_clock();
         let seal = |epoch| match &of_fleet {
-            Some(OfFleet { fleet, id, .. }) => seal_before(&**fleet, *id, epoch),
+            Some(OfFleet { fleet, id, on_taken, .. }) => {
+                on_taken(epoch, began);
+                seal_before(&**fleet, *id, epoch)
+            }
             None => Ok(()),
         };
-        let began = boot_clock();
         let vault = Vault::begin_sealed(store, &found, &lineage.nonce, clock(), &before, &seal);
         let vault = vault.map_err(|e| failure(&e))?;
         let epoch = vault.epoch();
@@ -184,7 +189,6 @@ impl Prepared {
         let vault = CrawlVault {
             shipper,
             epoch,
-            began,
             folder,
             every: config.ship.0,
             unshipped: config.unshipped.0,
@@ -200,8 +204,6 @@ impl Prepared {
 pub struct CrawlVault {
     shipper: Shipper,
     epoch: u64,
-    /// Before it took its epoch, by [`boot_clock`].
-    began: u64,
     folder: CrawlFolder,
     every: Duration,
     unshipped: u64,
@@ -234,9 +236,9 @@ impl CrawlVault {
         self.epoch
     }
 
-    /// A time before it took its epoch, by [`boot_clock`].
-    pub fn began(&self) -> u64 {
-        self.began
+    /// Ships nothing more, from now on: the process may not.
+    pub fn abandon(&self, why: &str) {
+        self.shipper.abandon(why);
     }
 
     /// Its address.

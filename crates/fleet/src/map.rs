@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// Milliseconds of a lease, unless the map says otherwise.
-const LEASE: u64 = 60_000;
+const LEASE: u64 = 90_000;
 /// Partitions at most: an exchange reads an object of each.
 const MAX_PARTITIONS: usize = 4096;
 

@@ -43,6 +43,8 @@ struct SentRuns {
     next: u64,
     /// The round of the last run that counts, also of earlier owners.
     last: Option<u32>,
+    /// The round of a run that was begun: others may have it by now.
+    begun: Option<u32>,
 }
 
 /// The result of receiving.
@@ -78,7 +80,7 @@ impl Partition {
         waits: FleetWaits,
     ) -> Result<Option<Partition>, VaultError> {
         let Some(place) = map.place_of(id) else { return Ok(None) };
-        let sent = Mutex::new(SentRuns { next: 0, last: last_round(&*store, id, epoch)? });
+        let sent = Mutex::new(SentRuns { next: 0, last: last_round(&*store, id, epoch)?, begun: None });
         Ok(Some(Partition {
             store,
             map,
@@ -148,9 +150,11 @@ impl Partition {
         inbox::message(&*self.store, self.id(), number)
     }
 
-    /// Is the run of this round sent? Then no visit may be added to the round: nobody would get its links.
+    /// Is the run of this round sent, or was that tried? Then no visit may be added to the round: nobody would get its links,
+    /// and another try must write the same.
     pub fn has_sent(&self, round: u32) -> bool {
-        self.sent.lock().unwrap_or_else(PoisonError::into_inner).last.is_some_and(|last| last >= round)
+        let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        sent.last.max(sent.begun).is_some_and(|last| last >= round)
     }
 
     /// The cycle that it plans next, whose own next one is `next`: cycles of a fleet have one number, so that all make one
@@ -211,6 +215,7 @@ impl Partition {
         if sent.last.is_some_and(|last| last >= round) {
             return Ok(0);
         }
+        sent.begun = Some(round);
         let mut run = RunWriter::new(&*self.store, self.id(), self.epoch, sent.next, round, steps);
         let (mut key, mut value) = (Vec::new(), Vec::new());
         while next(&mut key, &mut value)? {
@@ -218,7 +223,7 @@ impl Partition {
         }
         // After an unknown answer the next try writes the same bytes under the same number.
         let links = run.finish().map_err(E::from)?;
-        *sent = SentRuns { next: sent.next + 1, last: Some(round) };
+        *sent = SentRuns { next: sent.next + 1, last: Some(round), begun: Some(round) };
         Ok(links)
     }
 

@@ -7,7 +7,7 @@ mod changes;
 mod configuration;
 mod deliver;
 mod export;
-mod fleet;
+mod fleet_args;
 mod focus;
 mod forecast;
 mod groups;
@@ -27,7 +27,7 @@ pub use changes::ChangesArgs;
 pub use configuration::{Configuration, HERE, load};
 pub use deliver::DeliverCommand;
 pub use export::{ExportArgs, ExportFormat, Exported};
-pub use fleet::{FleetBeginArgs, FleetCommand, FleetStatusArgs};
+pub use fleet_args::{FleetBeginArgs, FleetCommand, FleetStatusArgs};
 pub use focus::{FocusCheckArgs, FocusCommand, FocusLabelArgs, FocusSampleArgs};
 pub use forecast::{OwnVisitsArgs, PagesACycle, SavingsArgs, WhatIfArgs};
 pub use groups::grouped;
@@ -41,6 +41,7 @@ pub use vault::{VaultArgs, VaultCommand};
 pub use watch::WatchArgs;
 pub use web_address::web_address;
 
+use crate::fleet;
 use clap::{Args, Parser, Subcommand};
 use recrawl_crawl::config::units::Span;
 use recrawl_crawl::failure::Failure;
@@ -284,7 +285,11 @@ impl Where {
         let settings = load(self.config.file().as_deref(), self.data_dir.as_deref())?;
         match &self.partition {
             Some((vault, partitions)) => settings.of_partition(vault.clone(), *partitions),
-            None => Ok(settings),
+            // So a command ships what it changes, and only where no other process owns the partition.
+            None => match fleet::partition_in(&settings.data_dir) {
+                Some((address, id)) => settings.of_partition(fleet::vault_of(&address, id), 1),
+                None => Ok(settings),
+            },
         }
     }
 }

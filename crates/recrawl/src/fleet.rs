@@ -4,9 +4,11 @@ mod beats;
 mod node;
 mod partition_folder;
 
-pub use beats::Beats;
+pub use beats::{Beats, OwnEpoch};
 pub use node::{FleetNode, NODES, NodeStatus, TakenPartition};
+pub use partition_folder::partition_in;
 
+use crate::cli::Where;
 use recrawl_crawl::failure::Failure;
 use recrawl_fleet::{FleetMap, newest_map};
 use recrawl_vault::{Store, VaultError, store};
@@ -37,6 +39,21 @@ pub fn map_of(store: &dyn Store, address: &str) -> Result<FleetMap, Failure> {
     map.ok_or_else(|| {
         Failure::Usage(format!("{address}: no fleet was begun here; run `recrawl fleet begin {address}`"))
     })
+}
+
+/// Refuses to crawl in the data directory of a partition as if it were alone: others have its owner, and its hosts.
+///
+/// # Errors
+/// [`Failure::Usage`], saying how.
+pub fn refuse_partition(at: &Where) -> Result<(), Failure> {
+    let data_dir = at.settings()?.data_dir;
+    match partition_in(&data_dir) {
+        None => Ok(()),
+        Some((address, _)) => Err(Failure::Usage(format!(
+            "{}: is a partition of a fleet; run `recrawl serve --fleet {address} --name NAME`",
+            data_dir.display()
+        ))),
+    }
 }
 
 /// The address of a partition's vault.

@@ -41,6 +41,7 @@ use crate::cli::ServeArgs;
 use crate::daemon::SOCKET;
 use crate::deliverer::local_index;
 use crate::exclusive_access::{self, ExclusiveAccess};
+use crate::fleet;
 use crate::notifier;
 use crate::process;
 use crate::process::open_files;
@@ -83,6 +84,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     if let (Some(address), Some(name)) = (&args.fleet, &args.name) {
         return in_fleet::run(args, address, name);
     }
+    fleet::refuse_partition(&args.at)?;
     let (mut start, signals) = (CrawlStart::new(args)?, process::stopped_by_signals()?);
     let mut opened = open(args, &start, &signals, None)?;
     recrawl_crawl::cycle::plan::promised::check(&opened.0)?;

@@ -205,6 +205,15 @@ impl Shipper {
         !state.has_left()
     }
 
+    /// Ships nothing more: what is on its way is left behind.
+    pub fn abandon(&self, why: &str) {
+        let mut state = self.shared.state();
+        state.figures.lost.get_or_insert_with(|| why.to_owned());
+        state.until = Some(Instant::now());
+        drop(state);
+        self.shared.changed.notify_all();
+    }
+
     /// Waits until all that was offered is shipped, at most until then; gives the last figures, of which `error` or `lost`
     /// says why if something was not. A request that is not answered is left behind.
     pub fn finish(&self, until: Instant) -> ShipperFigures {

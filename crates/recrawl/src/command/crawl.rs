@@ -4,6 +4,7 @@ mod nothing_due;
 
 use super::{counted, table, thousands};
 use crate::cli::{CrawlArgs, UntilArg};
+use crate::fleet;
 use crate::process;
 use crate::process::open_files;
 use crate::process::stdout::Printed;
@@ -27,6 +28,7 @@ use std::path::Path;
 use std::time::Duration;
 
 pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
+    fleet::refuse_partition(&args.at)?;
     let mut settings = args.at.settings()?;
     process::start_log(&settings.config.log, "warn")?;
     // A formula that is given ranks, whatever policy the configuration names.

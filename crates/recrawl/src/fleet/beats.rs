@@ -3,9 +3,10 @@
 use super::NodeStatus;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::partition::boot_clock;
+use recrawl_crawl::vault::CrawlVault;
 use recrawl_fleet::{Lease, Partition, beat, release};
 use recrawl_vault::{Store, VaultError};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -15,22 +16,35 @@ const BEATS: u64 = 6;
 /// How often the end of the lease is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Makes the status of the node, as of now.
-pub type TellStatus = Box<dyn Fn() -> NodeStatus + Send>;
+/// An epoch that was just taken.
+#[derive(Clone, Copy)]
+pub struct OwnEpoch {
+    /// The partition.
+    pub partition: u32,
+    /// Its epoch.
+    pub epoch: u64,
+    /// A time before it was taken, by [`boot_clock`].
+    pub began: u64,
+    /// Milliseconds of a lease.
+    pub lease: u64,
+}
 
-/// An owner's beats: on two threads, since a store may take long to answer, and the lease ends all the same.
+/// An owner's beats. They have a thread of their own, since a store may take long to answer whatever else is asked, and the lease
+/// ends all the same.
 pub struct Beats {
     shared: Arc<SharedLease>,
     threads: Vec<JoinHandle<()>>,
-    store: Arc<dyn Store>,
-    partition: Arc<Partition>,
 }
 
 struct SharedLease {
+    store: Arc<dyn Store>,
+    own: OwnEpoch,
     state: Mutex<LeaseState>,
     changed: Condvar,
     /// Stops the crawl.
     stop: CancellationToken,
+    /// Known once the crawl is open.
+    crawl: OnceLock<(Arc<Partition>, Arc<CrawlVault>)>,
 }
 
 struct LeaseState {
@@ -44,14 +58,23 @@ impl SharedLease {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn holds(&self) -> bool {
+        let state = self.state();
+        state.lost.is_none() && state.lease.holds(boot_clock())
+    }
+
     fn lose(&self, why: String) {
         let mut state = self.state();
-        if state.lost.is_none() && !state.has_ended {
-            tracing::error!("this process asks no host and ships nothing more: {why}");
-            state.lost = Some(why);
+        if state.lost.is_some() || state.has_ended {
+            return;
         }
+        tracing::error!("this process asks no host and ships nothing more: {why}");
+        state.lost = Some(why.clone());
         drop(state);
         self.stop.cancel();
+        if let Some((_, vault)) = self.crawl.get() {
+            vault.abandon(&why);
+        }
     }
 
     /// Waits; true at the end.
@@ -59,67 +82,99 @@ impl SharedLease {
         let wait = self.changed.wait_timeout_while(self.state(), time, |state| !state.has_ended);
         wait.unwrap_or_else(PoisonError::into_inner).0.has_ended
     }
+
+    fn every(&self) -> Duration {
+        Duration::from_millis(self.own.lease / BEATS)
+    }
+
+    /// Beats until the end, or until the lease is lost: then others may begin at once.
+    fn beat_on(&self) {
+        let OwnEpoch { partition, epoch, .. } = self.own;
+        let mut has_told = false;
+        for counter in 1.. {
+            let sent = boot_clock();
+            match beat(&*self.store, partition, epoch, counter) {
+                Ok(()) => {
+                    self.state().lease.beaten(sent, boot_clock());
+                    has_told = false;
+                }
+                Err(VaultError::Lost { object }) => {
+                    self.lose(format!("another process has taken partition {partition} ({object})"));
+                }
+                Err(error) if !std::mem::replace(&mut has_told, true) => {
+                    tracing::warn!("cannot show the fleet that this process is alive: {error}");
+                }
+                Err(_) => {}
+            }
+            if self.wait(self.every()) || self.state().lost.is_some() {
+                return;
+            }
+        }
+    }
+
+    /// Tells others of this node, and hears what they begin. That this fails is told by the beats.
+    fn tell_on(&self, node: &NodeStatus) {
+        loop {
+            let crawl = self.crawl.get();
+            let status = NodeStatus {
+                at: recrawl_fetcher::system_clock()(),
+                partition: Some(self.own.partition),
+                epoch: self.own.epoch,
+                unshipped: crawl.map_or(0, |(_, vault)| vault.figures().unshipped),
+                ..node.clone()
+            };
+            let _ = status.write(&*self.store);
+            let _ = crawl.map(|(partition, _)| partition.hear_call());
+            if self.wait(self.every()) || self.state().lost.is_some() {
+                return;
+            }
+        }
+    }
+
+    fn guard(&self) {
+        while !self.wait(LOOK_EVERY) {
+            if !self.holds() {
+                return self
+                    .lose("the store of the fleet does not answer, so another process may begin".into());
+            }
+        }
+    }
 }
 
 impl Beats {
-    /// Begins, for an owner whose epoch was taken after `began`. When the lease is over, or another process has the partition, `stop`
-    /// is cancelled.
+    /// Begins, as soon as an epoch is taken: the lease runs. When it is over, or another process has the partition, `stop` is
+    /// cancelled.
     ///
     /// # Errors
     /// When the system gives no thread.
     pub fn begin(
         store: Arc<dyn Store>,
-        partition: Arc<Partition>,
-        began: u64,
+        own: OwnEpoch,
         stop: CancellationToken,
-        status: TellStatus,
+        node: NodeStatus,
     ) -> Result<Beats, Failure> {
-        let length = partition.map().lease();
-        let state = LeaseState { lease: Lease::new(length, began), has_ended: false, lost: None };
-        let shared = Arc::new(SharedLease { state: Mutex::new(state), changed: Condvar::new(), stop });
-        let (beating, of_beats, own) = (shared.clone(), store.clone(), partition.clone());
-        let (id, epoch) = (partition.id(), partition.epoch());
-        let asking = shared.clone();
-        partition.hold_to(Box::new(move || asking.state().lease.holds(boot_clock())));
-        let every = Duration::from_millis(length / BEATS);
-        let beats = move || {
-            let mut has_told = false;
-            for counter in 1.. {
-                let sent = boot_clock();
-                let told = beat(&*of_beats, id, epoch, counter).and_then(|()| {
-                    beating.state().lease.beaten(sent, boot_clock());
-                    status().write(&*of_beats)?;
-                    own.hear_call()
-                });
-                match told {
-                    Ok(()) => has_told = false,
-                    Err(VaultError::Lost { object }) => {
-                        return beating.lose(format!("another process has taken partition {id} ({object})"));
-                    }
-                    Err(error) if !std::mem::replace(&mut has_told, true) => {
-                        tracing::warn!("cannot show the fleet that this process is alive: {error}");
-                    }
-                    Err(_) => {}
-                }
-                if beating.wait(every) {
-                    return;
-                }
-            }
-        };
-        let guarding = shared.clone();
-        let guard = move || {
-            while !guarding.wait(LOOK_EVERY) {
-                if !guarding.state().lease.holds(boot_clock()) {
-                    return guarding
-                        .lose("the store of the fleet does not answer, so another process may begin".into());
-                }
-            }
-        };
+        let lease = Lease::new(own.lease, own.began);
+        let state = Mutex::new(LeaseState { lease, has_ended: false, lost: None });
+        let (changed, crawl) = (Condvar::new(), OnceLock::new());
+        let shared = Arc::new(SharedLease { store, own, state, changed, stop, crawl });
+        let (beating, telling, guarding) = (shared.clone(), shared.clone(), shared.clone());
+        let thread = |name: &str| thread::Builder::new().name(name.into());
         let threads = vec![
-            thread::Builder::new().name("beats".into()).spawn(beats)?,
-            thread::Builder::new().name("lease".into()).spawn(guard)?,
+            thread("beats").spawn(move || beating.beat_on())?,
+            thread("node").spawn(move || telling.tell_on(&node))?,
+            thread("lease").spawn(move || guarding.guard())?,
         ];
-        Ok(Beats { shared, threads, store, partition })
+        Ok(Beats { shared, threads })
+    }
+
+    /// The crawl of the partition is open: it asks hosts, and ships, only while the lease holds.
+    pub fn keep(&self, partition: Arc<Partition>, vault: Arc<CrawlVault>) {
+        let shared = self.shared.clone();
+        partition.hold_to(Box::new(move || shared.holds()));
+        self.shared.crawl.get_or_init(|| (partition, vault.clone()));
+        if let Some(why) = self.lost() {
+            vault.abandon(&why);
+        }
     }
 
     /// Why the lease was lost, if so.
@@ -131,9 +186,10 @@ impl Beats {
     pub fn end(mut self, is_all_shipped: bool) {
         let has_lost = self.lost().is_some();
         self.stop_threads();
+        let OwnEpoch { partition, epoch, .. } = self.shared.own;
         if is_all_shipped
             && !has_lost
-            && let Err(error) = release(&*self.store, self.partition.id(), self.partition.epoch())
+            && let Err(error) = release(&*self.shared.store, partition, epoch)
         {
             tracing::warn!("the partition is free only when the lease is over: {error}");
         }

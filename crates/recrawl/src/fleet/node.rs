@@ -2,13 +2,14 @@
 
 use super::partition_folder::{self, FolderState};
 use super::{failure, map_of, open, vault_of};
+use recrawl_crawl::config::units::Span;
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::partition::{PartitionToTake, boot_clock};
-use recrawl_crawl::settings::Settings;
+use recrawl_crawl::partition::{OnTaken, PartitionToTake, boot_clock};
 use recrawl_fleet::{ExchangePatience, FleetMap, FleetWaits, LeaseWatch, RELEASED, counter, highest};
 use recrawl_vault::{Store, VaultError, found, store};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
@@ -60,6 +61,8 @@ pub struct FleetNode {
     store: Arc<dyn Store>,
     name: String,
     folder: PathBuf,
+    /// Keeps other processes from the folder.
+    _lock: File,
     watches: BTreeMap<u32, LeaseWatch>,
     /// By partition, an epoch that is there.
     epochs: BTreeMap<u32, u64>,
@@ -89,15 +92,33 @@ impl FleetNode {
         }
         let store = open(address)?;
         map_of(&*store, address)?;
-        partition_folder::mark(folder, address)?;
+        let lock = partition_folder::mark(folder, address)?;
         Ok(FleetNode {
             address: address.to_owned(),
             store,
             name: name.to_owned(),
             folder: folder.to_owned(),
+            _lock: lock,
             watches: BTreeMap::new(),
             epochs: BTreeMap::new(),
         })
+    }
+
+    /// Refuses requests that may last longer than what lies between the end of a lease and the next owner's begin: two processes
+    /// would ask a host.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`], saying what to set.
+    pub fn check_lease(&self, timeout: Duration) -> Result<(), Failure> {
+        let lease = map_of(&*self.store, &self.address)?.lease();
+        let most = Duration::from_millis(lease / 3);
+        match timeout <= most {
+            true => Ok(()),
+            false => Err(Failure::Usage(format!(
+                "fetch.timeout: a process of this fleet may take {} at most, a third of its lease",
+                Span(most)
+            ))),
+        }
     }
 
     /// The store of the fleet.
@@ -114,15 +135,11 @@ impl FleetNode {
     ///
     /// # Errors
     /// When a folder or the map is wrong, or the store does not answer.
-    pub fn look(
-        &mut self,
-        settings: &Settings,
-        stop: &CancellationToken,
-    ) -> Result<Result<TakenPartition, Duration>, Failure> {
+    pub fn look(&mut self, stop: &CancellationToken) -> Result<Result<TakenPartition, Duration>, Failure> {
         let map = map_of(&*self.store, &self.address)?;
         for id in self.in_turn(&map) {
             if let Some(after) = self.is_free(&map, id).map_err(|error| failure(&error))? {
-                return self.prepared(settings, map, id, after, stop).map(Ok);
+                return self.prepared(map, id, after, stop).map(Ok);
             }
         }
         Ok(Err(Duration::from_millis(map.lease() / LOOKS)))
@@ -172,7 +189,6 @@ impl FleetNode {
 
     fn prepared(
         &self,
-        settings: &Settings,
         map: FleetMap,
         id: u32,
         after: u64,
@@ -180,7 +196,7 @@ impl FleetNode {
     ) -> Result<TakenPartition, Failure> {
         let vault = vault_of(&self.address, id);
         let folder = partition_folder::path(&self.folder, id);
-        match partition_folder::prepare(&folder, &vault, settings)? {
+        match partition_folder::prepare(&folder, &vault)? {
             FolderState::New => tracing::info!("partition {id} begins in {}", folder.display()),
             FolderState::Kept => tracing::info!("partition {id} goes on in {}", folder.display()),
             FolderState::Restored(restored) => tracing::info!(
@@ -193,7 +209,8 @@ impl FleetNode {
         let (partitions, lease) = (map.ranges().len() as u64, map.lease());
         let plans = Box::new(AskAgain { stop: stop.clone(), times: lease / ASK_EVERY.as_millis() as u64 });
         let waits = FleetWaits { plans, runs: Box::new(NoWait) };
-        let to_take = PartitionToTake { store: self.store.clone(), map, id, after, waits };
+        let on_taken: OnTaken = Arc::new(|_, _| ());
+        let to_take = PartitionToTake { store: self.store.clone(), map, id, after, waits, on_taken };
         Ok(TakenPartition { to_take, folder, vault, partitions })
     }
 }

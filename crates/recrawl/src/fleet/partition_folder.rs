@@ -2,26 +2,26 @@
 
 use recrawl_crawl::data_dir;
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::settings::Settings;
 use recrawl_crawl::vault::lineage::Lineage;
 use recrawl_crawl::vault::restore;
 use recrawl_vault::{Founded, Restored, VaultError, contents, found, store};
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The file by which a data directory says whose partitions it has.
 const FLEET: &str = "fleet";
 
-/// Marks a data directory as that of a fleet: from then on its partitions are a cache.
+/// Marks a data directory as that of a fleet: from then on its partitions are a cache. No other process uses it while the file that
+/// is returned is open.
 ///
 /// # Errors
-/// [`Failure::Usage`] if it holds a crawl, or is another fleet's.
-pub fn mark(folder: &Path, address: &str) -> Result<(), Failure> {
+/// [`Failure::Usage`] if it holds a crawl, is another fleet's, or another process uses it.
+pub fn mark(folder: &Path, address: &str) -> Result<File, Failure> {
     let file = folder.join(FLEET);
     let wrong = |what: String| Err(Failure::Usage(format!("{}: {what}", folder.display())));
     match fs::read_to_string(&file) {
-        Ok(marked) if marked.trim() == address => return Ok(()),
+        Ok(marked) if marked.trim() == address => return locked(folder, &file),
         Ok(marked) => return wrong(format!("is of the fleet {}; use another data directory", marked.trim())),
         Err(e) if e.kind() == ErrorKind::NotFound => {}
         Err(e) => return Err(work("read", &file, e)),
@@ -31,7 +31,27 @@ pub fn mark(folder: &Path, address: &str) -> Result<(), Failure> {
         return wrong(format!("holds a crawl; ship it by `{begin}`, and use another data directory here"));
     }
     fs::create_dir_all(folder).map_err(|e| work("create", folder, e))?;
-    fs::write(&file, format!("{address}\n")).map_err(|e| work("write", &file, e))
+    fs::write(&file, format!("{address}\n")).map_err(|e| work("write", &file, e))?;
+    locked(folder, &file)
+}
+
+fn locked(folder: &Path, file: &Path) -> Result<File, Failure> {
+    let open = File::open(file).map_err(|e| work("open", file, e))?;
+    match open.try_lock() {
+        Ok(()) => Ok(open),
+        Err(TryLockError::WouldBlock) => {
+            let text = "another process of the fleet uses it; give each a data directory of its own";
+            Err(Failure::Usage(format!("{}: {text}", folder.display())))
+        }
+        Err(TryLockError::Error(e)) => Err(work("lock", file, e)),
+    }
+}
+
+/// The fleet and the number of the partition whose data directory this is; none of a crawl that is alone.
+pub fn partition_in(data_dir: &Path) -> Option<(String, u32)> {
+    let id = data_dir.file_name()?.to_str()?.strip_prefix("partition-")?.parse().ok()?;
+    let address = fs::read_to_string(data_dir.parent()?.join(FLEET)).ok()?;
+    Some((address.trim().to_owned(), id))
 }
 
 fn work(what: &str, at: &Path, error: std::io::Error) -> Failure {
@@ -70,7 +90,7 @@ pub fn is_own(folder: &Path, id: u32, epoch: u64, vault: &str) -> Result<bool, V
 ///
 /// # Errors
 /// When the folder is another's, or cannot be read or written; or the vault is damaged, or does not answer.
-pub fn prepare(folder: &Path, vault: &str, settings: &Settings) -> Result<FolderState, Failure> {
+pub fn prepare(folder: &Path, vault: &str) -> Result<FolderState, Failure> {
     let error = |error: VaultError| super::failure(&error);
     let there = found(&*store::open(vault).map_err(error)?).map_err(error)?;
     let here = Lineage::read(folder)?;
@@ -91,21 +111,36 @@ pub fn prepare(folder: &Path, vault: &str, settings: &Settings) -> Result<Folder
         (Some(_), None) => return Ok(FolderState::Kept),
         (Some(here), Some(there)) => {
             let is_newest = here.nonce == there.nonce || here.previous == there.nonce;
-            if here.id == there.id && is_newest && here.restored.is_none() {
+            // A restored one that has not shipped yet is as good as new, until another process ships.
+            let is_as_restored = || {
+                let newest = contents(&*store::open(vault)?)?.map(|contents| contents.newest());
+                Ok::<_, VaultError>(here.restored.is_none_or(|restored| newest == Some(restored)))
+            };
+            if here.id == there.id && is_newest && is_as_restored().map_err(error)? {
                 return Ok(FolderState::Kept);
             }
         }
         (None, Some(_)) => {}
     }
-    let old =
-        settings.data_dir.join(format!("{}.old", folder.file_name().unwrap_or_default().to_string_lossy()));
-    remove(&old).map_err(|e| work("remove", &old, e))?;
+    // Restored beside the old one, which is of use as long as there is no other.
+    let [new, old] = ["new", "old"].map(|state| folder.with_extension(state));
+    for left in [&new, &old] {
+        remove(left).map_err(|e| work("remove", left, e))?;
+    }
+    fs::create_dir_all(&new).map_err(|e| work("create", &new, e))?;
+    let state = begun(&new, vault, there)?;
     match fs::rename(folder, &old) {
         Err(e) if e.kind() == ErrorKind::NotFound => {}
         renamed => renamed.map_err(|e| work("rename", folder, e))?,
     }
+    fs::rename(&new, folder).map_err(|e| work("rename", &new, e))?;
     remove(&old).map_err(|e| work("remove", &old, e))?;
-    fs::create_dir_all(folder).map_err(|e| work("create", folder, e))?;
+    Ok(state)
+}
+
+/// Makes the content of a new folder from the vault.
+fn begun(folder: &Path, vault: &str, there: Option<Founded>) -> Result<FolderState, Failure> {
+    let error = |error: VaultError| super::failure(&error);
     if let Some(there) = there
         && contents(&*store::open(vault).map_err(error)?).map_err(error)?.is_none()
     {

@@ -9,7 +9,6 @@ use recrawl_crawl::stored::{keep, kept};
 use recrawl_fleet::Partition;
 use recrawl_vault::VaultError;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -61,19 +60,14 @@ fn divided(
         rules.canonicalize(url.trim()).map_or(partition.id(), |url| partition.owner_of(url.key()))
     };
     match change {
-        Change::AddSeeds { urls } => {
-            let mut by_owner = BTreeMap::<u32, Vec<String>>::new();
-            urls.iter().for_each(|url| by_owner.entry(owner(url)).or_default().push(url.clone()));
-            let own = by_owner.remove(&partition.id()).or_else(|| by_owner.is_empty().then(Vec::new));
-            let seeds = |urls| Change::AddSeeds { urls };
-            (own.map(seeds), by_owner.into_iter().map(|(id, urls)| (id, seeds(urls))).collect())
-        }
         Change::Recrawl { url } => match owner(url) {
             own if own == partition.id() => (Some(change.clone()), Vec::new()),
             other => (None, vec![(other, change.clone())]),
         },
-        // A host or pattern may have pages in several, and all rank by one formula.
-        Change::Pause { .. }
+        // A host or pattern may have pages in several. A seed is its owner's page, and widens the scope of all. All rank by one
+        // formula.
+        Change::AddSeeds { .. }
+        | Change::Pause { .. }
         | Change::Resume { .. }
         | Change::Block { .. }
         | Change::Unblock { .. }

@@ -1,15 +1,18 @@
 //! The daemon as a process of a fleet: it owns a partition as long as its lease holds, and stands by for one else.
 
-use super::{CrawlStart, OpenedCrawl, open, serve};
+use super::ticker::Ticker;
+use super::{CrawlStart, OpenedCrawl, notify, open, serve, sighup};
 use crate::cli::ServeArgs;
 use crate::exclusive_access::{self, ExclusiveAccess};
-use crate::fleet::{Beats, FleetNode, NodeStatus, TakenPartition};
+use crate::fleet::{Beats, FleetNode, NodeStatus, OwnEpoch, TakenPartition};
 use crate::process;
 use recrawl_console::StandbyConsole;
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::partition::PartitionToTake;
 use recrawl_crawl::process::Shutdown;
 use recrawl_crawl::settings::Settings;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Wait after another process was faster.
@@ -20,29 +23,34 @@ const RETRY: Duration = Duration::from_secs(5);
 /// Runs until a signal.
 ///
 /// # Errors
-/// When the configuration, the fleet or a folder is wrong. What may pass is tried again.
+/// When the configuration or the fleet is wrong at the start. Later all is tried again: a store whose credentials have run out,
+/// or a disk that is not mounted, must not end all processes of a fleet.
 pub fn run(args: &ServeArgs, address: &str, name: &str) -> Result<(), Failure> {
     let base = CrawlStart::settings(args)?;
     // What a fleet cannot do is told before anything is taken.
     base.of_partition(address.to_owned(), 1)?;
+    let mut node = FleetNode::new(address, name, &base.data_dir)?;
+    node.check_lease(base.fetch.timeout)?;
     process::start_log(&base.config.log, "info")?;
     let signals = process::stopped_by_signals()?;
-    let mut node = FleetNode::new(address, name, &base.data_dir)?;
-    while let Some(taken) = stand_by(&mut node, &base, &signals)? {
+    // Also while this process stands by, or restores.
+    let _hangups = sighup::Caught::new().map_err(Failure::work)?;
+    loop {
+        let watchdog = notify::standing_by().map_err(Failure::work)?;
+        let Some(taken) = stand_by(&mut node, &base, &signals) else { break };
         let (id, after) = (taken.to_take.id, taken.to_take.after);
-        if let Err(failure) = own(args, &node, taken, &signals) {
-            if matches!(node.has_lost_race(id, after), Ok(true)) {
-                tracing::info!("another process was faster to take partition {id}");
-                if signals.wait(AGAIN) {
-                    break;
+        if let Err(failure) = own(args, &node, taken, watchdog, &base, &signals) {
+            let wait = match node.has_lost_race(id, after) {
+                Ok(true) => {
+                    tracing::info!("another process was faster to take partition {id}");
+                    AGAIN
                 }
-                continue;
-            }
-            if failure.is_usage() {
-                return Err(failure);
-            }
-            tracing::error!("looking for a partition again in {} s: {failure}", RETRY.as_secs());
-            if signals.wait(RETRY) {
+                _ => {
+                    tracing::error!("looking for a partition again in {} s: {failure}", RETRY.as_secs());
+                    RETRY
+                }
+            };
+            if signals.wait(wait) {
                 break;
             }
         }
@@ -52,30 +60,23 @@ pub fn run(args: &ServeArgs, address: &str, name: &str) -> Result<(), Failure> {
 }
 
 /// Waits for a partition that this process may take; none if a signal came.
-fn stand_by(
-    node: &mut FleetNode,
-    base: &Settings,
-    signals: &Shutdown,
-) -> Result<Option<TakenPartition>, Failure> {
-    let listen = base.config.serve.listen;
+fn stand_by(node: &mut FleetNode, base: &Settings, signals: &Shutdown) -> Option<TakenPartition> {
     let (mut answers, mut has_failed) = (None, false);
     while !signals.requested() {
-        let wait = match node.look(base, signals.token()) {
-            Ok(Ok(taken)) => return Ok(Some(taken)),
+        let wait = match node.look(signals.token()) {
+            Ok(Ok(taken)) => return Some(taken),
             Ok(Err(wait)) => {
                 if answers.is_none() {
                     tracing::info!("stands by: each partition has an owner");
                     let why = "this process of a fleet stands by: each partition has an owner";
-                    answers = Some(StandbyConsole::answer(listen, "standby", why));
+                    answers = Some(StandbyConsole::answer(base.config.serve.listen, "standby", why));
                     if let Some(Err(error)) = &answers {
                         tracing::warn!("/health does not answer while this process stands by: {error}");
                     }
                 }
-                let told = status(node.name(), base).write(&**node.store());
-                has_failed = told.is_err();
+                has_failed = status(node.name(), base).write(&**node.store()).is_err();
                 wait
             }
-            Err(failure) if failure.is_usage() => return Err(failure),
             Err(failure) => {
                 if !std::mem::replace(&mut has_failed, true) {
                     tracing::warn!("cannot look for a partition, trying again: {failure}");
@@ -87,7 +88,7 @@ fn stand_by(
             break;
         }
     }
-    Ok(None)
+    None
 }
 
 /// The account of a node that owns nothing.
@@ -102,33 +103,38 @@ fn status(name: &str, settings: &Settings) -> NodeStatus {
 }
 
 /// Runs a partition until a signal, or until it is lost.
-fn own(args: &ServeArgs, node: &FleetNode, taken: TakenPartition, signals: &Shutdown) -> Result<(), Failure> {
+fn own(
+    args: &ServeArgs,
+    node: &FleetNode,
+    taken: TakenPartition,
+    standing_by: Option<Ticker>,
+    base: &Settings,
+    signals: &Shutdown,
+) -> Result<(), Failure> {
     let TakenPartition { to_take, folder, vault, partitions } = taken;
     let mut args = args.clone();
     args.at.data_dir = Some(folder.clone());
     args.at.partition = Some((vault, partitions));
-    let settings = CrawlStart::settings(&args)?;
-    let told = settings.clone();
-    let start = CrawlStart::with(&args, settings)?;
-    let opened: OpenedCrawl = open(&args, &start, signals, Some(to_take))?;
-    let crawl = &opened.0;
-    let (Some(vault), Some(partition)) = (crawl.vault.get().cloned(), crawl.partition.clone()) else {
+    let start = CrawlStart::with(&args, CrawlStart::settings(&args)?)?;
+    // Ends with the lease.
+    let owning = signals.child()?;
+    let (to_take, beats) = with_beats(node, to_take, status(node.name(), base), &owning);
+    let opened: Result<OpenedCrawl, Failure> = open(&args, &start, &owning, Some(to_take));
+    let beats = beats.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let opened = opened?;
+    let (Some(beats), Some(vault), Some(partition)) =
+        (beats.transpose()?, opened.0.vault.get().cloned(), opened.0.partition.clone())
+    else {
         return Err(Failure::work("the crawl that was opened is no partition"));
     };
-    let (id, epoch) = (partition.id(), partition.epoch());
-    let (name, figures) = (node.name().to_owned(), vault.clone());
-    let status = Box::new(move || NodeStatus {
-        partition: Some(id),
-        epoch,
-        unshipped: figures.figures().unshipped,
-        ..status(&name, &told)
-    });
-    let stop = crawl.shutdown.token().clone();
-    let beats = Beats::begin(node.store().clone(), partition, vault.began(), stop, status)?;
-    tracing::info!("owns partition {id} (epoch {epoch})");
-    let ended = serve(&args, start, opened, signals);
+    tracing::info!("owns partition {} (epoch {})", partition.id(), partition.epoch());
+    beats.keep(partition, vault.clone());
+    // From here on the watchdog looks at the crawl.
+    drop(standing_by);
+    let ended = serve(&args, start, opened, &owning);
     if matches!(ended, Ok(Some(_))) {
         // The lease holds meanwhile: a takeover would undo the work of the command.
+        let _watchdog = notify::while_aside().map_err(Failure::work)?;
         wait_for_command(&folder, signals)?;
         beats.end(false);
         return Ok(());
@@ -136,6 +142,26 @@ fn own(args: &ServeArgs, node: &FleetNode, taken: TakenPartition, signals: &Shut
     let shipped = vault.figures();
     beats.end(shipped.unshipped == 0 && shipped.error.is_none() && shipped.lost.is_none());
     ended.map(drop)
+}
+
+/// Beats that begin when the epoch is taken.
+type BeatsToBegin = Arc<Mutex<Option<Result<Beats, Failure>>>>;
+
+fn with_beats(
+    node: &FleetNode,
+    to_take: PartitionToTake,
+    status: NodeStatus,
+    owning: &Shutdown,
+) -> (PartitionToTake, BeatsToBegin) {
+    let beats = BeatsToBegin::default();
+    let (store, stop, begun) = (node.store().clone(), owning.token().clone(), beats.clone());
+    let (partition, lease) = (to_take.id, to_take.map.lease());
+    let on_taken = Arc::new(move |epoch, began| {
+        let own = OwnEpoch { partition, epoch, began, lease };
+        let beats = Beats::begin(store.clone(), own, stop.clone(), status.clone());
+        *begun.lock().unwrap_or_else(PoisonError::into_inner) = Some(beats);
+    });
+    (PartitionToTake { on_taken, ..to_take }, beats)
 }
 
 /// Waits until a command that has the data directory alone has ended, or a signal comes.

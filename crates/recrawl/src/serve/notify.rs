@@ -21,6 +21,16 @@ pub fn ready(shared: Arc<SharedState>, stall: Duration) -> io::Result<Option<Tic
     watchdog(move || u128::from(shared.live.idle_ms()) < stall.as_millis())
 }
 
+/// Reports readiness of a process of a fleet, which may stand by for days, and feeds the watchdog from now on: whether a crawl
+/// makes progress, its health says.
+///
+/// # Errors
+/// When no thread can be started.
+pub fn standing_by() -> io::Result<Option<Ticker>> {
+    tell("READY=1");
+    watchdog(|| true)
+}
+
 /// Feeds the watchdog while the directory is closed or being opened again.
 ///
 /// # Errors

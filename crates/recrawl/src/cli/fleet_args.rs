@@ -27,7 +27,7 @@ pub struct FleetBeginArgs {
     #[arg(long = "cut", value_name = "SITE")]
     pub cuts: Vec<String>,
     /// Time after which the partitions of a process that shows no sign of life are taken by another
-    #[arg(long, value_name = "TIME", default_value = "60 s", value_parser = Span::parse)]
+    #[arg(long, value_name = "TIME", default_value = "90 s", value_parser = Span::parse)]
     pub lease: Span,
     #[command(flatten)]
     pub at: Where,
