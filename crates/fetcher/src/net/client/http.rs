@@ -12,7 +12,6 @@ use crate::net::access::{self, HostAccess};
 use crate::net::client::body_memory::BodyMemory;
 use crate::net::client::{
     AddressFuture, Cut, FirstLook, Meter, Network, NetworkError, PublicFuture, Reply, ReplyFuture, Request,
-    is_redirect,
 };
 use crate::net::dns::{ResolveError, Resolver};
 use crate::net::exhausted::is_exhausted;
@@ -28,7 +27,7 @@ use recrawl_types::url::is_refused_port;
 use reqwest::Method;
 use reqwest::header::{
     ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_TYPE, FROM, HeaderMap, HeaderName, HeaderValue,
-    IF_MODIFIED_SINCE, IF_NONE_MATCH, LOCATION, USER_AGENT,
+    IF_MODIFIED_SINCE, IF_NONE_MATCH, USER_AGENT,
 };
 use sent::SentRequests;
 use std::error::Error;
@@ -40,9 +39,10 @@ use tap::RawHead;
 use tokio::time::timeout;
 use way::{PublicWay, Way};
 
+/// How long the body of a response is waited for that its header decides, such as a redirect or a 404. A page's is only
+/// read so that the connection can serve the next request.
+const DECIDED_BODY: Duration = Duration::from_secs(3);
 /// The field `Accept` of pages, of which any may be a sitemap or a feed.
-/// How long the body of a redirect is waited for. It is only read so that the connection can serve the next request.
-const REDIRECT_BODY: Duration = Duration::from_secs(3);
 const ACCEPTED_PAGES: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
 /// Why the HTTP client could not be made.
@@ -220,15 +220,14 @@ impl HttpNetwork {
             // The connection ends with it.
             () if is_unread => (Bytes::new(), None),
             () => {
-                // The body of other responses is not used, so it may be undecodable.
-                let codings =
-                    if response.status().is_success() { Coding::from_headers(&headers)? } else { Vec::new() };
-                let leads_on = is_redirect(status) && headers.contains_key(LOCATION);
+                // Other bodies may be undecodable.
+                let is_success = response.status().is_success();
+                let codings = if is_success { Coding::from_headers(&headers)? } else { Vec::new() };
                 let read = body::read(response, &codings, request.max_body, &self.memory, received);
-                match leads_on {
-                    false => read.await?,
-                    // Browsers go where Location says, whatever comes behind the header.
-                    true => match timeout(REDIRECT_BODY, read).await {
+                match is_success {
+                    true => read.await?,
+                    // Browsers go where Location says, and a page is missing, whatever comes behind the header.
+                    false => match timeout(DECIDED_BODY, read).await {
                         Ok(Ok(read)) => read,
                         Ok(Err(_)) | Err(_) => (Bytes::new(), Some(Cut::Disconnect)),
                     },

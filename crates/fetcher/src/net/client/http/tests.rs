@@ -7,6 +7,7 @@ use crate::net::client::Cut;
 use crate::net::kept_types::KeptTypes;
 use crate::net::limits::{FetchConfig, MAX_CODED_LEAD};
 use recrawl_types::{CanonicalUrl, MediaTypes, UrlRules, Validators, WrittenHost};
+use reqwest::header::LOCATION;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -326,23 +327,27 @@ async fn redirects_are_answers() {
     assert_eq!((reply.status, reply.body.len()), (302, 0));
 }
 
-/// Its target is known, so what comes behind the header cannot lose it.
+/// The header tells all that is used of it.
 #[tokio::test]
-async fn a_redirect_needs_no_sound_body() {
-    let head = |more: &str| format!("HTTP/1.1 302 Found\r\nLocation: http://a.test/\r\n{more}");
-    for more in [
-        "Content-Length: 100\r\n\r\ncut",
-        "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzz\r\n",
-        "Content-Length: 5\r\nContent-Encoding: gzip\r\n\r\nhello",
-    ] {
-        let reply = get_bytes(head(more).into_bytes()).await.unwrap();
-        assert_eq!((reply.status, &*reply.header(LOCATION).unwrap()), (302, "http://a.test/"), "{more}");
+async fn only_a_page_needs_a_sound_body() {
+    for status in [302, 403, 404, 410, 503] {
+        let head = |more: &str| format!("HTTP/1.1 {status} X\r\nLocation: http://a.test/\r\n{more}");
+        for more in [
+            "Content-Length: 100\r\n\r\ncut",
+            "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzz\r\n",
+            "Content-Length: 5\r\nContent-Encoding: gzip\r\n\r\nhello",
+        ] {
+            let reply = get_bytes(head(more).into_bytes()).await.unwrap();
+            assert_eq!(
+                (reply.status, &*reply.header(LOCATION).unwrap()),
+                (status, "http://a.test/"),
+                "{more}"
+            );
+        }
+        let endless = head("Transfer-Encoding: chunked\r\n\r\n").into_bytes();
+        let slow = get(Act::SayForEver(endless, b"1\r\nx\r\n".to_vec())).await.unwrap();
+        assert_eq!(slow.status, status);
     }
-    let endless = head("Transfer-Encoding: chunked\r\n\r\n").into_bytes();
-    let slow = get(Act::SayForEver(endless, b"1\r\nx\r\n".to_vec())).await.unwrap();
-    assert_eq!(slow.status, 302);
-    let without = b"HTTP/1.1 302 Found\r\nContent-Length: 100\r\n\r\ncut".to_vec();
-    assert_eq!(get_bytes(without).await.err(), Some(NetworkError::Protocol));
 }
 
 #[tokio::test]
