@@ -207,9 +207,9 @@ impl HttpNetwork {
     ) -> Result<Reply, NetworkError> {
         let OpenedResponse { mut response, head, peer, sent } = self.open(request, post).await?;
         let (status, version) = (response.status().as_u16(), response.version());
-        let (reason, lines) = head.unzip();
-        let reason = reason
-            .filter(|reason| Some(&**reason) != response.status().canonical_reason().map(str::as_bytes));
+        let usual = response.status().canonical_reason().map(str::as_bytes);
+        let RawHead { reason, lines, end } = head.unwrap_or_default();
+        let reason = reason.filter(|reason| Some(&**reason) != usual);
         let headers = std::mem::take(response.headers_mut());
         // HTTP/1 checks this itself.
         if headers.len() > MAX_HEADERS {
@@ -225,7 +225,10 @@ impl HttpNetwork {
                 let codings = if is_success { Coding::from_headers(&headers)? } else { Vec::new() };
                 let read = body::read(response, &codings, request.max_body, &self.memory, received);
                 match is_success {
-                    true => read.await?,
+                    true => {
+                        let (body, cut) = read.await?;
+                        (body, cut.or_else(|| end.cut(&headers)))
+                    }
                     // Browsers go where Location says, and a page is missing, whatever comes behind the header.
                     false => match timeout(DECIDED_BODY, read).await {
                         Ok(Ok(read)) => read,

@@ -14,7 +14,7 @@ use crate::net::limits::MAX_CODINGS;
 use bytes::{BufMut, Bytes};
 use futures_util::TryStreamExt;
 use layer::{BodyDamage, Layer};
-use reqwest::header::{CONTENT_ENCODING, HeaderMap, HeaderName, TRANSFER_ENCODING};
+use reqwest::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderName, TRANSFER_ENCODING};
 use std::io;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::task::coop;
@@ -74,6 +74,12 @@ impl Coding {
         }
         Ok(codings)
     }
+}
+
+/// Does the body end with the connection (RFC 9112 §6.3)?
+pub fn is_close_delimited(headers: &HeaderMap) -> bool {
+    !headers.contains_key(CONTENT_LENGTH)
+        && names(headers, &TRANSFER_ENCODING).last().as_deref() != Some(CHUNKED)
 }
 
 /// The names in a list of codings, in lower case.

@@ -1,11 +1,15 @@
 //! The header of a response as it was received.
 
+use super::body::is_close_delimited;
 use super::chunk_lines::ChunkLines;
+use crate::net::client::Cut;
 use hyper::rt::{Read, ReadBuf, ReadBufCursor, Write};
 use hyper_util::client::legacy::connect::{Connected, Connection};
+use reqwest::header::HeaderMap;
 use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 
@@ -21,13 +25,42 @@ pub trait Wire: Read + Write + Connection + Send + Unpin {}
 
 impl<T: Read + Write + Connection + Send + Unpin> Wire for T {}
 
-/// Reason phrase and header lines of a response as received.
-pub type RawHead = (Box<[u8]>, Box<[u8]>);
+/// The header of a response as received. Empty for HTTP/2.
+#[derive(Debug, Default)]
+pub struct RawHead {
+    pub reason: Option<Box<[u8]>>,
+    /// The lines behind the status line.
+    pub lines: Option<Box<[u8]>>,
+    pub end: WireEnd,
+}
+
+/// How the connection ended: many servers close TLS without saying so (no close_notify), and whoever cuts a connection
+/// looks the same.
+#[derive(Clone, Debug, Default)]
+pub struct WireEnd(Arc<AtomicBool>);
+
+impl WireEnd {
+    /// Takes an end without close_notify for an end like any.
+    fn note(&self, read: io::Result<()>) -> io::Result<()> {
+        read.or_else(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => {
+                self.0.store(true, Ordering::Relaxed);
+                Ok(())
+            }
+            _ => Err(error),
+        })
+    }
+
+    /// Why the body that was read may not be all: its end was that of the connection, which may have been cut.
+    pub fn cut(&self, headers: &HeaderMap) -> Option<Cut> {
+        (self.0.load(Ordering::Relaxed) && is_close_delimited(headers)).then_some(Cut::Disconnect)
+    }
+}
 
 /// Headers of a connection's HTTP/1 responses. Each has a number, which hyper is told as its reason phrase: so a response
 /// finds its own header, even if the next one arrived on the connection meanwhile.
 #[derive(Clone, Debug, Default)]
-pub struct RawHeads(Arc<Mutex<VecDeque<ResponseHead>>>);
+pub struct RawHeads(Arc<Mutex<VecDeque<ResponseHead>>>, WireEnd);
 
 #[derive(Debug, Default)]
 struct ResponseHead {
@@ -58,14 +91,14 @@ impl RawHeads {
         heads.drain(..excess);
     }
 
-    /// The reason phrase as received, and the lines behind the status line. `told`: the phrase by hyper.
+    /// The header whose phrase is `told` by hyper.
     pub fn take(&self, told: &[u8]) -> Option<RawHead> {
         let number: u64 = std::str::from_utf8(told).ok()?.parse().ok()?;
         let mut heads = self.heads();
         let at = heads.iter().position(|head| head.number == number && head.is_whole)?;
         let head = heads.remove(at)?;
-        let reason = StatusLine::parse(&head.status)?.reason;
-        Some((reason.into(), head.lines.into()))
+        let reason = StatusLine::parse(&head.status)?.reason.into();
+        Some(RawHead { reason: Some(reason), lines: Some(head.lines.into()), end: self.1.clone() })
     }
 }
 
@@ -251,12 +284,17 @@ impl Read for Tap {
         while left.is_empty() {
             let is_open = || heads.as_ref()?.heads().back().map(|head| !head.is_whole);
             let is_head = is_open() == Some(true);
+            // hyper knows whether a response may end there.
+            let ended = |read| match &*heads {
+                Some(heads) => heads.1.note(read),
+                None => read,
+            };
             if !is_head && chunks.is_none() {
-                return Pin::new(wire).poll_read(cx, buf);
+                return Pin::new(wire).poll_read(cx, buf).map(ended);
             }
             let mut part = [0; PART];
             let mut read = ReadBuf::new(&mut part);
-            ready!(Pin::new(&mut *wire).poll_read(cx, read.unfilled()))?;
+            ready!(Pin::new(&mut *wire).poll_read(cx, read.unfilled()).map(ended))?;
             let mut rest = read.filled();
             let is_end = rest.is_empty();
             if let Some(heads) = heads.as_ref().filter(|_| is_head)

@@ -132,3 +132,36 @@ async fn a_connection_is_used_again_without_tls_too_and_closed_behind_the_last_r
     }
     assert_eq!(count.load(Ordering::SeqCst), 2, "three on one, and one after the last");
 }
+
+/// Many servers end TLS by closing the connection, and so does whoever cuts it: only a length tells them apart.
+#[tokio::test]
+async fn a_connection_that_ends_without_close_notify_ends_a_body_without_a_length() {
+    let (acceptor, listener) = (acceptor(&[]), TcpListener::bind("127.0.0.1:0").await.unwrap());
+    let port = listener.local_addr().unwrap().port();
+    let cases = [
+        ("\r\nhello", Ok(("hello", Some(Cut::Disconnect)))),
+        ("Transfer-Encoding: identity\r\n\r\nhello", Ok(("hello", Some(Cut::Disconnect)))),
+        ("Content-Length: 5\r\n\r\nhello", Ok(("hello", None))),
+        ("Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", Ok(("hello", None))),
+        ("Content-Length: 6\r\n\r\nhello", Err(NetworkError::Protocol)),
+        ("Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", Err(NetworkError::Protocol)),
+        ("Transfer-Encoding: chunked\r\n\r\n5\nhello\n", Err(NetworkError::Protocol)),
+        ("X-Cut: ", Err(NetworkError::Protocol)),
+    ];
+    tokio::spawn(async move {
+        for (lines, _) in cases {
+            let (stream, _) = listener.accept().await.unwrap();
+            let mut stream = acceptor.accept(stream).await.unwrap();
+            let _ = stream.read(&mut [0; 1000]).await.unwrap();
+            stream.write_all(format!("HTTP/1.1 200 OK\r\n{lines}").as_bytes()).await.unwrap();
+            stream.flush().await.unwrap();
+            // Dropped without a shutdown, it sends FIN alone.
+        }
+    });
+    let network = trusting(vec![AUTHORITY.to_vec()]);
+    for (lines, expected) in cases {
+        let reply = ask(&network, &format!("https://h2.test:{port}/")).await;
+        let read = reply.map(|reply| (String::from_utf8(reply.body.to_vec()).unwrap(), reply.cut));
+        assert_eq!(read, expected.map(|(body, cut)| (body.to_owned(), cut)), "{lines:?}");
+    }
+}
