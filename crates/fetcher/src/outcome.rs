@@ -68,7 +68,7 @@ pub enum Condition {
     Unconditional,
     /// Validators sent.
     Conditional,
-    /// Validators sent, a 304 or 412 came, and the page was requested again without validators. The second
+    /// Validators sent, a 304 or a refusal came, and the page was requested again without validators. The second
     /// response counts.
     Checked,
 }
@@ -178,10 +178,13 @@ pub(crate) fn validators_of(headers: &HeaderMap) -> Validators {
 }
 
 /// Validators to send: those of a page whose last visit had a body. A redirect's validators do not
-/// belong to a page.
+/// belong to a page. Without them, a page is not lost whose server fails at validators.
 pub(crate) fn validators_to_send(entry: &ScheduleEntry) -> Validators {
+    let may_be_refused = entry.record.known.failures > 0;
     match entry.record.visited.as_ref().map(|v| &v.content) {
-        Some(content) if content.kind != ContentKind::Redirect => content.validators.clone(),
+        Some(content) if content.kind != ContentKind::Redirect && !may_be_refused => {
+            content.validators.clone()
+        }
         _ => Validators::default(),
     }
 }

@@ -108,7 +108,7 @@ pub enum VisitEndKind {
     /// This machine had no resources for the request, for
     /// [`MAX_EXHAUSTED_WAIT`](crate::net::limits::MAX_EXHAUSTED_WAIT).
     Exhausted,
-    /// Request the page again: without validators, if they are tested and brought a 304; or at the URL to which
+    /// Request the page again: without validators, if they are tested and brought a 304, or may be refused; or at the URL to which
     /// the page redirects as itself.
     Again(QueuedPage),
     /// The run leaves the request to the next one.
@@ -282,9 +282,13 @@ async fn send(
 }
 
 /// Is a page asked for again without validators? A sample of the 304s is put to the test: some servers confirm pages that
-/// have changed. Others refuse any validators.
+/// have changed. Others refuse any validators. Those that may be in trouble are not asked twice.
 fn is_asked_whole(reply: &Reply, queued: &QueuedPage, run: &Run) -> bool {
-    reply.status == 412 || reply.status == 304 && run.is_tested(&queued.entry.url)
+    match reply.status {
+        304 => run.is_tested(&queued.entry.url),
+        404 | 410 | 429 => false,
+        status => matches!(status, 400..=499 | 501),
+    }
 }
 
 /// The request for a page, or for what a page loads.

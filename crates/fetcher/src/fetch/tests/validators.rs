@@ -112,17 +112,41 @@ async fn a_page_whose_validators_are_refused_is_asked_for_without_them() {
     let refusing = |request: &Request| match request.url.path_and_query() {
         "/robots.txt" => reply(404, "").into(),
         "/1" => reply(412, "").into(),
-        _ if !request.validators.is_empty() => reply(412, "").into(),
-        _ => reply(200, "hello").into(),
+        _ if request.validators.is_empty() => reply(200, "hello").into(),
+        "/2" => reply(400, "").into(),
+        "/3" => reply(403, "").into(),
+        "/4" => reply(501, "").into(),
+        "/5" => reply(404, "").into(),
+        "/6" => reply(500, "").into(),
+        _ => reply(412, "").into(),
     };
     let mut setup = setup_of(Belief::Believed, refusing);
-    setup.entries.truncate(3);
+    setup.entries.retain(|entry| entry.url.path_and_query().len() == 2);
+    setup.entries.truncate(7);
+    let again = |result: &str| (Condition::Checked, result.to_owned());
+    let once = |result: &str| (Condition::Conditional, result.to_owned());
+    let page = || again("page 200");
+    // Who fails may be overloaded.
+    let failed = once("Failed(Status(500))");
+    let expected =
+        [page(), again("Failed(Status(412))"), page(), page(), page(), once("NotFound(404)"), failed];
     let output = setup.run().await;
     let results = conditions(&output).into_iter().map(|(_, condition, result)| (condition, result));
-    let page = (Condition::Checked, "page 200".to_owned());
-    let refused = (Condition::Checked, "Failed(Status(412))".to_owned());
-    assert_eq!(results.collect::<Vec<_>>(), [page.clone(), refused, page.clone()][..], "once each");
-    assert_eq!(setup.network.log().len(), 7);
+    assert_eq!(results.collect::<Vec<_>>(), expected, "once each");
+    assert_eq!(setup.network.log().len(), 1 + 7 + 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_failure_a_page_is_asked_for_without_validators() {
+    let mut setup = setup(Belief::Believed);
+    setup.config.validator_checks = 0.0;
+    setup.entries.truncate(2);
+    setup.entries[1].record.known.failures = 1;
+    let output = setup.run().await;
+    let results = conditions(&output).into_iter().map(|(_, condition, result)| (condition, result));
+    let (conditional, whole) = (Condition::Conditional, Condition::Unconditional);
+    let expected = [(conditional, "not modified".to_owned()), (whole, "page 200".to_owned())];
+    assert_eq!(results.collect::<Vec<_>>(), expected);
 }
 
 #[tokio::test(start_paused = true)]
