@@ -239,10 +239,11 @@ impl Validators {
     /// An HTTP date is 29 bytes.
     pub const MAX_LAST_MODIFIED: usize = 64;
 
-    /// Keeps what is within the limits.
+    /// Keeps what is within the limits. `*` is no entity tag: sent back, it means any version of the page (RFC 9110
+    /// §13.1.2).
     pub fn new(etag: Option<&str>, last_modified: Option<&str>) -> Validators {
         Validators {
-            etag: etag.filter(|v| !v.is_empty() && v.len() <= Self::MAX_ETAG).map(Box::from),
+            etag: etag.filter(|v| !matches!(*v, "" | "*") && v.len() <= Self::MAX_ETAG).map(Box::from),
             last_modified: last_modified
                 .filter(|v| !v.is_empty() && v.len() <= Self::MAX_LAST_MODIFIED)
                 .map(Box::from),
@@ -322,6 +323,12 @@ mod tests {
             prop_assert_eq!(h.changes, seen.iter().filter(|s| s.1).count() as u32);
             let ramp: u64 = seen.iter().zip(1u64..).filter(|(s, _)| s.1).map(|(_, i)| i).sum();
             prop_assert_eq!(h.ramp_visits, ramp);
+    #[test]
+    fn rfc_9110_section_13_1_2_a_star_is_no_entity_tag() {
+        assert!(Validators::new(Some("*"), None).is_empty());
+        assert_eq!(Validators::new(Some("\"*\""), None).etag.as_deref(), Some("\"*\""));
+    }
+
             let by_cycle: u64 = seen.iter().filter(|s| s.1).map(|s| u64::from(s.0.since(first)) + 1).sum();
             prop_assert_eq!(h.ramp_cycles, by_cycle);
             // Below 53 visits the literal sum is exact, so the scaled one must equal it.
