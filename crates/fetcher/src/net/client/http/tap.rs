@@ -19,6 +19,9 @@ const MAX_KEPT: usize = 512 << 10;
 const MAX_UNTAKEN: usize = 2;
 /// Bytes that are read at a time while a header is open.
 const PART: usize = 8 << 10;
+/// Bytes at most that hyper reads without a pause. It takes the length of a chunk byte by byte, and zeros or blanks can
+/// go on for ever: in a pause other tasks run, and it sees that the request was given up.
+const MAX_IN_A_ROW: usize = 256 << 10;
 
 /// A connection.
 pub trait Wire: Read + Write + Connection + Send + Unpin {}
@@ -255,12 +258,14 @@ pub struct Tap {
     chunks: Option<ChunkLines>,
     /// Bytes of a header, or of such a body, that hyper has not taken yet.
     left: Vec<u8>,
+    /// Bytes, at most, that were read since the last pause.
+    in_a_row: usize,
 }
 
 impl Tap {
     pub fn new(wire: Box<dyn Wire>) -> Tap {
         let heads = (!wire.connected().is_negotiated_h2()).then(RawHeads::default);
-        Tap { wire, heads, number: 0, chunks: None, left: Vec::new() }
+        Tap { wire, heads, number: 0, chunks: None, left: Vec::new(), in_a_row: 0 }
     }
 }
 
@@ -280,7 +285,13 @@ impl Read for Tap {
         cx: &mut Context<'_>,
         mut buf: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        let Tap { wire, heads, chunks, left, .. } = self.get_mut();
+        let Tap { wire, heads, chunks, left, in_a_row, .. } = self.get_mut();
+        if *in_a_row >= MAX_IN_A_ROW {
+            *in_a_row = 0;
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        *in_a_row += buf.remaining();
         while left.is_empty() {
             let is_open = || heads.as_ref()?.heads().back().map(|head| !head.is_whole);
             let is_head = is_open() == Some(true);
@@ -290,7 +301,11 @@ impl Read for Tap {
                 None => read,
             };
             if !is_head && chunks.is_none() {
-                return Pin::new(wire).poll_read(cx, buf).map(ended);
+                let polled = Pin::new(wire).poll_read(cx, buf);
+                if polled.is_pending() {
+                    *in_a_row = 0;
+                }
+                return polled.map(ended);
             }
             let mut part = [0; PART];
             let mut read = ReadBuf::new(&mut part);
