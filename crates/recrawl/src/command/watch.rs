@@ -161,12 +161,17 @@ fn added(
         pages: &pages.collect::<Vec<_>>(),
         is_first: !is_begun(&now.data_dir),
         changes: &changes,
-        // Of a page that is gone there is no number.
-        when: args.below.map(|below| format!("kind != 'changed' or number < {below}")),
+        when: args.below.map(condition),
         to: to.map_err(|e| Failure::Usage(format!("--to: {e}")))?,
         host: &urls[0].host(),
     };
     Ok(Some(additions.to(before)))
+}
+
+/// The condition of messages about a page whose number is to be below this one. A page without a number is told of too: it
+/// may be gone, redirect, or have a new design.
+fn condition(below: f64) -> String {
+    format!("kind != 'changed' or not number >= {below}")
 }
 
 /// A configuration that is not in its place yet.

@@ -11,11 +11,12 @@ use recrawl_crawl::process::ProgramServices;
 use recrawl_crawl::settings::Settings;
 use recrawl_mockweb::procedural::ProceduralConfig;
 use recrawl_mockweb::{Server, WebConfig};
-use recrawl_notifications::ChangeKind;
+use recrawl_notifications::message::ToldChange;
 use recrawl_notifications::store::Deliveries;
+use recrawl_notifications::{ChangeContents, ChangeKind, ChangeNotice, MessageCondition};
 use recrawl_repository::Generation;
 use recrawl_repository::storage::Storage;
-use recrawl_types::{CanonicalUrl, Span};
+use recrawl_types::{CanonicalUrl, Cycle, Round, Span, UrlRules};
 use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -249,4 +250,27 @@ fn a_page_watched_by_the_second_is_told_of_soon_and_looked_at_again_when_its_hos
     assert_eq!(back, 1);
     let page = watch.crawl.repository.current().get(&watch.urls[0]).unwrap().unwrap().1;
     assert_eq!((before, page.known.failures), (0, 0));
+}
+
+#[test]
+fn a_number_that_is_below_or_gone_is_told() {
+    let condition = MessageCondition::parse(&super::condition(15.0)).unwrap();
+    let is_told = |kind, text: Option<&str>| {
+        let url = UrlRules::default().canonicalize("https://shop.example/shoe").unwrap();
+        let (id, cycle, round) = (String::new(), Cycle(2), Round(2));
+        let change = ChangeNotice { id, kind, url, cycle, round, time: 7, status: None, reason: None };
+        let contents = ChangeContents { new_text: text.map(str::to_owned), ..ChangeContents::default() };
+        condition.holds(&ToldChange { change, contents })
+    };
+    // Without a text, it is a redirect, say.
+    for (text, expected) in [
+        (Some("EUR 14.90"), true),
+        (Some("EUR 15"), false),
+        (Some("EUR 16"), false),
+        (Some("sold out"), true),
+        (None, true),
+    ] {
+        assert_eq!(is_told(ChangeKind::Changed, text), expected, "{text:?}");
+    }
+    assert!(is_told(ChangeKind::NotFound, None));
 }
