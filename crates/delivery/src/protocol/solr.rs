@@ -1,5 +1,5 @@
-//! Solr. A request fails as a whole, and may have been made in part. It has no versions for us: so there is one request at a
-//! time, and a part that was made is made again.
+//! Solr. A request fails as a whole, and may have been made in part; a tolerant update chain tells so with a success. It
+//! has no versions for us: so there is one request at a time, and a part that was made is made again.
 
 use super::{
     AfterAnswer, CopyItem, DocumentList, HttpMethod, LISTED, TargetRequest, TargetServer, below, get,
@@ -68,13 +68,17 @@ impl TargetServer for SolrCore {
     fn read(&self, items: &[CopyItem], status: u16, body: &[u8]) -> AfterAnswer {
         let answer: Value = serde_json::from_slice(body).unwrap_or_default();
         let are_puts = items.iter().all(|item| matches!(item, CopyItem::Put(_)));
+        let of_some = answer["responseHeader"]["errors"].get(0);
+        let why = of_some.map_or(&answer["error"]["msg"], |error| &error["message"]).as_str();
         match (status, answer["responseHeader"]["status"].as_u64()) {
-            (200, Some(0)) => AfterAnswer::Answers(vec![(ItemAnswer::Taken, None); items.len()]),
-            (200, _) => AfterAnswer::Interrupted("its answer is not that of an update".into()),
-            // A field that the schema does not know, or a value that is none of its type.
-            (400, _) if are_puts && answer["error"]["msg"].is_string() => {
-                refused(items.len(), answer["error"]["msg"].as_str().unwrap_or_default().to_owned())
+            (200, Some(0)) if of_some.is_none() => {
+                AfterAnswer::Answers(vec![(ItemAnswer::Taken, None); items.len()])
             }
+            // A field that the schema does not know, or a value that is none of its type.
+            (200, Some(0)) | (400, _) if are_puts && why.is_some() => {
+                refused(items.len(), why.unwrap_or_default().to_owned())
+            }
+            (200, _) => AfterAnswer::Interrupted("its answer is not that of an update".into()),
             _ => not_taken(status, body, items.len()),
         }
     }

@@ -267,9 +267,16 @@ fn solr_refuses_a_request_with_a_wrong_document() {
     let wrong = r#"{"responseHeader":{"status":400},"error":{"msg":"unknown field","code":400}}"#;
     assert_eq!(read(&[put("a"), put("b")], 400, wrong), AfterAnswer::Divide);
     assert_eq!(answers(read(&[put("a")], 400, wrong)), [ItemAnswer::Refused]);
-    assert_eq!(answers(read(&deletes, 200, r#"{"responseHeader":{"status":0}}"#)), [ItemAnswer::Taken]);
+    let in_part =
+        r#"{"responseHeader":{"status":0,"errors":[{"type":"ADD","id":"x","message":"unknown field"}]}}"#;
+    assert_eq!(read(&[put("a"), put("b")], 200, in_part), AfterAnswer::Divide);
+    let told = vec![(ItemAnswer::Refused, Some("unknown field".to_owned()))];
+    assert_eq!(read(&[put("a")], 200, in_part), AfterAnswer::Answers(told));
+    for sound in [r#"{"responseHeader":{"status":0}}"#, r#"{"responseHeader":{"status":0,"errors":[]}}"#] {
+        assert_eq!(answers(read(&deletes, 200, sound)), [ItemAnswer::Taken]);
+    }
     for (status, body) in
-        [(400, wrong), (400, "{}"), (404, "<html>"), (200, "<html>"), (200, "{}"), (503, "")]
+        [(400, wrong), (400, "{}"), (404, "<html>"), (200, "<html>"), (200, "{}"), (200, in_part), (503, "")]
     {
         assert!(matches!(read(&deletes, status, body), AfterAnswer::Interrupted(_)), "{status} {body}");
     }
