@@ -293,18 +293,23 @@ fn refused(items: usize, why: String) -> AfterAnswer {
 /// Reads the status of a request that was not taken. Only its size can be a fault of the documents: what else is wrong with
 /// it is wrong with each part of it.
 fn not_taken(status: u16, body: &[u8], items: usize) -> AfterAnswer {
-    let said: String = String::from_utf8_lossy(body).chars().take(300).collect();
     match status {
-        413 => refused(items, format!("status {status}: {said}")),
+        413 => refused(items, told(status, body)),
         300..=399 => AfterAnswer::Interrupted(format!(
             "status {status}: redirects are not followed; configure their target"
         )),
         401 | 403 => AfterAnswer::Interrupted(format!(
             "status {status}: it asks for other credentials (deliver.user, deliver.bearer)"
         )),
-        404 => AfterAnswer::Interrupted(format!("status 404: is the address right? {said}")),
-        status => AfterAnswer::Interrupted(format!("status {status}: {said}")),
+        404 => AfterAnswer::Interrupted(format!("is the address right? {}", told(status, body))),
+        status => AfterAnswer::Interrupted(told(status, body)),
     }
+}
+
+/// An answer for people: its status, and how its body begins.
+pub fn told(status: u16, body: &[u8]) -> String {
+    let said: String = String::from_utf8_lossy(body).trim().chars().take(300).collect();
+    if said.is_empty() { format!("status {status}") } else { format!("status {status}: {said}") }
 }
 
 #[cfg(test)]

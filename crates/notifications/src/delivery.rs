@@ -111,6 +111,10 @@ pub struct Delivery {
     /// Failures since the last success, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failing: Option<Failing>,
+    /// Until when the target asked to be left alone (Retry-After), in milliseconds since 1970. Like failures it ends with
+    /// a new configuration, which may name another receiver.
+    #[serde(skip)]
+    rests_until: u64,
 }
 
 /// What to do for a target.
@@ -139,6 +143,7 @@ impl Delivery {
             delivered_at: 0,
             given_up: 0,
             failing: None,
+            rests_until: 0,
         }
     }
 
@@ -157,6 +162,9 @@ impl Delivery {
             return DeliveryStep::Wait(u64::MAX);
         }
         let can_read = has_more && self.held.len() < MAX_HELD;
+        if now < self.rests_until {
+            return if can_read { DeliveryStep::Read } else { DeliveryStep::Wait(self.rests_until) };
+        }
         let delivered_at = self.delivered_at;
         let counts = |held: &HeldChange| held.tries > 0 && !held.is_refused(delivered_at);
         let is_blocked = self.is_failing() && self.held.iter().filter(|held| counts(held)).count() >= window;
@@ -238,6 +246,11 @@ impl Delivery {
         gives_up
     }
 
+    /// The target asks for no message before this time, in milliseconds since 1970.
+    pub fn rest(&mut self, until: u64) {
+        self.rests_until = self.rests_until.max(until);
+    }
+
     /// The target did not take something.
     pub fn failed_once(&mut self, now: u64, error: String) {
         let (since, failures) =
@@ -246,7 +259,8 @@ impl Delivery {
         // By time, not by failures: several messages may fail at once.
         let (first, max) = (FIRST_DELAY.as_millis() as u64, MAX_DELAY.as_millis() as u64);
         let delay = now.saturating_sub(since).clamp(first, max);
-        self.failing = Some(Failing { since, failures, retry_at: now.saturating_add(delay), error });
+        let retry_at = now.saturating_add(delay).max(self.rests_until);
+        self.failing = Some(Failing { since, failures, retry_at, error });
     }
 
     /// Goes on after a start or a new configuration, by which the receiver may be mended, or the target may have digests
@@ -255,6 +269,7 @@ impl Delivery {
         // Without a message, nothing would show that it is mended.
         self.failing = self.failing.take().filter(|_| !self.held.is_empty());
         self.failing.iter_mut().for_each(|failing| failing.retry_at = 0);
+        self.rests_until = 0;
         if !has_digests {
             (self.digest_to, self.digest_at, self.max_digest) = (None, 0, None);
             self.unmark();

@@ -309,6 +309,9 @@ impl TargetThread<'_> {
         let name = &self.target.name;
         let mut delivery = self.changed();
         let was_failing = delivery.failing.is_some();
+        if let NotTaken::Resting(_, time) = why {
+            delivery.rest(self.now().saturating_add(time.as_millis() as u64));
+        }
         let is_given_up = note(&mut delivery, why.to_string());
         if !was_failing && delivery.failing.is_some() {
             tracing::warn!(target = %name, id, "a message failed and will be retried: {why}");

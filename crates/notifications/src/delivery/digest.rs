@@ -33,7 +33,7 @@ impl Delivery {
         committed: Round,
         read_to: Option<Round>,
     ) -> DigestStep {
-        let retry_at = self.failing.as_ref().map_or(0, |failing| failing.retry_at);
+        let retry_at = self.failing.as_ref().map_or(0, |failing| failing.retry_at).max(self.rests_until);
         let max = self.max_digest.unwrap_or(MAX_DIGEST);
         if now < retry_at {
             return DigestStep::Wait(retry_at);

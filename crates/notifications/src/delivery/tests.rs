@@ -103,6 +103,27 @@ fn a_target_that_takes_all_gets_each_once() {
 }
 
 #[test]
+fn a_target_gets_nothing_before_the_time_that_it_asks_for() {
+    let mut world = DeliveryWorld::new(100);
+    world.send();
+    let until = world.now + 600_000;
+    world.delivery.rest(until);
+    world.answer(|_| false);
+    let tries = world.tries.len();
+    assert_eq!(world.delivery.failing.as_ref().unwrap().retry_at, until, "so it is shown");
+    assert_eq!(world.delivery.next_digest(world.now, 1_000, Round(1), None), DigestStep::Wait(until));
+    world.run(590_000, |_| true);
+    assert_eq!((tries, world.tries.len(), world.read), (WINDOW, WINDOW, 100), "only read");
+    world.run(20_000, |_| true);
+    assert_eq!((world.taken.len(), world.tries[WINDOW] >= until), (100, true));
+    // A new configuration may name another receiver.
+    world.delivery.rest(u64::MAX);
+    world.delivery.restart(false);
+    world.delivery.hold(vec![change(200)]);
+    assert!(matches!(world.delivery.next(world.now, WINDOW, false), DeliveryStep::Send(_)));
+}
+
+#[test]
 fn a_dead_target_is_tried_less_and_less_and_gets_all_when_it_is_back() {
     let mut world = DeliveryWorld::new(10_000);
     world.run(3 * DAY, |_| false);

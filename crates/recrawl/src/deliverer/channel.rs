@@ -300,6 +300,8 @@ impl Http {
         let kind = HeaderValue::from_static(request.content_type);
         let headers = HeaderMap::from_iter([(CONTENT_TYPE, kind)]);
         let is_delete = request.method == HttpMethod::Delete;
-        self.network.post(&sent, Post { headers, body: request.body.clone().into(), is_delete }).await
+        self.network
+            .post(&sent, Post { headers, body: request.body.clone().into(), is_delete, is_message: false })
+            .await
     }
 }

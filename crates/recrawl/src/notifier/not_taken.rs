@@ -12,12 +12,15 @@ pub enum NotTaken {
     Refused(String),
     /// It takes none at present.
     Failed(String),
+    /// It takes none for so long, as it says.
+    Resting(String, Duration),
 }
 
 impl fmt::Display for NotTaken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NotTaken::Refused(why) | NotTaken::Failed(why) => f.write_str(why),
+            NotTaken::Resting(why, time) => write!(f, "{why}; it asks for {}", Span(*time)),
         }
     }
 }

@@ -160,6 +160,14 @@ async fn the_status_decides_whatever_follows_it() {
         ("HTTP/1.1 200 OK\r\nContent-Encoding: x-own\r\nContent-Length: 2\r\n\r\nok", Ok(())),
         ("HTTP/1.1 413 .\r\nContent-Length: 9\r\n\r\n", Err(NotTaken::Refused("status 413".into()))),
         ("HTTP/1.1 503 .\r\nContent-Length: 0\r\n\r\n", Err(NotTaken::Failed("status 503".into()))),
+        (
+            "HTTP/1.1 400 .\r\nContent-Length: 15\r\n\r\nno field \"text\"",
+            Err(NotTaken::Refused("status 400: no field \"text\"".into())),
+        ),
+        (
+            "HTTP/1.1 429 .\r\nRetry-After: 600\r\nContent-Length: 0\r\n\r\n",
+            Err(NotTaken::Resting("status 429".into(), std::time::Duration::from_secs(600))),
+        ),
         ("", Err(NotTaken::Failed("the connection broke".into()))),
     ] {
         assert_eq!(sent(&settings(&webhook(&receiver(answer).0))).await, expected, "{answer}");

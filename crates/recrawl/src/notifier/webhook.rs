@@ -2,6 +2,7 @@
 
 use super::not_taken::{NotTaken, within};
 use recrawl_crawl::parts::notify::NotifyTarget;
+use recrawl_delivery::protocol::told;
 use recrawl_fetcher::{
     FetchConfig, HeaderMap, HeaderName, HeaderValue, HttpNetwork, NetworkError, Post, Request, RequestOptions,
 };
@@ -12,6 +13,9 @@ use std::time::Duration;
 
 const AUTHORIZATION: HeaderName = HeaderName::from_static("authorization");
 const CONTENT_TYPE: HeaderName = HeaderName::from_static("content-type");
+
+/// Bytes of an answer that are read at most.
+const MAX_ANSWER: usize = 4 << 10;
 
 /// A receiver with connections of its own.
 pub struct Webhook {
@@ -72,29 +76,33 @@ impl Webhook {
         if !self.keys.is_empty() {
             add("webhook-signature", &signature::signatures(&self.keys, id, now, body.as_bytes()));
         }
-        let post = Post { headers, body: body.into(), is_delete: false };
+        let post = Post { headers, body: body.into(), is_delete: false, is_message: true };
         let validators = Validators::default();
         let url = self.url.clone();
         let (types, manner) = (None, RequestOptions::default());
-        let request = Request { url, hop: None, validators, max_body: 0, types, last: false, manner };
-        let status = within(self.timeout, async {
-            let status = match self.network.post_for_status(&request, post.clone()).await {
+        let request =
+            Request { url, hop: None, validators, max_body: MAX_ANSWER, types, last: false, manner };
+        let reply = within(self.timeout, async {
+            let reply = match self.network.post(&request, post.clone()).await {
                 // It closed a kept connection, or has another address.
                 Err(NetworkError::NotProcessed | NetworkError::TryNextAddress) => {
-                    self.network.post_for_status(&request, post).await
+                    self.network.post(&request, post).await
                 }
-                status => status,
+                reply => reply,
             };
-            status.map_err(|error| NotTaken::Failed(words(error).into()))
+            reply.map_err(|error| NotTaken::Failed(words(error).into()))
         });
-        match status.await? {
-            200..=299 => Ok(()),
-            status @ 300..=399 => Err(NotTaken::Failed(format!(
-                "status {status}: redirects are not followed; configure its target"
-            ))),
-            status if is_refusal(status) => Err(NotTaken::Refused(format!("status {status}"))),
-            status => Err(NotTaken::Failed(format!("status {status}"))),
-        }
+        let reply = reply.await?;
+        let told = || told(reply.status, &reply.body);
+        Err(match (reply.status, reply.retry_after(now * 1000)) {
+            (200..=299, _) => return Ok(()),
+            (status @ 300..=399, _) => {
+                NotTaken::Failed(format!("status {status}: redirects are not followed; configure its target"))
+            }
+            (_, Some(time)) => NotTaken::Resting(told(), time),
+            (status, None) if is_refusal(status) => NotTaken::Refused(told()),
+            _ => NotTaken::Failed(told()),
+        })
     }
 }
 

@@ -77,6 +77,8 @@ pub struct Post {
     pub body: Bytes,
     /// Is it a DELETE instead?
     pub is_delete: bool,
+    /// Does only the status of a success count? What follows it is not read, so nothing can make a failure of it.
+    pub is_message: bool,
 }
 
 /// A response up to its body.
@@ -94,7 +96,7 @@ impl Post {
     /// A form, already encoded.
     pub fn form(form: String) -> Post {
         let media = HeaderValue::from_static("application/x-www-form-urlencoded");
-        Post { headers: HeaderMap::from_iter([(CONTENT_TYPE, media)]), body: form.into(), is_delete: false }
+        Post { headers: HeaderMap::from_iter([(CONTENT_TYPE, media)]), body: form.into(), ..Post::default() }
     }
 }
 
@@ -190,14 +192,6 @@ impl HttpNetwork {
         self.send(request, Some(post), &Meter::default()).await
     }
 
-    /// Posts like [`HttpNetwork::post`], and gives the status. What follows it is not read, so it cannot fail any more.
-    ///
-    /// # Errors
-    /// As of a page, before its body.
-    pub async fn post_for_status(&self, request: &Request, post: Post) -> Result<u16, NetworkError> {
-        Ok(self.open(request, Some(post)).await?.response.status().as_u16())
-    }
-
     /// `post`: what a POST sends; none for a GET.
     async fn send(
         &self,
@@ -205,6 +199,7 @@ impl HttpNetwork {
         post: Option<Post>,
         received: &Meter,
     ) -> Result<Reply, NetworkError> {
+        let is_message = post.as_ref().is_some_and(|post| post.is_message);
         let OpenedResponse { mut response, head, peer, sent } = self.open(request, post).await?;
         let (status, version) = (response.status().as_u16(), response.version());
         let usual = response.status().canonical_reason().map(str::as_bytes);
@@ -215,7 +210,7 @@ impl HttpNetwork {
         if headers.len() > MAX_HEADERS {
             return Err(NetworkError::Malformed);
         }
-        let is_unread = !request.reads(status, &headers);
+        let is_unread = !request.reads(status, &headers) || is_message && response.status().is_success();
         let (body, cut) = match () {
             // The connection ends with it.
             () if is_unread => (Bytes::new(), None),
