@@ -130,7 +130,6 @@ fn provenance(settings: &Settings, tag: String) -> WarcProvenance {
         ("http-header-from", fetch.from_field().map(str::to_owned)),
         ("requests", Some(requests.into())),
         ("bodies", Some(format!("decoded, at most {} bytes", fetch.max_body))),
-        ("header-names", Some("in lower case".into())),
     ];
     let fields = fields.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
     WarcProvenance { tag, fields }

@@ -47,7 +47,7 @@ impl Exchange {
             .pool_max_idle_per_host(config.connections_per_host)
             .pool_idle_timeout(idle)
             // Read as tolerantly as browsers (RFC 9112 §5): a line that is no field is left out. What frames
-            // the body is never guessed: hyper rejects contradictory lengths, a bare CR and NUL.
+            // the body is never guessed: hyper rejects contradictory lengths and NUL.
             .http1_allow_spaces_after_header_name_in_responses(true)
             .http1_allow_obsolete_multiline_headers_in_responses(true)
             .http1_ignore_invalid_headers_in_responses(true)
