@@ -371,3 +371,48 @@ fn what_changed_is_listed_newest_first_with_the_difference_of_each() {
     world.run(&["takedown", "--page", &world.url("/often")]);
     assert_eq!(listed(&list(&["--diff"]), &world.site).len(), 1);
 }
+
+fn hidden_at_two(_: &str, visit: u64) -> (&'static str, String) {
+    let robots = if visit == 2 { "<meta name=robots content=noindex>" } else { "" };
+    ("text/html", format!("{robots}<p>edition {visit}"))
+}
+
+/// A page that asks not to be archived is hidden as long as it does, and a visit without an archive hides nothing: later
+/// versions lead to those before.
+#[test]
+fn a_visit_that_archives_nothing_loses_no_earlier_version() {
+    let world = Watched::new(hidden_at_two, &["/p"], |_| String::new());
+    let settings = world.folder.path().join("recrawl.toml");
+    let archive = |is_on: bool| {
+        let text = std::fs::read_to_string(&settings).unwrap().replace("archive = false\n", "");
+        let text = if is_on { text } else { text.replace("[storage]\n", "[storage]\narchive = false\n") };
+        std::fs::write(&settings, text).unwrap();
+    };
+    let editions = || -> Vec<String> {
+        let list: Value =
+            serde_json::from_str(&world.run(&["show", &world.url("/p"), "--list", "--json"])).unwrap();
+        let versions = list["versions"].as_array().unwrap().iter();
+        let number = |at: usize| (at + 1).to_string();
+        let shown = |at: usize| world.run(&["show", &world.url("/p"), "--version", &number(at)]);
+        versions.enumerate().map(|(at, _)| shown(at).trim().replace("edition ", "")).collect()
+    };
+    let page = || json_lines(&world.run(&["export", "pages", "--out", "-"])).remove(0);
+    (0..2).for_each(|_| world.crawl());
+    assert_eq!(editions(), ["1", "0"]);
+    world.crawl();
+    assert!(editions().is_empty() && page()["warc_file"].is_null(), "hidden: {}", page());
+    world.crawl();
+    assert_eq!(editions(), ["3", "1", "0"]);
+    archive(false);
+    world.crawl();
+    assert!(
+        editions() == ["3", "1", "0"] && page()["warc_file"].is_null(),
+        "nothing of this visit: {}",
+        page()
+    );
+    archive(true);
+    world.crawl();
+    assert_eq!(editions(), ["5", "3", "1", "0"]);
+    assert!(page()["warc_file"].is_u64());
+    world.run(&["repository", "verify"]);
+}

@@ -6,7 +6,7 @@
 
 use super::files::{WarcFiles, is_thinned};
 use recrawl_repository::storage::Storage;
-use recrawl_types::{ArchivePosition, Content, PageRecord, Validators};
+use recrawl_types::{ArchivePosition, ArchivedBody, Content, PageRecord, Validators};
 use std::collections::BTreeMap;
 use std::io;
 
@@ -70,7 +70,7 @@ pub fn keep_within(folder: &dyn Storage, max: u64) -> io::Result<Files> {
 /// Forgets body and validators, so that the next visit is unconditional and archives the body
 /// again.
 pub(super) fn forget(content: &mut Content) {
-    (content.archive, content.archived_at) = (None, 0);
+    (content.archive, content.archived_at, content.archived) = (None, 0, ArchivedBody::Last);
     content.validators = Validators::default();
 }
 
@@ -117,7 +117,7 @@ impl Bodies {
     /// `archived`, `removed` with its file, or `lost` if the file ends before it; none if no body
     /// was ever archived.
     pub fn state(&self, content: Option<&Content>) -> Option<&'static str> {
-        let position = content?.archive?;
+        let position = content?.body()?;
         Some(match () {
             () if self.has(position) => "archived",
             () if self.has_lost(position) => "lost",
@@ -127,7 +127,7 @@ impl Bodies {
 
     /// The same as text for a reader.
     pub fn words(&self, content: Option<&Content>) -> Option<String> {
-        let position = content?.archive?;
+        let position = content?.body()?;
         let ArchivePosition { file, offset } = position;
         Some(match self.name(file) {
             // In its index is where it lies now.

@@ -81,7 +81,7 @@ pub fn document(url: &CanonicalUrl, visited: Option<&Visited>, settings: &Settin
             let archive = archive.map_err(|e| missing("unreadable", e.to_string()));
             archive.and_then(|archive| {
                 let max_body = settings.max_archived_body();
-                let versions = Versions::new(&archive, url, visited.content.archive, max_body);
+                let versions = Versions::new(&archive, url, visited.content.newest_version(), max_body);
                 last_two(versions, url, visited, settings, part, now)
             })
         }),

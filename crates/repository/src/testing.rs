@@ -6,10 +6,10 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use recrawl_types::{
-    ArchivePosition, Canonical, CanonicalUrl, Change, Consent, Content, ContentDifference, ContentKind,
-    Cycle, Expectation, Expected, Fingerprint, History, Known, LeftOut, Link, LogRecord, Outcome, PageRecord,
-    PageStatus, Round, ScheduleEntry, Share, Standing, UrlRules, ValidatorSign, Validators, Verdict, Visit,
-    Visited, history_fields, known_fields,
+    ArchivePosition, ArchivedBody, Canonical, CanonicalUrl, Change, Consent, Content, ContentDifference,
+    ContentKind, Cycle, Expectation, Expected, Fingerprint, History, Known, LeftOut, Link, LogRecord,
+    Outcome, PageRecord, PageStatus, Round, ScheduleEntry, Share, Standing, UrlRules, ValidatorSign,
+    Validators, Verdict, Visit, Visited, history_fields, known_fields,
 };
 
 /// The canonical form of a URL.
@@ -156,6 +156,11 @@ pub fn content() -> impl Strategy<Value = Content> {
             validators: Validators { etag: etag.map(Into::into), last_modified: modified.map(Into::into) },
             archive: at.map(|(file, offset)| ArchivePosition { file, offset }),
             archived_at: at.map_or(0, |(_, offset)| offset % 3 * 1_700_000_000_999),
+            archived: match at.map_or(0, |(_, offset)| offset % 5) {
+                1 => ArchivedBody::Earlier,
+                2 => ArchivedBody::Withheld,
+                _ => ArchivedBody::Last,
+            },
             consent,
             merged_links: (0..f.3 % 4).map(|part| f.2 as u32 ^ part).collect(),
         },

@@ -47,8 +47,8 @@ pub use crate::lastmod::{LastmodCounts, SignalQuality};
 pub use crate::media_types::MediaTypes;
 pub use crate::outcome::{Change, Failure, Outcome, OutcomeEffect, Skip, VisitRequest};
 pub use crate::page::{
-    ArchivePosition, Content, ContentKind, Fingerprint, History, Known, PageRecord, PageStatus, Validators,
-    Visited,
+    ArchivePosition, ArchivedBody, Content, ContentKind, Fingerprint, History, Known, PageRecord, PageStatus,
+    Validators, Visited,
 };
 pub use crate::ping::Ping;
 pub use crate::quantity::{Size, Span};

@@ -162,8 +162,11 @@ pub struct Content {
     pub payload: u64,
     /// Sent back with the next request.
     pub validators: Validators,
-    /// Where the body lies, if it was archived.
+    /// Where the last archived response of the page begins: that of this content, unless [`Content::archived`] says
+    /// otherwise. It leads to all earlier ones.
     pub archive: Option<ArchivePosition>,
+    /// Of which content that response is.
+    pub archived: ArchivedBody,
     /// When that body was fetched, in milliseconds since 1970; 0 without a body, and for those that older versions
     /// archived.
     pub archived_at: u64,
@@ -174,7 +177,36 @@ pub struct Content {
     pub merged_links: Box<[u32]>,
 }
 
+/// Of which content a page's last archived response is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ArchivedBody {
+    /// Of the content of the last visit.
+    #[default]
+    Last,
+    /// Of an earlier visit: the last one archived nothing.
+    Earlier,
+    /// The same, and no version is shown: the page asks not to be archived.
+    Withheld,
+}
+
 impl Content {
+    /// Where the body of this content lies, if it was archived.
+    pub fn body(&self) -> Option<ArchivePosition> {
+        self.archive.filter(|_| self.archived == ArchivedBody::Last)
+    }
+
+    /// Where the newest archived version of the page begins that may be shown.
+    pub fn newest_version(&self) -> Option<ArchivePosition> {
+        self.archive.filter(|_| self.archived != ArchivedBody::Withheld)
+    }
+
+    /// Keeps what leads to the archived versions of the content before.
+    pub fn keep_versions(&mut self, before: Option<&Content>, archived: ArchivedBody) {
+        if let Some(before) = before.filter(|before| before.archive.is_some()) {
+            (self.archive, self.archived_at, self.archived) = (before.archive, before.archived_at, archived);
+        }
+    }
+
     /// [`Content::payload`] of a body.
     pub fn payload_of(body: &[u8]) -> u64 {
         xxhash_rust::xxh3::xxh3_64(body)
@@ -292,6 +324,12 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
+    fn rfc_9110_section_13_1_2_a_star_is_no_entity_tag() {
+        assert!(Validators::new(Some("*"), None).is_empty());
+        assert_eq!(Validators::new(Some("\"*\""), None).etag.as_deref(), Some("\"*\""));
+    }
+
+    #[test]
     fn back_off_doubles_up_to_its_limit_and_gone_is_never_due() {
         let mut known = Known { last_attempt: Cycle(100), ..Known::default() };
         assert!(known.is_due(Cycle(100)));
@@ -323,12 +361,6 @@ mod tests {
             prop_assert_eq!(h.changes, seen.iter().filter(|s| s.1).count() as u32);
             let ramp: u64 = seen.iter().zip(1u64..).filter(|(s, _)| s.1).map(|(_, i)| i).sum();
             prop_assert_eq!(h.ramp_visits, ramp);
-    #[test]
-    fn rfc_9110_section_13_1_2_a_star_is_no_entity_tag() {
-        assert!(Validators::new(Some("*"), None).is_empty());
-        assert_eq!(Validators::new(Some("\"*\""), None).etag.as_deref(), Some("\"*\""));
-    }
-
             let by_cycle: u64 = seen.iter().filter(|s| s.1).map(|s| u64::from(s.0.since(first)) + 1).sum();
             prop_assert_eq!(h.ramp_cycles, by_cycle);
             // Below 53 visits the literal sum is exact, so the scaled one must equal it.

@@ -24,8 +24,8 @@ use recrawl_extractor::{CountedPart, ExtractOptions, Extracted, FoundLink, Hub};
 use recrawl_fetcher::{FetchResult, FetchedPage, Response};
 use recrawl_focus::Words;
 use recrawl_types::{
-    ArchivePosition, CanonicalUrl, Change, Consent, Content, ContentDifference, ContentKind, Cycle,
-    Fingerprint, LeftOut, Link, Outcome, Round, Skip, UrlRules, Validators, Visit, Visited,
+    ArchivePosition, ArchivedBody, CanonicalUrl, Change, Consent, Content, ContentDifference, ContentKind,
+    Cycle, Fingerprint, LeftOut, Link, Outcome, Round, Skip, UrlRules, Validators, Visit, Visited,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -156,6 +156,9 @@ impl PageReader<'_> {
             }
             FetchResult::Redirect { target, response } => {
                 self.redirect(&page, target, &mut visit);
+                if let Some(content) = visit.content.as_mut().filter(|_| !self.archive) {
+                    content.keep_versions(content_before(&page), ArchivedBody::Earlier);
+                }
                 let before = body_before(&page);
                 let record = Record::Response { truncated: None, body: b"", before };
                 self.member(&visit, response, &record, &mut tools.compressor)
@@ -298,6 +301,7 @@ impl PageReader<'_> {
             },
             archive: None,
             archived_at: 0,
+            archived: ArchivedBody::Last,
             consent: extracted.consent().clone(),
             merged_links: Box::default(),
         };
@@ -372,6 +376,7 @@ impl PageReader<'_> {
         tools: &mut Tools,
     ) -> Result<Option<Vec<u8>>, Failure> {
         if !self.consent.admits_archive(&content.consent, visit.at) {
+            content.keep_versions(content_before(page), ArchivedBody::Withheld);
             visit.content = Some(content);
             return Ok(None);
         }
@@ -384,6 +389,9 @@ impl PageReader<'_> {
                 Record::Same { body: &response.body, of }
             }
             None => {
+                if !self.archive {
+                    content.keep_versions(content_before(page), ArchivedBody::Earlier);
+                }
                 let (truncated, before) = (response.cut.map(truncation), body_before(page));
                 Record::Response { truncated, body: &response.body, before }
             }
@@ -476,7 +484,7 @@ impl PageReader<'_> {
     }
 
     /// After a 304: the content of the last visit, with new validators if any came, and with
-    /// directives added by the header. An archived body that these forbid is forgotten.
+    /// directives added by the header. Archived bodies that these forbid are withheld.
     fn renewed(&self, before: &Content, response: &Response, visit: &Visit) -> Content {
         let Validators { etag, last_modified } = response.validators.clone();
         let old = before.validators.clone();
@@ -485,15 +493,17 @@ impl PageReader<'_> {
         let fields = consent::fields(response);
         let added = recrawl_extractor::consent_of_header(&fields, &visit.url, self.rules, self.reading);
         let consent = before.consent.and(&added);
-        let archive = before.archive.filter(|_| self.consent.admits_archive(&consent, visit.at));
-        let archived_at = archive.map_or(0, |_| before.archived_at);
+        let archived = match self.consent.admits_archive(&consent, visit.at) {
+            false if before.archive.is_some() => ArchivedBody::Withheld,
+            _ => before.archived,
+        };
         let within_noise = remember(before.within_noise, Compared::Equal);
-        Content { validators, consent, archive, archived_at, within_noise, ..before.clone() }
+        Content { validators, consent, archived, within_noise, ..before.clone() }
     }
 
     /// The capture that holds the body of a content, if it is present.
     fn capture_of(&self, content: &Content) -> Option<(ArchivePosition, EarlierCapture)> {
-        let position = content.archive.filter(|position| self.bodies.has(*position))?;
+        let position = content.body().filter(|position| self.bodies.has(*position))?;
         Some((position, EarlierCapture { at: content.archived_at }))
     }
 
@@ -569,5 +579,9 @@ fn blank_visit(page: &FetchedPage) -> Visit {
 
 /// Position of the last archived body.
 fn body_before(page: &FetchedPage) -> Option<ArchivePosition> {
-    page.entry.record.visited.as_ref().and_then(|visited| visited.content.archive)
+    content_before(page).and_then(|content| content.archive)
 }
+fn content_before(page: &FetchedPage) -> Option<&Content> {
+    page.entry.record.visited.as_ref().map(|visited| &visited.content)
+}
+

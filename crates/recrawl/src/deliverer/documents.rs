@@ -32,7 +32,7 @@ impl Documents<'_> {
             return Err(no_text("nothing of it is archived"));
         };
         let settings = self.settings;
-        let mut versions = Versions::new(&self.archive, url, content.archive, settings.max_archived_body());
+        let mut versions = Versions::new(&self.archive, url, content.body(), settings.max_archived_body());
         let ArchivedVersion { answer, .. } = versions
             .in_force(content, settings)
             .unwrap_or_else(|| Err(no_text("nothing of it is archived")))?;

@@ -122,7 +122,7 @@ fn state(record: &PageRecord, target: &DeliverTarget) -> Option<DocumentState> {
     if content.kind != ContentKind::Text {
         return None;
     }
-    let ArchivePosition { file, offset } = content.archive?;
+    let ArchivePosition { file, offset } = content.body()?;
     let parts =
         [*changes, first.0, last_change.0, content.rule, target.shape as u32, (target.shape >> 32) as u32];
     let page = xxh3_64(&parts.map(u32::to_le_bytes).concat());

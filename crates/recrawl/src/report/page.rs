@@ -4,7 +4,7 @@ use super::row::{Cell, CellKind, RowColumn};
 use recrawl_archive::cap::Bodies;
 use recrawl_crawl::admission::consent::claim;
 use recrawl_focus::logistic::logistic;
-use recrawl_types::{CanonicalUrl, ContentKind, PageRecord, PageStatus};
+use recrawl_types::{CanonicalUrl, Content, ContentKind, PageRecord, PageStatus};
 use serde_json::Value;
 
 /// Columns of a page. Those from `n` on are null before the first visit. The last ones are those of a focused crawl.
@@ -68,7 +68,7 @@ pub fn row(url: &CanonicalUrl, record: &PageRecord, bodies: &Bodies) -> [Cell; A
     let history = record.visited.as_ref().map(|v| &v.history);
     let content = record.visited.as_ref().map(|v| &v.content);
     let consent = content.map(|c| &c.consent);
-    let archive = content.and_then(|c| c.archive);
+    let archive = content.and_then(Content::body);
     [
         url.to_string().into(),
         status(known.status).into(),

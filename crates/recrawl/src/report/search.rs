@@ -85,7 +85,7 @@ impl ArchivedTexts<'_> {
     fn read(&mut self, url: &CanonicalUrl) -> Option<String> {
         let visited = self.pages.visited(url).ok().flatten()?;
         let max_body = self.settings.max_archived_body();
-        let mut versions = Versions::new(&self.archive, url, visited.content.archive, max_body);
+        let mut versions = Versions::new(&self.archive, url, visited.content.body(), max_body);
         let version: ArchivedVersion = versions.in_force(&visited.content, self.settings)?.ok()?;
         titled_text(&version, url, self.settings).ok().map(|(_, text)| text)
     }

@@ -27,7 +27,7 @@ pub fn fill(
     now: u64,
 ) -> Result<(), Refusal> {
     let (before, from) = match &ask.cursor {
-        None => (0, page.visited.content.archive),
+        None => (0, page.visited.content.newest_version()),
         Some(cursor) => {
             let bad = || Refusal::invalid("cursor", "unknown cursor", "omit it to start over");
             let at = WhichVersion::At(position(cursor).ok_or_else(bad)?);

@@ -47,7 +47,7 @@ impl Archived<'_> {
         let url = &change.url;
         let visited = self.pages.visited(url).map_err(|e| none(e.to_string()))?;
         contents.hint = visited.filter(|_| change.kind == ChangeKind::Changed).and_then(noise::page::hint);
-        let last = visited.and_then(|visited| visited.content.archive);
+        let last = visited.and_then(|visited| visited.content.newest_version());
         let last = last.ok_or_else(|| none("nothing of it is archived"))?;
         let archive = (self.archive)().map_err(none)?;
         let archived = VersionTexts { settings: self.settings, archive: &archive, url };

@@ -61,12 +61,12 @@ impl ArchivedPage {
     /// Its versions, newest first.
     pub fn versions(&self) -> Versions<'_> {
         let max_body = self.settings.max_archived_body();
-        Versions::new(&self.archive, &self.url, self.visited.content.archive, max_body)
+        Versions::new(&self.archive, &self.url, self.visited.content.newest_version(), max_body)
     }
 
     /// Where its versions begin, newest first, as far as they are looked through.
     pub fn places(&self) -> impl Iterator<Item = Result<VersionPlace, MissingText>> {
-        VersionPlaces::new(&self.archive, &self.url, self.visited.content.archive).take(MAX_VERSIONS)
+        VersionPlaces::new(&self.archive, &self.url, self.visited.content.newest_version()).take(MAX_VERSIONS)
     }
 
     /// Where a version begins. A position that no record of the page leads to is unknown, whatever the archive holds

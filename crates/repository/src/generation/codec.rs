@@ -14,9 +14,10 @@ use crate::file::bytes::{Malformed, Put, Take};
 use crate::generation::column::RecordField;
 use crate::generation::version_1;
 use recrawl_types::{
-    ArchivePosition, Canonical, CanonicalUrl, Consent, Content, ContentDifference, ContentKind, Expectation,
-    Fingerprint, History, Known, LeftOut, Link, LogRecord, Outcome, PageRecord, PageStatus, ScheduleEntry,
-    Skip, Skipped, ValidatorSign, Validators, Verdict, Visit, Visited, history_fields, known_fields,
+    ArchivePosition, ArchivedBody, Canonical, CanonicalUrl, Consent, Content, ContentDifference, ContentKind,
+    Expectation, Fingerprint, History, Known, LeftOut, Link, LogRecord, Outcome, PageRecord, PageStatus,
+    ScheduleEntry, Skip, Skipped, ValidatorSign, Validators, Verdict, Visit, Visited, history_fields,
+    known_fields,
 };
 use std::num::NonZeroU16;
 
@@ -220,6 +221,9 @@ const HAS_ARCHIVED_AT: u8 = 1;
 const HAS_WITHIN_NOISE: u8 = 2;
 /// The digests of merged links follow, since version 11.
 const HAS_MERGED_LINKS: u8 = 4;
+/// Two bits: the archived body is of an earlier visit, or withheld, since version 11.
+const ARCHIVED_EARLIER: u8 = 8;
+const ARCHIVED_WITHHELD: u8 = 16;
 
 const NOINDEX: u8 = 1;
 const NOFOLLOW: u8 = 2;
@@ -232,6 +236,7 @@ pub(crate) struct Extras<'b> {
     pub consent: Consent,
     pub rule: u32,
     pub archived_at: u64,
+    pub archived: ArchivedBody,
     pub within_noise: u8,
     /// Digests, four bytes each.
     merged_links: &'b [u8],
@@ -251,7 +256,8 @@ impl Extras<'_> {
 /// archived body, behind a byte that says what there is.
 /// Version 2 knew the validators alone.
 pub(crate) fn put_extras(out: &mut Vec<u8>, content: &Content) {
-    let Content { validators, consent, rule, archived_at, within_noise, merged_links, .. } = content;
+    let Content { validators, consent, rule, archived_at, archived, within_noise, merged_links, .. } =
+        content;
     let Validators { etag, last_modified } = validators;
     let has = |there: bool, bit| if there { bit } else { 0 };
     let directives =
@@ -259,7 +265,9 @@ pub(crate) fn put_extras(out: &mut Vec<u8>, content: &Content) {
     // The first byte has one bit left for all that later versions add.
     let more = has(*archived_at != 0, HAS_ARCHIVED_AT)
         | has(*within_noise != 0, HAS_WITHIN_NOISE)
-        | has(!merged_links.is_empty(), HAS_MERGED_LINKS);
+        | has(!merged_links.is_empty(), HAS_MERGED_LINKS)
+        | has(*archived == ArchivedBody::Earlier, ARCHIVED_EARLIER)
+        | has(*archived == ArchivedBody::Withheld, ARCHIVED_WITHHELD);
     let canonical = match consent.canonical {
         Canonical::Unclaimed => 0,
         Canonical::Itself => CANONICAL_ITSELF,
@@ -338,7 +346,12 @@ pub(crate) fn take_extras<'b>(take: &mut Take<'b>) -> Result<Extras<'b>, Malform
     if !merged_links.len().is_multiple_of(4) {
         return Err(Malformed("a digest of links is cut short"));
     }
-    Ok(Extras { etag, last_modified, consent, rule, archived_at, within_noise, merged_links })
+    let archived = match () {
+        () if more & ARCHIVED_WITHHELD != 0 => ArchivedBody::Withheld,
+        () if more & ARCHIVED_EARLIER != 0 => ArchivedBody::Earlier,
+        () => ArchivedBody::Last,
+    };
+    Ok(Extras { etag, last_modified, consent, rule, archived_at, archived, within_noise, merged_links })
 }
 
 fn put_content(out: &mut Vec<u8>, content: &Content) {
@@ -376,6 +389,7 @@ fn take_content(take: &mut Take<'_>) -> Result<Content, Malformed> {
         validators: extras.validators(),
         archive,
         archived_at: extras.archived_at,
+        archived: extras.archived,
         merged_links: extras.merged_links(),
         consent: extras.consent,
     })

@@ -64,6 +64,7 @@ impl StoredContents {
             validators: extras.validators(),
             archive: (file > 0).then_some(ArchivePosition { file: file as u32, offset }),
             archived_at: extras.archived_at,
+            archived: extras.archived,
             merged_links: extras.merged_links(),
             consent: extras.consent,
         }

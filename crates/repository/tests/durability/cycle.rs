@@ -4,9 +4,9 @@
 use recrawl_repository::storage::{MemoryStorage, Storage};
 use recrawl_repository::{Generation, Repository, ScheduleFile, ScheduleWriter, StoredVisit, VisitLog};
 use recrawl_types::{
-    ArchivePosition, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, DatedRound, Fingerprint,
-    Link, LogRecord, Outcome, PageRecord, ScheduleEntry, ScheduleSource, Share, UrlRules, Validators, Visit,
-    Visited,
+    ArchivePosition, ArchivedBody, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, DatedRound,
+    Fingerprint, Link, LogRecord, Outcome, PageRecord, ScheduleEntry, ScheduleSource, Share, UrlRules,
+    Validators, Visit, Visited,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -81,6 +81,7 @@ fn visit(entry: &ScheduleEntry, index: u64, cycle: Cycle) -> Visit {
             fingerprint: Fingerprint { simhash: version.into(), digest: index.into() },
             rule: 0,
             archived_at: 0,
+            archived: ArchivedBody::Last,
             within_noise: 0,
             payload: 7,
             validators: Validators::new(Some("\"tag\""), None),

@@ -54,8 +54,7 @@ pub fn export(settings: &Settings, args: &ExportArgs, format: ExportFormat) -> R
         if !changed.admits(&record) {
             continue;
         }
-        let Some((at, visited)) =
-            record.visited.and_then(|visited| Some((visited.content.archive?, visited)))
+        let Some((at, visited)) = record.visited.and_then(|visited| Some((visited.content.body()?, visited)))
         else {
             continue;
         };

@@ -28,7 +28,7 @@ pub fn write(
     package.write(format!("{head}\n").as_bytes())?;
     let mut records = generation.records();
     while let Some((_, key, record)) = records.next_record().map_err(Failure::work)? {
-        let Some(at) = record.visited.and_then(|visited| visited.content.archive) else { continue };
+        let Some(at) = record.visited.and_then(|visited| visited.content.newest_version()) else { continue };
         let url = CanonicalUrl::from_key(key).map_err(Failure::work)?;
         if !selection.admits_page(&url) {
             continue;

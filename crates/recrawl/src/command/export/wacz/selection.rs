@@ -103,7 +103,9 @@ impl CaptureSelection {
         let max_body = settings.max_archived_body();
         let mut records = generation.records();
         while let Some((_, key, record)) = records.next_record().map_err(Failure::work)? {
-            let Some(last) = record.visited.and_then(|visited| visited.content.archive) else { continue };
+            let Some(last) = record.visited.and_then(|visited| visited.content.newest_version()) else {
+                continue;
+            };
             let url = CanonicalUrl::from_key(key).map_err(Failure::work)?;
             if !self.admits_page(&url) {
                 continue;
