@@ -1,6 +1,7 @@
 //! What a new user sets: a configuration to start from, the environment, colours, the log.
 
 use crate::harness::*;
+use std::net::TcpListener;
 use std::process::Command;
 
 /// A style of a terminal.
@@ -222,4 +223,28 @@ fn a_crawl_is_one_word_and_an_address() {
     let failed = other.run(&["crawl", bare, "--cycles", "1"]);
     assert_eq!(failed.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&failed.stdout).contains("TLS"), "{failed:?}");
+}
+
+/// A site that moved: nothing of it fails, and there is nothing more to crawl.
+#[test]
+fn a_seed_that_redirects_out_of_the_scope_is_told_once() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let old = format!("http://{}/", listener.local_addr().unwrap());
+    serve_each(listener, |_, _| ("text/html", "Location: //127.0.0.9:8999/new\r\n".into(), String::new()));
+    let folder = tempfile::tempdir().unwrap();
+    let config = "[fetch]\nallow_addresses = [\"127.0.0.0/8\"]\n[storage]\nreserve = \"0 B\"\n";
+    std::fs::write(folder.path().join("recrawl.toml"), config).unwrap();
+    let run = |words: &[&str]| program().current_dir(folder.path()).args(words).output().unwrap();
+    let crawl = |cycles| {
+        let done = run(&["crawl", &old, "--data-dir", "data", "--cycles", cycles]);
+        String::from_utf8(done.stderr).unwrap()
+    };
+    let (first, then) = (crawl("1"), crawl("2"));
+    let told =
+        format!("{old} redirects to http://127.0.0.9:8999/new, which is not visited: its host is not in");
+    assert!(first.contains(&told) && !then.contains("redirects"), "{first}\n{then}");
+    let explained = succeeds(run(&["explain", &old, "--data-dir", "data"]));
+    let line =
+        "redirects   to http://127.0.0.9:8999/new, which is not visited: its host is not in scope.hosts";
+    assert!(explained.contains(line), "{explained}");
 }

@@ -478,6 +478,12 @@ impl PageReader<'_> {
             // The target takes the place of what the links lead to.
             let expectation = known.expectation.filter(|_| self.focus.is_some());
             visit.links.push(Link { hops, expectation, ..Link::to(target.clone(), known.depth) });
+        } else if known.depth == 0
+            && change != Change::Unchanged
+            && let Some(why) = self.scope.refuse(target)
+        {
+            // Otherwise a site that moved ends the crawl in silence.
+            tracing::warn!("{} redirects to {target}, which is not visited: {why}", page.entry.url);
         }
         visit.outcome = Outcome::Redirected(change);
         visit.content = Some(content);
@@ -577,11 +583,11 @@ fn blank_visit(page: &FetchedPage) -> Visit {
     }
 }
 
-/// Position of the last archived body.
-fn body_before(page: &FetchedPage) -> Option<ArchivePosition> {
-    content_before(page).and_then(|content| content.archive)
-}
 fn content_before(page: &FetchedPage) -> Option<&Content> {
     page.entry.record.visited.as_ref().map(|visited| &visited.content)
 }
 
+/// Position of the last archived body.
+fn body_before(page: &FetchedPage) -> Option<ArchivePosition> {
+    content_before(page).and_then(|content| content.archive)
+}

@@ -7,6 +7,7 @@ mod importance;
 mod in_short;
 mod lookup;
 mod obstacle;
+mod redirect;
 mod siblings;
 mod visits;
 
@@ -48,6 +49,7 @@ use recrawl_types::{
     CanonicalUrl, Cycle, History, HostTable, Origin, Outcome, PageRecord, Ping, Span, ValidatorTrust,
     VisitRequest, Visited,
 };
+use redirect::RedirectTarget;
 use serde_json::{Value, json};
 use siblings::ShownBySiblings;
 use std::cell::LazyCell;
@@ -117,6 +119,7 @@ pub struct Explanation {
     held: PageDecisions,
     /// State of the page's canonical claim.
     canonical: Option<CanonicalState>,
+    redirect: Option<RedirectTarget>,
     lastmod: PageLastmod,
     /// Pings that no visit has answered, and the trust in them.
     ping: Option<(Ping, String)>,
@@ -249,7 +252,6 @@ impl Explanation {
         let refusal = lookup::scope(settings, decided, tables, &url)?;
         let in_scope = refusal.as_ref().map(Option::is_none);
         let trap = lookup::trap(settings, tables, &url)?;
-        let opted_out = settings.scope.opt_out().because(&url.host());
         let canonical = CanonicalState::follow(generation, &url, &record)?;
         let robots = lookup::robots(settings, tables, &url)?;
         let left_alone = lookup::left_alone(settings, tables, &url)?;
@@ -276,6 +278,8 @@ impl Explanation {
             outlook: page.map(|page| Outlook::by(&page, &formula, cycle, cutoff)),
             agreed: Agreed::configured(settings, &url, &record),
             importance: ShownImportance::configured(settings, &url, &formula),
+            opted_out: settings.scope.opt_out().because(&url.host()),
+            redirect: RedirectTarget::archived(&url, &record, settings),
             url,
             record,
             cycle,
@@ -305,7 +309,6 @@ impl Explanation {
             in_scope,
             closed,
             trap,
-            opted_out,
             held,
             canonical,
             lastmod,
@@ -467,6 +470,7 @@ impl Explanation {
             "refused_by": self.refusal().map(ScopeRefusal::to_string),
             "trap": self.trap.as_ref().map(traps::UrlTrap::json),
             "opted_out": self.opted_out, "canonical_standing": self.canonical.as_ref().map(CanonicalState::name),
+            "redirect": self.redirect.as_ref().map(RedirectTarget::json),
             "visited_next": self.next_visit(&obstacles), "in_short": self.in_short(&obstacles),
             "stopped_by": obstacles.iter().map(Obstacle::json).collect::<Value>(),
             "would_be_fetched_if": obstacles.iter().map(|o| &o.lifted).collect::<Vec<_>>(),
@@ -512,6 +516,7 @@ impl Explanation {
         if let Some(body) = self.bodies.words(self.record.visited.as_ref().map(|v| &v.content)) {
             print(format!("body        {body}"));
         }
+        self.redirect.iter().map(RedirectTarget::line).for_each(&mut print);
         for (what, text) in canonical::wishes(&self.url, &self.record, self.canonical.as_ref()) {
             print(format!("{what:<10}  {text}"));
         }
