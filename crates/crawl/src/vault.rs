@@ -187,7 +187,7 @@ impl Prepared {
         let config = &settings.config.vault;
         let turn = Turn { rows, captured: Instant::now(), bytes: 0, is_waiting: false };
         let vault = CrawlVault {
-            shipper,
+            shipper: Arc::new(shipper),
             epoch,
             folder,
             every: config.ship.0,
@@ -202,7 +202,7 @@ impl Prepared {
 
 /// The vault of an open crawl.
 pub struct CrawlVault {
-    shipper: Shipper,
+    shipper: Arc<Shipper>,
     epoch: u64,
     folder: CrawlFolder,
     every: Duration,
@@ -236,9 +236,9 @@ impl CrawlVault {
         self.epoch
     }
 
-    /// Ships nothing more, from now on: the process may not.
-    pub fn abandon(&self, why: &str) {
-        self.shipper.abandon(why);
+    /// The thread that ships: for those who outlive the crawl, whose tables it does not hold.
+    pub fn shipper(&self) -> &Arc<Shipper> {
+        &self.shipper
     }
 
     /// Its address.

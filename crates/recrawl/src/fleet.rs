@@ -8,10 +8,10 @@ pub use beats::{Beats, OwnEpoch};
 pub use node::{FleetNode, NODES, NodeStatus, TakenPartition};
 pub use partition_folder::partition_in;
 
-use crate::cli::Where;
 use recrawl_crawl::failure::Failure;
 use recrawl_fleet::{FleetMap, newest_map};
 use recrawl_vault::{Store, VaultError, store};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Opens the store of a fleet.
@@ -25,7 +25,7 @@ pub fn open(address: &str) -> Result<Arc<dyn Store>, Failure> {
 /// The error of a fleet's store, with exit code 2 where the address or the store is wrong.
 pub fn failure(error: &VaultError) -> Failure {
     match error {
-        VaultError::Refused(_) | VaultError::Unfit { .. } => Failure::Usage(format!("--fleet: {error}")),
+        VaultError::Refused(_) | VaultError::Unfit { .. } => Failure::Usage(format!("fleet: {error}")),
         _ => Failure::Work(format!("fleet: {error}")),
     }
 }
@@ -37,7 +37,9 @@ pub fn failure(error: &VaultError) -> Failure {
 pub fn map_of(store: &dyn Store, address: &str) -> Result<FleetMap, Failure> {
     let map = newest_map(store).map_err(|error| failure(&error))?;
     map.ok_or_else(|| {
-        Failure::Usage(format!("{address}: no fleet was begun here; run `recrawl fleet begin {address}`"))
+        Failure::Usage(format!(
+            "{address}: no fleet was begun here; mount its disk, or run `recrawl fleet begin {address}`"
+        ))
     })
 }
 
@@ -45,9 +47,8 @@ pub fn map_of(store: &dyn Store, address: &str) -> Result<FleetMap, Failure> {
 ///
 /// # Errors
 /// [`Failure::Usage`], saying how.
-pub fn refuse_partition(at: &Where) -> Result<(), Failure> {
-    let data_dir = at.settings()?.data_dir;
-    match partition_in(&data_dir) {
+pub fn refuse_partition(data_dir: &Path) -> Result<(), Failure> {
+    match partition_in(data_dir) {
         None => Ok(()),
         Some((address, _)) => Err(Failure::Usage(format!(
             "{}: is a partition of a fleet; run `recrawl serve --fleet {address} --name NAME`",

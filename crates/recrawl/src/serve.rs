@@ -84,7 +84,6 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     if let (Some(address), Some(name)) = (&args.fleet, &args.name) {
         return in_fleet::run(args, address, name);
     }
-    fleet::refuse_partition(&args.at)?;
     let (mut start, signals) = (CrawlStart::new(args)?, process::stopped_by_signals()?);
     let mut opened = open(args, &start, &signals, None)?;
     recrawl_crawl::cycle::plan::promised::check(&opened.0)?;
@@ -168,6 +167,7 @@ struct CrawlStart {
 impl CrawlStart {
     fn new(args: &ServeArgs) -> Result<CrawlStart, Failure> {
         let settings = CrawlStart::settings(args)?;
+        fleet::refuse_partition(&settings.data_dir)?;
         process::start_log(&settings.config.log, "info")?;
         if let Some(file) = args.at.config.found() {
             tracing::info!("configuration: {}", file.display());

@@ -28,8 +28,8 @@ use std::path::Path;
 use std::time::Duration;
 
 pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
-    fleet::refuse_partition(&args.at)?;
     let mut settings = args.at.settings()?;
+    fleet::refuse_partition(&settings.data_dir)?;
     process::start_log(&settings.config.log, "warn")?;
     // A formula that is given ranks, whatever policy the configuration names.
     if let Some(text) = &args.formula {

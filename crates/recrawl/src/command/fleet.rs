@@ -9,10 +9,10 @@ use recrawl_crawl::data_dir;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::vault::ship_stopped;
 use recrawl_fleet::{
-    FleetMap, PartitionRange, RELEASED, begin_partitions, counter, newest, newest_map, write_map,
+    FleetMap, PartitionRange, RELEASED, begin_partitions, counter, newest, newest_map, release, write_map,
 };
 use recrawl_terminal::table::Column;
-use recrawl_types::{CanonicalUrl, Size};
+use recrawl_types::{CanonicalUrl, Size, UrlRules};
 use recrawl_vault::{Store, Vault, VaultContents, contents, store};
 use serde::Serialize;
 
@@ -34,6 +34,7 @@ fn begin(args: &FleetBeginArgs) -> Result<(), Failure> {
     if lease < LEAST_LEASE {
         return Err(Failure::Usage(format!("--lease: at least {} s", LEAST_LEASE / 1000)));
     }
+    args.cuts.iter().try_for_each(|cut| host("--cut", cut).map(drop))?;
     let begins = std::iter::once(None).chain(args.cuts.iter().cloned().map(Some));
     let ranges = (1..).zip(begins).map(|(id, begin)| PartitionRange { id, begin, parent: None }).collect();
     let map = FleetMap::new(1, ranges).map_err(|error| Failure::Usage(format!("--cut: {error}")))?;
@@ -46,8 +47,12 @@ fn begin(args: &FleetBeginArgs) -> Result<(), Failure> {
         )));
     }
     let settings = args.at.settings()?;
+    let has_crawl = data_dir::is_begun(&settings.data_dir);
+    if !has_crawl && args.at.data_dir.is_some() {
+        return Err(Failure::Usage(format!("{}: holds no crawl to begin with", settings.data_dir.display())));
+    }
     begin_partitions(&*store, &map).map_err(|error| failure(&error))?;
-    if data_dir::is_begun(&settings.data_dir) {
+    if has_crawl {
         if !args.cuts.is_empty() {
             let text = "--cut: a crawl that has pages begins as one partition; leave it out";
             return Err(Failure::Usage(text.into()));
@@ -56,12 +61,26 @@ fn begin(args: &FleetBeginArgs) -> Result<(), Failure> {
         let settings = settings.of_partition(vault_of(address, 1), 1)?;
         print(format!("ships {} to {}", settings.data_dir.display(), vault_of(address, 1)))?;
         ship_stopped(&settings, &process::random_tag()?, true)?;
+        // Nobody needs to wait for this process.
+        let ended = newest(&*store, 1).and_then(|epoch| release(&*store, 1, epoch));
+        ended.map_err(|error| failure(&error))?;
     }
     write_map(&*store, &map.with_lease(lease)).map_err(|error| failure(&error))?;
     let partitions = counted(args.cuts.len() as u64 + 1, "partition");
     print(format!(
         "{address}: a fleet of {partitions}; start a process for each: recrawl serve --fleet {address} --name NAME"
     ))
+}
+
+/// Checks that a text is a host, and no pattern, URL or address with a port.
+fn host<'t>(option: &str, text: &'t str) -> Result<&'t str, Failure> {
+    let url = UrlRules::default().canonicalize(&format!("http://{text}/")).ok();
+    match url.filter(|url| *url.host() == *text && !text.contains('/')) {
+        Some(_) => Ok(text),
+        None => {
+            Err(Failure::Usage(format!("{option} {text:?}: is no host, such as example.com, in lower case")))
+        }
+    }
 }
 
 /// A partition as it is shown.
@@ -74,6 +93,8 @@ struct ShownPartition {
     /// The node that says that it is the owner.
     owner: Option<String>,
     state: &'static str,
+    /// Seconds since the owner told of itself.
+    seen: Option<u64>,
     /// When its vault was last added to, in milliseconds since 1970.
     shipped: Option<u64>,
     bytes: u64,
@@ -85,7 +106,8 @@ fn status(args: &FleetStatusArgs) -> Result<(), Failure> {
     let nodes = nodes(&*fleet)?;
     let now = recrawl_fetcher::system_clock()();
     let mut shown = Vec::new();
-    let of_host = args.host.as_deref().map(|host| map.place_of_key(&CanonicalUrl::key_of_host(host)));
+    let named = args.host.as_deref().map(|name| host("--host", name)).transpose()?;
+    let of_host = named.map(|host| map.place_of_key(&CanonicalUrl::key_of_host(host)));
     let shown_ranges =
         map.ranges().iter().enumerate().filter(|(place, _)| of_host.is_none_or(|of| of == *place));
     for (_, range) in shown_ranges {
@@ -107,6 +129,7 @@ fn status(args: &FleetStatusArgs) -> Result<(), Failure> {
             epoch,
             owner: owner.filter(|_| state != "free").map(|owner| owner.name.clone()),
             state,
+            seen: owner.map(|owner| now.saturating_sub(owner.at) / 1000),
             shipped: held.as_ref().map(|held| held.at),
             bytes: held.as_ref().map_or(0, bytes_of),
         });
@@ -116,7 +139,7 @@ fn status(args: &FleetStatusArgs) -> Result<(), Failure> {
             "fleet": args.fleet, "map": map.number(), "lease_ms": map.lease(), "partitions": shown, "nodes": nodes,
         }));
     }
-    let rows: Vec<[String; 7]> = shown.iter().map(row).collect();
+    let rows: Vec<[String; 8]> = shown.iter().map(row).collect();
     print_table(&COLUMNS, &rows)?;
     let standing_by = nodes.iter().filter(|node| node.partition.is_none());
     for node in standing_by.filter(|node| now.saturating_sub(node.at) < map.lease()) {
@@ -125,22 +148,24 @@ fn status(args: &FleetStatusArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-const COLUMNS: [Column; 7] = [
+const COLUMNS: [Column; 8] = [
     table::number("partition"),
     table::word("begins at"),
     table::word("state"),
     table::word("owner"),
+    table::word("seen"),
     table::number("epoch"),
     table::word("shipped"),
     table::number("holds"),
 ];
 
-fn row(one: &ShownPartition) -> [String; 7] {
+fn row(one: &ShownPartition) -> [String; 8] {
     [
         one.partition.to_string(),
         one.begins.clone().unwrap_or_else(|| "(first)".into()),
         one.state.to_owned(),
         one.owner.clone().unwrap_or_else(|| "-".into()),
+        one.seen.map_or_else(|| "-".into(), |seconds| format!("{seconds} s ago")),
         one.epoch.to_string(),
         one.shipped.map_or_else(|| "-".into(), timestamp),
         Size(one.bytes).rounded().to_string(),

@@ -3,9 +3,8 @@
 use super::NodeStatus;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::partition::boot_clock;
-use recrawl_crawl::vault::CrawlVault;
 use recrawl_fleet::{Lease, Partition, beat, release};
-use recrawl_vault::{Store, VaultError};
+use recrawl_vault::{Shipper, Store, VaultError};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -44,7 +43,7 @@ struct SharedLease {
     /// Stops the crawl.
     stop: CancellationToken,
     /// Known once the crawl is open.
-    crawl: OnceLock<(Arc<Partition>, Arc<CrawlVault>)>,
+    crawl: OnceLock<(Arc<Partition>, Arc<Shipper>)>,
 }
 
 struct LeaseState {
@@ -72,8 +71,8 @@ impl SharedLease {
         state.lost = Some(why.clone());
         drop(state);
         self.stop.cancel();
-        if let Some((_, vault)) = self.crawl.get() {
-            vault.abandon(&why);
+        if let Some((_, shipper)) = self.crawl.get() {
+            shipper.abandon(&why);
         }
     }
 
@@ -120,7 +119,7 @@ impl SharedLease {
                 at: recrawl_fetcher::system_clock()(),
                 partition: Some(self.own.partition),
                 epoch: self.own.epoch,
-                unshipped: crawl.map_or(0, |(_, vault)| vault.figures().unshipped),
+                unshipped: crawl.map_or(0, |(_, shipper)| shipper.figures().unshipped),
                 ..node.clone()
             };
             let _ = status.write(&*self.store);
@@ -134,8 +133,9 @@ impl SharedLease {
     fn guard(&self) {
         while !self.wait(LOOK_EVERY) {
             if !self.holds() {
-                return self
-                    .lose("the store of the fleet does not answer, so another process may begin".into());
+                let why =
+                    "no beat came to the store in time: its lease is over, and another process may begin";
+                return self.lose(why.into());
             }
         }
     }
@@ -168,12 +168,12 @@ impl Beats {
     }
 
     /// The crawl of the partition is open: it asks hosts, and ships, only while the lease holds.
-    pub fn keep(&self, partition: Arc<Partition>, vault: Arc<CrawlVault>) {
+    pub fn keep(&self, partition: Arc<Partition>, shipper: Arc<Shipper>) {
         let shared = self.shared.clone();
         partition.hold_to(Box::new(move || shared.holds()));
-        self.shared.crawl.get_or_init(|| (partition, vault.clone()));
+        self.shared.crawl.get_or_init(|| (partition, shipper.clone()));
         if let Some(why) = self.lost() {
-            vault.abandon(&why);
+            shipper.abandon(&why);
         }
     }
 

@@ -131,6 +131,12 @@ impl FleetNode {
         &self.name
     }
 
+    /// Tells nothing of this node any more.
+    pub fn leave(&self) {
+        // Others see soon that it is silent.
+        let _ = self.store.remove(&format!("{NODES}{}", self.name));
+    }
+
     /// Looks once for a partition that this process may take; if there is none, how long to wait before the next look.
     ///
     /// # Errors

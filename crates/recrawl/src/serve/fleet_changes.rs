@@ -85,14 +85,14 @@ fn divided(
     }
 }
 
-/// Makes the changes that others send; none of a crawl that is alone.
+/// Makes the changes that others sent, and then those that they send; none of a crawl that is alone.
 ///
 /// # Errors
 /// When the tables cannot be read, or the system gives no thread.
 pub fn follow(shared: Arc<SharedState>) -> Result<Option<Ticker>, Failure> {
     let Some(partition) = shared.partition.clone() else { return Ok(None) };
     let mut next: u64 = kept(&shared.tables, NEXT)?.unwrap_or_default();
-    let ticker = Ticker::start("inbox", EVERY, move || {
+    let mut make_all = move || {
         // An error of the store is told by the beats. The changes wait.
         while let Ok(Some(sent)) = sent_change(&partition, next) {
             if let Some(SentChange { change, who }) = sent {
@@ -108,8 +108,10 @@ pub fn follow(shared: Arc<SharedState>) -> Result<Option<Ticker>, Failure> {
                 tracing::error!("cannot note which changes of the fleet are made: {failure}");
             }
         }
-    });
-    ticker.map(Some).map_err(Failure::work)
+    };
+    // A new owner knows what was decided before it asks a host.
+    make_all();
+    Ticker::start("inbox", EVERY, make_all).map(Some).map_err(Failure::work)
 }
 
 /// The change of a number; none yet, or one that cannot be read, which is told and left out.

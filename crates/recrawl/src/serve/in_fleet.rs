@@ -55,6 +55,7 @@ pub fn run(args: &ServeArgs, address: &str, name: &str) -> Result<(), Failure> {
             }
         }
     }
+    node.leave();
     tracing::info!("stopped");
     Ok(())
 }
@@ -122,13 +123,14 @@ fn own(
     let opened: Result<OpenedCrawl, Failure> = open(&args, &start, &owning, Some(to_take));
     let beats = beats.lock().unwrap_or_else(PoisonError::into_inner).take();
     let opened = opened?;
-    let (Some(beats), Some(vault), Some(partition)) =
-        (beats.transpose()?, opened.0.vault.get().cloned(), opened.0.partition.clone())
+    let shipper = opened.0.vault.get().map(|vault| vault.shipper().clone());
+    let (Some(beats), Some(shipper), Some(partition)) =
+        (beats.transpose()?, shipper, opened.0.partition.clone())
     else {
         return Err(Failure::work("the crawl that was opened is no partition"));
     };
     tracing::info!("owns partition {} (epoch {})", partition.id(), partition.epoch());
-    beats.keep(partition, vault.clone());
+    beats.keep(partition, shipper.clone());
     // From here on the watchdog looks at the crawl.
     drop(standing_by);
     let ended = serve(&args, start, opened, &owning);
@@ -139,7 +141,7 @@ fn own(
         beats.end(false);
         return Ok(());
     }
-    let shipped = vault.figures();
+    let shipped = shipper.figures();
     beats.end(shipped.unshipped == 0 && shipped.error.is_none() && shipped.lost.is_none());
     ended.map(drop)
 }
