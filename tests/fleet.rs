@@ -32,9 +32,16 @@ impl Fleet {
         let address = format!("file://{}", bucket.display());
         let mut words = vec!["fleet", "begin", &address, "--lease", "6 s"];
         cuts.iter().for_each(|cut| words.extend(["--cut", cut]));
-        let told = succeeds(world.run(&words));
+        let nothing = fails(world.run(&words), 2);
+        assert!(nothing.contains("holds no crawl to begin with"), "{nothing}");
+        let begin = || {
+            let mut command = crate::harness::program();
+            command.args(&words).arg("--config").arg(world.config_file()).current_dir(&world.folder);
+            command.output().unwrap()
+        };
+        let told = succeeds(begin());
         assert!(told.contains("start a process for each"), "{told}");
-        let again = fails(world.run(&words), 2);
+        let again = fails(begin(), 2);
         assert!(again.contains("a fleet is here already"), "{again}");
         Fleet { world, address }
     }
@@ -208,13 +215,14 @@ fn a_process_that_starts_again_goes_on_at_once_and_what_is_wrong_is_told() {
     };
     let alone = fails(in_folder(&["crawl", "--cycles", "1"]), 2);
     assert!(alone.contains("is a partition of a fleet; run `recrawl serve --fleet"), "{alone}");
-    let page = fleet.pages_of("a", 1).into_keys().find(|url| url.contains("/")).unwrap();
+    let (page, row) = fleet.pages_of("a", 1).into_iter().find(|(_, row)| !row["n"].is_null()).unwrap();
+    assert!(count(&row, "n").is_some(), "{row}");
     succeeds(in_folder(&["takedown", "--page", &page]));
     // Another machine has nothing, and begins with all.
     let other = Daemon::of(fleet.command("b"));
     assert!(count(&other.status(), "visited") > Some(20));
     let log = other.stop();
-    assert!(!fleet.pages_of("b", 1).contains_key(&page), "{page} was taken down");
+    assert!(fleet.pages_of("b", 1)[&page]["n"].is_null(), "{page} was taken down");
     assert!(log.contains("restored partition 1 in"), "{log}");
     // The first one is older than the vault now.
     let node = Daemon::of(fleet.command("a"));

@@ -205,18 +205,13 @@ impl Partition {
     ///
     /// # Errors
     /// When the store does not take it, or `next` fails.
-    pub fn send<E: From<VaultError>>(
-        &self,
-        round: u32,
-        steps: u64,
-        next: &mut NextLink<'_, E>,
-    ) -> Result<u64, E> {
+    pub fn send<E: From<VaultError>>(&self, round: u32, next: &mut NextLink<'_, E>) -> Result<u64, E> {
         let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         if sent.last.is_some_and(|last| last >= round) {
             return Ok(0);
         }
         sent.begun = Some(round);
-        let mut run = RunWriter::new(&*self.store, self.id(), self.epoch, sent.next, round, steps);
+        let mut run = RunWriter::new(&*self.store, self.id(), self.epoch, sent.next, round);
         let (mut key, mut value) = (Vec::new(), Vec::new());
         while next(&mut key, &mut value)? {
             run.push(&key, &value).map_err(E::from)?;

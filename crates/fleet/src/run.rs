@@ -31,8 +31,6 @@ pub type EachLink<'e, E> = dyn FnMut(&[u8], &[u8]) -> Result<bool, E> + 'e;
 pub(crate) struct RunHeader {
     /// The round whose links it has.
     pub round: u32,
-    /// Steps of the vault that have what it was made of: those with lower numbers.
-    pub steps: u64,
     /// Links.
     pub links: u64,
     pub blocks: Vec<RunBlock>,
@@ -80,16 +78,9 @@ pub struct RunWriter<'s> {
 }
 
 impl<'s> RunWriter<'s> {
-    /// Begins a run of a round, from what these steps have.
-    pub fn new(
-        store: &'s dyn Store,
-        partition: u32,
-        epoch: u64,
-        number: u64,
-        round: u32,
-        steps: u64,
-    ) -> RunWriter<'s> {
-        let head = RunHeader { round, steps, links: 0, blocks: Vec::new() };
+    /// Begins a run of a round.
+    pub fn new(store: &'s dyn Store, partition: u32, epoch: u64, number: u64, round: u32) -> RunWriter<'s> {
+        let head = RunHeader { round, links: 0, blocks: Vec::new() };
         let (part, first, last) = (Vec::new(), Vec::new(), Vec::new());
         RunWriter { store, partition, epoch, number, head, parts: 0, part, block: 0, first, last }
     }

@@ -1,6 +1,6 @@
 //! Removing runs that every receiver has applied.
 
-use crate::epoch::{is_there, newest, partition_store};
+use crate::epoch::{is_there, newest};
 use crate::key;
 use crate::map::FleetMap;
 use crate::marks::{RunMark, RunMarks};
@@ -53,7 +53,7 @@ fn told(store: &dyn Store, receiver: u32, sender: u32) -> Result<RunMark, VaultE
     let epoch = newest(store, receiver)?;
     let marks: Option<RunMarks> = read_framed(store, &key::marks(receiver, epoch))?;
     // The marks first: those of an owner without a successor are in its vault, and each later seal covers that.
-    match is_there(&partition_store(store, receiver), &format!("epoch/{:010}", epoch + 1))? {
+    match is_there(store, &key::epoch(receiver, epoch + 1))? {
         true => Ok(RunMark::default()),
         false => Ok(marks.and_then(|marks| marks.get(&sender).copied()).unwrap_or_default()),
     }
@@ -82,7 +82,7 @@ mod tests {
         }
         let url = UrlRules::default().canonicalize("http://z.test/").unwrap();
         for number in 0..3 {
-            let mut run = RunWriter::new(&store, 1, 1, number, 7, 0);
+            let mut run = RunWriter::new(&store, 1, 1, number, 7);
             run.push(url.key(), b"link").unwrap();
             run.finish().unwrap();
         }

@@ -329,7 +329,7 @@ impl Owned {
             (*key, *value) = (next, b"link".to_vec());
             Ok(true)
         };
-        self.partition.send(self.state.rounds as u32 + 1, self.next_step, &mut next).map(drop)
+        self.partition.send(self.state.rounds as u32 + 1, &mut next).map(drop)
     }
 
     fn receive(&self, next: &mut PartitionState) -> Result<(), VaultError> {

@@ -53,7 +53,7 @@ impl<'c> Leaving<'c> {
         }
         let mut links = self.links.finish().map_err(Failure::work)?;
         let mut next = |key: &mut Vec<u8>, value: &mut Vec<u8>| links.next(key, value).map_err(Failure::work);
-        let sent = self.partition.send(round.0, 0, &mut next)?;
+        let sent = self.partition.send(round.0, &mut next)?;
         links.remove().map_err(Failure::work)?;
         Ok(sent)
     }

@@ -5,7 +5,9 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::vault::lineage::Lineage;
 use recrawl_crawl::vault::restore;
 use recrawl_vault::{Founded, Restored, VaultError, contents, found, store};
-use std::fs::{self, File, TryLockError};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -37,13 +39,13 @@ pub fn mark(folder: &Path, address: &str) -> Result<File, Failure> {
 
 fn locked(folder: &Path, file: &Path) -> Result<File, Failure> {
     let open = File::open(file).map_err(|e| work("open", file, e))?;
-    match open.try_lock() {
+    match flock(&open, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(open),
-        Err(TryLockError::WouldBlock) => {
+        Err(Errno::WOULDBLOCK) => {
             let text = "another process of the fleet uses it; give each a data directory of its own";
             Err(Failure::Usage(format!("{}: {text}", folder.display())))
         }
-        Err(TryLockError::Error(e)) => Err(work("lock", file, e)),
+        Err(e) => Err(work("lock", file, e.into())),
     }
 }
 

@@ -267,7 +267,7 @@ impl OriginIndex {
         source: Option<FrameSource>,
         summary: &GenerationSummary,
     ) -> Result<OriginIndex, ReadError> {
-        let mut runs = OriginRuns::new(source.clone(), summary, [0..summary.pages].into());
+        let mut runs = OriginRuns::new(source.clone(), summary, std::iter::once(0..summary.pages).collect());
         let mut frames: Vec<FrameStart> = Vec::new();
         loop {
             let is_first = runs.at == runs.payload.len();
@@ -295,7 +295,8 @@ impl OriginIndex {
     pub fn walk_from(&self, origin: u64) -> Result<OriginRuns, ReadError> {
         let summary =
             GenerationSummary { origins: self.origins, pages: self.pages, ..GenerationSummary::default() };
-        let mut runs = OriginRuns::new(self.source.clone(), &summary, [0..self.pages].into());
+        let mut runs =
+            OriginRuns::new(self.source.clone(), &summary, std::iter::once(0..self.pages).collect());
         let before = self.frames.partition_point(|frame| frame.origin <= origin);
         if let Some(frame) = before.checked_sub(1).map(|at| &self.frames[at]) {
             runs.frames = runs.frames.map(|frames| frames.from(frame.offset));
