@@ -1083,7 +1083,10 @@ describe("while the crawl runs", () => {
         const drawn = timeline({ title: "Test", format, series: [{ kind: "main", name: "one", of: (point) => point.y }] });
         document.getElementById("main").prepend(drawn.element);
         drawn.set(all);
-        await new Promise((resolve) => setTimeout(resolve, 100));
+        // It is drawn once its width is known.
+        while (!drawn.element.querySelector("svg[role=img]")) {
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
         const svg = drawn.element.querySelector("svg[role=img]");
         const { left, right } = svg.getBoundingClientRect();
         const labels = [...svg.querySelectorAll(".tick")];
@@ -1117,7 +1120,10 @@ describe("while the crawl runs", () => {
         const drawn = timeline({ title: "Test", format: String, round: niceBytes, tick, series });
         document.getElementById("main").prepend(drawn.element);
         drawn.set([{ at: 1, y: 0 }, { at: 2, y }]);
-        await new Promise((resolve) => setTimeout(resolve, 100));
+        // It is drawn once its width is known.
+        while (!drawn.element.querySelector("svg[role=img]")) {
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
         const svg = drawn.element.querySelector("svg[role=img]");
         const labels = [...svg.querySelectorAll(".tick.end")];
         const { left } = svg.getBoundingClientRect();
