@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const PAGES: u32 = 90;
 const HOSTS: u32 = 6;
 /// Cycles follow each other, and each visits all.
-const SETTINGS: &str = "[fetch]\ntimeout = \"2 s\"\n[cycle]\nperiod = \"500 ms\"\npages = \"100%\"\n[storage]\nsync_every = \"0 s\"\n\
+const SETTINGS: &str = "[fetch]\ntimeout = \"4 s\"\n[cycle]\nperiod = \"500 ms\"\npages = \"100%\"\n[storage]\nsync_every = \"0 s\"\n\
                         [vault]\nship = \"1 ms\"\n";
 
 struct Fleet {
@@ -30,7 +30,7 @@ impl Fleet {
         let bucket = world.folder.path().join("bucket");
         fs::create_dir(&bucket).unwrap();
         let address = format!("file://{}", bucket.display());
-        let mut words = vec!["fleet", "begin", &address, "--lease", "6 s"];
+        let mut words = vec!["fleet", "begin", &address, "--lease", "12 s"];
         cuts.iter().for_each(|cut| words.extend(["--cut", cut]));
         let nothing = fails(world.run(&words), 2);
         assert!(nothing.contains("holds no crawl to begin with"), "{nothing}");
@@ -260,7 +260,7 @@ fn a_crawl_becomes_a_fleet_of_one_partition_and_goes_on() {
     let address = format!("file://{}", bucket.display());
     let cut = fails(world.run(&["fleet", "begin", &address, "--cut", "127.1.0.3"]), 2);
     assert!(cut.contains("a crawl that has pages begins as one partition"), "{cut}");
-    succeeds(world.run(&["fleet", "begin", &address, "--lease", "6 s"]));
+    succeeds(world.run(&["fleet", "begin", &address, "--lease", "12 s"]));
     let fleet = Fleet { world, address };
     let node = Daemon::of(fleet.command("a"));
     node.until("a cycle more", |status| count(status, "generation") > Some(7));
@@ -301,7 +301,7 @@ fn processes_die_sleep_and_lose_their_disks_and_the_pages_are_those_of_one_crawl
         if event % 3 == 2 {
             // Asleep for longer than its lease: when it wakes, it may believe that it is an owner.
             node.signal("-STOP");
-            thread::sleep(Duration::from_millis(rng.random_range(1_000..9_000)));
+            thread::sleep(Duration::from_millis(rng.random_range(1_000..15_000)));
             node.signal("-CONT");
             nodes.insert(name, node);
             continue;
