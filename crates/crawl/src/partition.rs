@@ -9,9 +9,13 @@ use recrawl_vault::{Store, VaultError};
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::Arc;
 
+/// The error of a fleet's store, with exit code 2 where the address or the store is wrong.
 impl From<VaultError> for Failure {
     fn from(error: VaultError) -> Failure {
-        Failure::Work(format!("fleet: {error}"))
+        match error {
+            VaultError::Refused(_) | VaultError::Unfit { .. } => Failure::Usage(format!("fleet: {error}")),
+            _ => Failure::Work(format!("fleet: {error}")),
+        }
     }
 }
 
@@ -56,7 +60,8 @@ impl Settings {
         config.storage.vault = vault;
         config.cycle.rounds.get_or_insert(Rounds(Parts::Equal(1)));
         // Nodes do not know when others ask an address that serves hosts of several partitions.
-        config.politeness.delay_per_ip.0 *= partitions as u32;
+        let delay = &mut config.politeness.delay_per_ip.0;
+        *delay = delay.saturating_mul(partitions as u32);
         let part = |limit: u64| if limit == 0 { 0 } else { (limit / partitions).max(1) };
         let budget = &mut config.budget;
         budget.bytes_per_second = Size(part(budget.bytes_per_second.0));

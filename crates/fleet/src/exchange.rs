@@ -130,11 +130,6 @@ impl<'s> PlanExchange<'s> {
         PlanExchange { store, map: map.number(), cycle, own, members, step: 0, patience }
     }
 
-    /// The members, in the order of URLs.
-    pub fn members(&self) -> &[u32] {
-        &self.members
-    }
-
     fn folder(&self) -> String {
         key::bars(self.map, self.cycle)
     }

@@ -30,7 +30,7 @@ mod partition;
 mod run;
 mod sweep;
 
-pub use epoch::{begin, highest, newest, seal_before};
+pub use epoch::{begin, highest, newest, partition_store, seal_before};
 pub use exchange::{ExchangeError, ExchangePatience, MemberFigures, PlanExchange, PlanMembers};
 pub use key::partition as partition_folder;
 pub use lease::{Lease, LeaseWatch, RELEASED, beat, counter, release};

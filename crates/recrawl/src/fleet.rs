@@ -10,33 +10,15 @@ pub use partition_folder::partition_in;
 
 use recrawl_crawl::failure::Failure;
 use recrawl_fleet::{FleetMap, newest_map};
-use recrawl_vault::{Store, VaultError, store};
+use recrawl_vault::Store;
 use std::path::Path;
-use std::sync::Arc;
-
-/// Opens the store of a fleet.
-///
-/// # Errors
-/// [`Failure::Usage`] if the address is wrong.
-pub fn open(address: &str) -> Result<Arc<dyn Store>, Failure> {
-    store::open(address).map_err(|error| failure(&error))
-}
-
-/// The error of a fleet's store, with exit code 2 where the address or the store is wrong.
-pub fn failure(error: &VaultError) -> Failure {
-    match error {
-        VaultError::Refused(_) | VaultError::Unfit { .. } => Failure::Usage(format!("fleet: {error}")),
-        _ => Failure::Work(format!("fleet: {error}")),
-    }
-}
 
 /// The map in force.
 ///
 /// # Errors
 /// [`Failure::Usage`] if no fleet was begun here.
 pub fn map_of(store: &dyn Store, address: &str) -> Result<FleetMap, Failure> {
-    let map = newest_map(store).map_err(|error| failure(&error))?;
-    map.ok_or_else(|| {
+    newest_map(store)?.ok_or_else(|| {
         Failure::Usage(format!(
             "{address}: no fleet was begun here; mount its disk, or run `recrawl fleet begin {address}`"
         ))

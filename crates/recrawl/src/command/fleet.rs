@@ -2,18 +2,19 @@
 
 use super::{counted, print, print_json, print_table, table};
 use crate::cli::{FleetBeginArgs, FleetCommand, FleetStatusArgs};
-use crate::fleet::{self, NodeStatus, failure, vault_of};
+use crate::fleet::{self, NodeStatus, vault_of};
 use crate::process;
 use recrawl_archive::timestamp;
 use recrawl_crawl::data_dir;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::vault::ship_stopped;
 use recrawl_fleet::{
-    FleetMap, PartitionRange, RELEASED, begin_partitions, counter, newest, newest_map, release, write_map,
+    FleetMap, PartitionRange, RELEASED, begin_partitions, counter, newest, newest_map, partition_store,
+    release, write_map,
 };
 use recrawl_terminal::table::Column;
 use recrawl_types::{CanonicalUrl, Size, UrlRules};
-use recrawl_vault::{Store, Vault, VaultContents, contents, store};
+use recrawl_vault::{Store, Vault, VaultContents, VaultError, contents, store};
 use serde::Serialize;
 
 /// Leases that are shorter would end at each pause of a store.
@@ -38,10 +39,9 @@ fn begin(args: &FleetBeginArgs) -> Result<(), Failure> {
     let begins = std::iter::once(None).chain(args.cuts.iter().cloned().map(Some));
     let ranges = (1..).zip(begins).map(|(id, begin)| PartitionRange { id, begin, parent: None }).collect();
     let map = FleetMap::new(1, ranges).map_err(|error| Failure::Usage(format!("--cut: {error}")))?;
-    let store = fleet::open(address)?;
-    Vault::try_store(&*store, &format!("begin-{}", process::random_tag()?))
-        .map_err(|error| failure(&error))?;
-    if newest_map(&*store).map_err(|error| failure(&error))?.is_some() {
+    let store = store::open(address)?;
+    Vault::try_store(&*store, &format!("begin-{}", process::random_tag()?))?;
+    if newest_map(&*store)?.is_some() {
         return Err(Failure::Usage(format!(
             "{address}: a fleet is here already; see `recrawl fleet status {address}`"
         )));
@@ -51,21 +51,20 @@ fn begin(args: &FleetBeginArgs) -> Result<(), Failure> {
     if !has_crawl && args.at.data_dir.is_some() {
         return Err(Failure::Usage(format!("{}: holds no crawl to begin with", settings.data_dir.display())));
     }
-    begin_partitions(&*store, &map).map_err(|error| failure(&error))?;
+    if has_crawl && !args.cuts.is_empty() {
+        let text = "--cut: a crawl that has pages begins as one partition; leave it out";
+        return Err(Failure::Usage(text.into()));
+    }
+    begin_partitions(&*store, &map)?;
     if has_crawl {
-        if !args.cuts.is_empty() {
-            let text = "--cut: a crawl that has pages begins as one partition; leave it out";
-            return Err(Failure::Usage(text.into()));
-        }
         // The map makes it a fleet, so it comes last.
         let settings = settings.of_partition(vault_of(address, 1), 1)?;
         print(format!("ships {} to {}", settings.data_dir.display(), vault_of(address, 1)))?;
         ship_stopped(&settings, &process::random_tag()?, true)?;
         // Nobody needs to wait for this process.
-        let ended = newest(&*store, 1).and_then(|epoch| release(&*store, 1, epoch));
-        ended.map_err(|error| failure(&error))?;
+        release(&*store, 1, newest(&*store, 1)?)?;
     }
-    write_map(&*store, &map.with_lease(lease)).map_err(|error| failure(&error))?;
+    write_map(&*store, &map.with_lease(lease))?;
     let partitions = counted(args.cuts.len() as u64 + 1, "partition");
     print(format!(
         "{address}: a fleet of {partitions}; start a process for each: recrawl serve --fleet {address} --name NAME"
@@ -101,7 +100,7 @@ struct ShownPartition {
 }
 
 fn status(args: &FleetStatusArgs) -> Result<(), Failure> {
-    let fleet = fleet::open(&args.fleet)?;
+    let fleet = store::open(&args.fleet)?;
     let map = fleet::map_of(&*fleet, &args.fleet)?;
     let nodes = nodes(&*fleet)?;
     let now = recrawl_fetcher::system_clock()();
@@ -111,10 +110,9 @@ fn status(args: &FleetStatusArgs) -> Result<(), Failure> {
     let shown_ranges =
         map.ranges().iter().enumerate().filter(|(place, _)| of_host.is_none_or(|of| of == *place));
     for (_, range) in shown_ranges {
-        let vault = store::open(&vault_of(&args.fleet, range.id)).map_err(|error| failure(&error))?;
-        let held = contents(&*vault).map_err(|error| failure(&error))?;
-        let epoch = newest(&*fleet, range.id).map_err(|error| failure(&error))?;
-        let counter = counter(&*fleet, range.id, epoch).map_err(|error| failure(&error))?;
+        let held = contents(&partition_store(&*fleet, range.id))?;
+        let epoch = newest(&*fleet, range.id)?;
+        let counter = counter(&*fleet, range.id, epoch)?;
         let owner = nodes.iter().find(|node| node.partition == Some(range.id) && node.epoch == epoch);
         let is_fresh = owner.is_some_and(|owner| now.saturating_sub(owner.at) < map.lease());
         let state = match (epoch, counter, is_fresh) {
@@ -180,7 +178,7 @@ fn bytes_of(held: &VaultContents) -> u64 {
 fn nodes(store: &dyn Store) -> Result<Vec<NodeStatus>, Failure> {
     let now = recrawl_fetcher::system_clock()();
     let mut nodes = Vec::new();
-    for listed in store.list(fleet::NODES).map_err(|error| failure(&error.into()))? {
+    for listed in store.list(fleet::NODES).map_err(VaultError::from)? {
         let told = store.read(&listed.key, 64 << 10);
         // What cannot be read says nothing; it is only shown.
         let Some(node) = told.ok().and_then(|told| serde_json::from_slice::<NodeStatus>(&told).ok()) else {

@@ -1,12 +1,15 @@
 //! Which partition a process takes, and what it tells of itself.
 
 use super::partition_folder::{self, FolderState};
-use super::{failure, map_of, open, vault_of};
+use super::{map_of, vault_of};
 use recrawl_crawl::config::units::Span;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::partition::{OnTaken, PartitionToTake, boot_clock};
-use recrawl_fleet::{ExchangePatience, FleetMap, FleetWaits, LeaseWatch, RELEASED, counter, highest};
-use recrawl_vault::{Store, VaultError, found, store};
+use recrawl_fleet::{
+    ExchangePatience, FleetMap, FleetWaits, LeaseWatch, RELEASED, counter, highest, partition_store,
+};
+use recrawl_vault::store::{self, StoreWithin};
+use recrawl_vault::{Store, VaultError, found};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -90,7 +93,7 @@ impl FleetNode {
         if name.is_empty() || name.len() > 64 || !name.chars().all(is_plain) {
             return Err(Failure::Usage(format!("--name {name:?}: 1 to 64 letters, digits or -")));
         }
-        let store = open(address)?;
+        let store = store::open(address)?;
         map_of(&*store, address)?;
         let lock = partition_folder::mark(folder, address)?;
         Ok(FleetNode {
@@ -131,6 +134,10 @@ impl FleetNode {
         &self.name
     }
 
+    fn vault(&self, id: u32) -> StoreWithin<'_> {
+        partition_store(&*self.store, id)
+    }
+
     /// Tells nothing of this node any more.
     pub fn leave(&self) {
         // Others see soon that it is silent.
@@ -144,7 +151,7 @@ impl FleetNode {
     pub fn look(&mut self, stop: &CancellationToken) -> Result<Result<TakenPartition, Duration>, Failure> {
         let map = map_of(&*self.store, &self.address)?;
         for id in self.in_turn(&map) {
-            if let Some(after) = self.is_free(&map, id).map_err(|error| failure(&error))? {
+            if let Some(after) = self.is_free(&map, id)? {
                 return self.prepared(map, id, after, stop).map(Ok);
             }
         }
@@ -158,9 +165,9 @@ impl FleetNode {
     pub fn has_lost_race(&self, id: u32, after: u64) -> Result<bool, VaultError> {
         let epoch = highest(&*self.store, id, after)?;
         if epoch == 0 {
-            return Ok(found(&*store::open(&vault_of(&self.address, id))?)?.is_some());
+            return Ok(found(&self.vault(id))?.is_some());
         }
-        Ok(epoch > after && !partition_folder::is_own(&self.folder, id, epoch, &vault_of(&self.address, id))?)
+        Ok(epoch > after && !partition_folder::is_own(&self.folder, id, epoch, &self.vault(id))?)
     }
 
     /// The partitions, each node's in an order of its own, so that nodes that start together begin with different ones. First
@@ -183,7 +190,7 @@ impl FleetNode {
             return Ok(Some(0));
         }
         // The lock of the folder tells whether the process that owns it, and ran here, has ended.
-        if partition_folder::is_own(&self.folder, id, epoch, &vault_of(&self.address, id))? {
+        if partition_folder::is_own(&self.folder, id, epoch, &self.vault(id))? {
             return Ok(Some(epoch));
         }
         let asked = boot_clock();
@@ -202,7 +209,7 @@ impl FleetNode {
     ) -> Result<TakenPartition, Failure> {
         let vault = vault_of(&self.address, id);
         let folder = partition_folder::path(&self.folder, id);
-        match partition_folder::prepare(&folder, &vault)? {
+        match partition_folder::prepare(&folder, &vault, &self.vault(id))? {
             FolderState::New => tracing::info!("partition {id} begins in {}", folder.display()),
             FolderState::Kept => tracing::info!("partition {id} goes on in {}", folder.display()),
             FolderState::Restored(restored) => tracing::info!(

@@ -4,7 +4,7 @@ use recrawl_crawl::data_dir;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::vault::lineage::Lineage;
 use recrawl_crawl::vault::restore;
-use recrawl_vault::{Founded, Restored, VaultError, contents, found, store};
+use recrawl_vault::{Founded, Restored, Store, VaultError, contents, found};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use std::fs::{self, File};
@@ -79,22 +79,21 @@ pub fn path(folder: &Path, id: u32) -> PathBuf {
 ///
 /// # Errors
 /// When the vault does not answer.
-pub fn is_own(folder: &Path, id: u32, epoch: u64, vault: &str) -> Result<bool, VaultError> {
+pub fn is_own(folder: &Path, id: u32, epoch: u64, vault: &dyn Store) -> Result<bool, VaultError> {
     let Ok(Some(lineage)) = Lineage::read(&path(folder, id)) else { return Ok(false) };
-    let there = found(&*store::open(vault)?)?;
+    let there = found(vault)?;
     // A restored folder has the nonce of the process that it was made from, until it ships.
     let is_own = |there: Founded| there.epoch == epoch && there.nonce == lineage.nonce;
     Ok(lineage.restored.is_none() && there.is_some_and(is_own))
 }
 
-/// Makes the folder as new as the vault. One that is older, since another process has shipped meanwhile, is made anew: what it had
+/// Makes the folder as new as the vault of this address, whose store is given. One that is older, since another process has shipped meanwhile, is made anew: what it had
 /// not shipped is lost.
 ///
 /// # Errors
 /// When the folder is another's, or cannot be read or written; or the vault is damaged, or does not answer.
-pub fn prepare(folder: &Path, vault: &str) -> Result<FolderState, Failure> {
-    let error = |error: VaultError| super::failure(&error);
-    let there = found(&*store::open(vault).map_err(error)?).map_err(error)?;
+pub fn prepare(folder: &Path, vault: &str, store: &dyn Store) -> Result<FolderState, Failure> {
+    let there = found(store)?;
     let here = Lineage::read(folder)?;
     match (&here, &there) {
         (Some(here), _) if here.vault != vault => {
@@ -115,10 +114,10 @@ pub fn prepare(folder: &Path, vault: &str) -> Result<FolderState, Failure> {
             let is_newest = here.nonce == there.nonce || here.previous == there.nonce;
             // A restored one that has not shipped yet is as good as new, until another process ships.
             let is_as_restored = || {
-                let newest = contents(&*store::open(vault)?)?.map(|contents| contents.newest());
+                let newest = contents(store)?.map(|contents| contents.newest());
                 Ok::<_, VaultError>(here.restored.is_none_or(|restored| newest == Some(restored)))
             };
-            if here.id == there.id && is_newest && is_as_restored().map_err(error)? {
+            if here.id == there.id && is_newest && is_as_restored()? {
                 return Ok(FolderState::Kept);
             }
         }
@@ -130,7 +129,7 @@ pub fn prepare(folder: &Path, vault: &str) -> Result<FolderState, Failure> {
         remove(left).map_err(|e| work("remove", left, e))?;
     }
     fs::create_dir_all(&new).map_err(|e| work("create", &new, e))?;
-    let state = begun(&new, vault, there)?;
+    let state = begun(&new, (vault, store), there)?;
     match fs::rename(folder, &old) {
         Err(e) if e.kind() == ErrorKind::NotFound => {}
         renamed => renamed.map_err(|e| work("rename", folder, e))?,
@@ -141,10 +140,13 @@ pub fn prepare(folder: &Path, vault: &str) -> Result<FolderState, Failure> {
 }
 
 /// Makes the content of a new folder from the vault.
-fn begun(folder: &Path, vault: &str, there: Option<Founded>) -> Result<FolderState, Failure> {
-    let error = |error: VaultError| super::failure(&error);
+fn begun(
+    folder: &Path,
+    (vault, store): (&str, &dyn Store),
+    there: Option<Founded>,
+) -> Result<FolderState, Failure> {
     if let Some(there) = there
-        && contents(&*store::open(vault).map_err(error)?).map_err(error)?.is_none()
+        && contents(store)?.is_none()
     {
         // Others have founded it, and shipped nothing. The folder is of that vault all the same.
         let lineage =
