@@ -13,7 +13,7 @@ const ZEROS: [u32; 6] = [0x0660, 0x06f0, 0x0966, 0x09e6, 0x0e50, 0xff10];
 /// The numbers of a text, in its order.
 ///
 /// The last of two kinds of separators begins the fraction. One separator before exactly three digits groups thousands,
-/// unless the number begins with 0; so do several of one kind. Of a JSON document they are the numbers among its values, and
+/// unless the number begins with 0 or is per cent; so do several of one kind. Of a JSON document they are the numbers among its values, and
 /// those in its texts.
 pub fn numbers(text: &str) -> Vec<f64> {
     let mut found = Vec::new();
@@ -105,7 +105,7 @@ fn written(text: &str) -> Vec<f64> {
         let end = end_of(&characters, at);
         let number = match is_fraction {
             true => fraction(&characters[at..end]),
-            false => read(&characters[at..end]),
+            false => read(&characters[at..end], is_per_cent(&characters[end..])),
         };
         found.extend(number.map(|number| if before.is_minus() { -number } else { number }));
         at = end;
@@ -182,7 +182,13 @@ fn end_of(characters: &[char], begin: usize) -> usize {
     }
 }
 
-fn read(written: &[char]) -> Option<f64> {
+/// Does a number's sign of per cent follow?
+fn is_per_cent(behind: &[char]) -> bool {
+    matches!(behind, ['%' | '\u{66a}', ..] | [' ' | '\u{a0}' | '\u{202f}', '%' | '\u{66a}', ..])
+}
+
+/// A number. Thousands of per cent are rare, and three places of them are not.
+fn read(written: &[char], is_per_cent: bool) -> Option<f64> {
     if written.len() > MAX_LENGTH {
         return None;
     }
@@ -192,7 +198,7 @@ fn read(written: &[char]) -> Option<f64> {
         let others = marks.iter().filter(|(_, other)| other != mark).count();
         let same = marks.len() - others;
         let digits = written.len() - at - 1;
-        same == 1 && (others > 0 || digits != 3 || written[0] == '0')
+        same == 1 && (others > 0 || digits != 3 || written[0] == '0' || is_per_cent)
     });
     let split = fraction.map_or(written.len(), |(at, _)| at);
     let digits = |part: &[char]| part.iter().filter(|c| c.is_ascii_digit()).collect::<String>();
@@ -211,6 +217,7 @@ mod tests {
             ("$1,299.00", &[1299.0]),
             ("1.299,50 €", &[1299.5]),
             ("1.299 €", &[1299.0]),
+            ("1.085%, 1,085 % and 1.085 percent", &[1.085, 1.085, 1085.0]),
             ("0.299 and 0,5", &[0.299, 0.5]),
             ("1 299 CHF", &[1299.0]),
             ("1\u{202f}299,00 €", &[1299.0]),

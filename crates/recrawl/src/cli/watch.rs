@@ -17,7 +17,7 @@ pub struct WatchArgs {
     #[arg(long)]
     pub render: bool,
     /// Tell only while the first number of the text is below this one
-    #[arg(long, value_name = "NUMBER", requires = "to", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", requires = "to", allow_negative_numbers = true, value_parser = number)]
     pub below: Option<f64>,
     /// How often to look [default: 1 h]
     #[arg(long, value_name = "DURATION", value_parser = Span::parse)]
@@ -27,4 +27,9 @@ pub struct WatchArgs {
     pub to: Option<String>,
     #[command(flatten)]
     pub on: OnCrawl,
+}
+
+fn number(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite());
+    number.ok_or_else(|| "write a number, such as 15 or 19.90".to_owned())
 }
