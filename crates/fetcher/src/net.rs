@@ -4,6 +4,7 @@
 pub mod access;
 pub mod client;
 pub mod cookies;
+pub mod date;
 pub mod dns;
 pub mod exhausted;
 pub mod guard;

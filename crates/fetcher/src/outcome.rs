@@ -4,6 +4,7 @@ pub mod chain;
 mod freshness;
 
 use crate::net::client::{Cut, NetworkError, Reply, content_type_of, is_redirect};
+use crate::net::date::http_date;
 use crate::net::limits::MAX_HOST_BACK_OFF;
 use bytes::Bytes;
 use recrawl_types::{
@@ -275,30 +276,37 @@ pub(crate) fn is_host_failure(result: &FetchResult) -> bool {
 }
 
 impl Reply {
-    /// The Retry-After of a 429 or 503: seconds or a date (RFC 9110 §10.2.3). `now` is in milliseconds
-    /// since 1970.
+    /// The Retry-After of a 429 or 503: seconds or a date (RFC 9110 §10.2.3). Of a list and of seconds with a unit or a
+    /// fraction, which are no HTTP but meant as a wait, the first number counts. `now` is in milliseconds since 1970.
     pub fn retry_after(&self, now: u64) -> Option<Duration> {
         let value = self.header(RETRY_AFTER).filter(|_| matches!(self.status, 429 | 503))?;
-        let value = value.trim();
-        let (whole, fraction) = value.split_once('.').unwrap_or((value, "0"));
-        let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-        let wait = if is_number(whole) && is_number(fraction) {
-            // A number too large for u64 still means a very long time. Fractions are no HTTP, but meant as a wait.
-            let begun = u64::from(fraction.bytes().any(|b| b != b'0'));
-            Duration::from_secs(whole.parse().unwrap_or(u64::MAX).saturating_add(begun))
-        } else {
-            let until = httpdate::parse_http_date(value).ok()?;
-            let now = server_time(self).unwrap_or(SystemTime::UNIX_EPOCH + Duration::from_millis(now));
-            until.duration_since(now).unwrap_or_default()
+        let wait = match http_date(&value) {
+            Some(until) => {
+                let now = server_time(self).unwrap_or(SystemTime::UNIX_EPOCH + Duration::from_millis(now));
+                until.duration_since(now).unwrap_or_default()
+            }
+            None => Duration::from_secs(seconds(&value)?),
         };
         Some(wait.min(MAX_HOST_BACK_OFF))
     }
 }
 
+/// The seconds with which a text begins, rounded up. A number too large for u64 still means a very long time.
+fn seconds(text: &str) -> Option<u64> {
+    let text = text.trim_start();
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (whole, rest) = text.split_at(end);
+    // A year of another form of date is no wait.
+    let is_alone = matches!(rest.bytes().next(), None | Some(b'.' | b',' | b';' | b' ' | b's' | b'S'));
+    let fraction = rest.strip_prefix('.').unwrap_or_default().bytes().take_while(u8::is_ascii_digit);
+    let begun = u64::from(fraction.fold(false, |begun, digit| begun || digit != b'0'));
+    (!whole.is_empty() && is_alone).then(|| whole.parse().unwrap_or(u64::MAX).saturating_add(begun))
+}
+
 /// The time of a response by the clock of its server: its Date, and its Age since if a cache kept it (RFC 9111
 /// §4.2.3). None if it has no Date.
 fn server_time(reply: &Reply) -> Option<SystemTime> {
-    let date = httpdate::parse_http_date(reply.header(DATE)?.trim()).ok()?;
+    let date = http_date(&reply.header(DATE)?)?;
     let age = reply.header(AGE).and_then(|age| age.trim().parse().ok()).unwrap_or_default();
     date.checked_add(Duration::from_secs(age))
 }

@@ -17,7 +17,7 @@ pub mod text;
 mod written_host;
 
 pub use host_pattern::HostPattern;
-pub use normalize::{UrlError, UrlRules, is_refused_port};
+pub use normalize::{UrlError, UrlRules, is_refused_port, joined};
 pub use written_host::{HostError, HostProblem, WrittenHost};
 
 use crate::Origin;

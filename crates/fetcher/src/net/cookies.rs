@@ -1,6 +1,7 @@
 //! The cookies of one chain of redirects (RFC 6265, and what browsers add to it). Servers that set a cookie and
 //! redirect to find out whether it comes back would redirect for ever otherwise. No cookie outlives its chain.
 
+use crate::net::date::http_date;
 use recrawl_types::Site;
 use recrawl_types::host::literal;
 use reqwest::Url;
@@ -12,9 +13,6 @@ use std::time::{Duration, SystemTime};
 const MAX_COOKIE_BYTES: usize = 8 << 10;
 /// Maximum number of cookies of a chain.
 const MAX_COOKIES: usize = 50;
-
-const MONTHS: [&str; 12] =
-    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
 /// See the module documentation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -99,7 +97,11 @@ impl Cookie {
                 "path" => path = Some(value.to_owned()).filter(|path| path.starts_with('/')),
                 "secure" => is_secure = true,
                 "max-age" => max_age = is_past_age(value).or(max_age),
-                "expires" => expires = is_past_date(value, now).or(expires),
+                "expires" => {
+                    expires = http_date(value)
+                        .map(|date| date <= SystemTime::UNIX_EPOCH + Duration::from_millis(now))
+                        .or(expires)
+                }
                 _ => {}
             }
         }
@@ -176,43 +178,6 @@ fn is_past_age(value: &str) -> Option<bool> {
     let digits = value.strip_prefix('-').unwrap_or(value);
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| value.starts_with('-') || digits.bytes().all(|byte| byte == b'0'))
-}
-
-/// Is this date past? None if it is no date (RFC 6265 §5.1.1).
-fn is_past_date(value: &str, now: u64) -> Option<bool> {
-    let (mut time, mut day, mut month, mut year) = (None, None, None, None);
-    let is_delimiter = |c: char| !c.is_ascii_alphanumeric() && c != ':';
-    for token in value.split(is_delimiter).filter(|token| !token.is_empty()) {
-        let number = token.parse::<u32>().ok();
-        let named = token.get(..3).and_then(|name| MONTHS.iter().position(|m| name.eq_ignore_ascii_case(m)));
-        if time.is_none() && token.contains(':') {
-            let parts: Vec<u32> = token.split(':').filter_map(|part| part.parse().ok()).collect();
-            let [hour, minute, second] = parts[..] else { return None };
-            time = Some((hour, minute, second));
-        } else if day.is_none() && number.is_some() && token.len() <= 2 {
-            day = number;
-        } else if month.is_none() && named.is_some() {
-            month = named;
-        } else if year.is_none() && matches!(token.len(), 2 | 4) {
-            year = number.map(|year| match year {
-                0..=69 => year + 2000,
-                70..=99 => year + 1900,
-                _ => year,
-            });
-        }
-    }
-    let ((hour, minute, second), month) = (time?, MONTHS[month?]);
-    let month = format!("{}{}", month[..1].to_ascii_uppercase(), &month[1..]);
-    let (day, year) = (day?, year?);
-    if year < 1970 {
-        return Some(true);
-    }
-    // The parser wants the right day of the week, which servers often get wrong.
-    let date = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"].iter().find_map(|weekday| {
-        let date = format!("{weekday}, {day:02} {month} {year:04} {hour:02}:{minute:02}:{second:02} GMT");
-        httpdate::parse_http_date(&date).ok()
-    });
-    date.map(|date| date <= SystemTime::UNIX_EPOCH + Duration::from_millis(now))
 }
 
 #[cfg(test)]

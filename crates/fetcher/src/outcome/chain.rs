@@ -101,7 +101,7 @@ pub fn target(reply: &Reply, from: &Url, rules: &UrlRules) -> Option<(Url, Canon
     let location = location(reply)?;
     // This checks the length before it parses.
     let target = rules.join(from, &location).ok()?;
-    Some((from.join(&location).ok()?, target))
+    Some((recrawl_types::url::joined(from, &location, None).ok()?, target))
 }
 /// The field Location in ASCII.
 pub(crate) fn location(reply: &Reply) -> Option<String> {

@@ -1,6 +1,7 @@
 //! How long a response stays fresh (RFC 9111 §4.2): so long a browser would not ask for it again.
 
 use super::Response;
+use crate::net::date::http_date;
 use reqwest::header::{AGE, CACHE_CONTROL, DATE, EXPIRES, HeaderMap, LAST_MODIFIED};
 use std::time::{Duration, SystemTime};
 
@@ -16,7 +17,7 @@ impl Response {
 
 fn fresh_for(headers: &HeaderMap) -> Duration {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
-    let date = |name| text(name).and_then(|value| httpdate::parse_http_date(value).ok());
+    let date = |name| text(name).and_then(http_date);
     let control: String =
         headers.get_all(CACHE_CONTROL).iter().filter_map(|v| v.to_str().ok()).collect::<Vec<_>>().join(",");
     let directives = || control.split(',').map(str::trim);

@@ -20,7 +20,12 @@ fn rfc_9110_section_10_2_3_retry_after_in_both_forms() {
     assert_eq!(wait(503, "999999999999999999999999"), seconds(86_400));
     assert_eq!(wait(503, "2.5"), seconds(3), "some servers send it");
     assert_eq!(wait(503, "2.0"), seconds(2));
-    for nonsense in ["", "-1", "soon", "1.", ".5", "1.5.5", "+5", "1e3"] {
+    for meant in
+        ["3, 3", "3s", "3 seconds", "2.5.5", "3.", "Mon, 06 Nov 1994 08:49:40 UTC", "6 Nov 1994 08:49:40"]
+    {
+        assert_eq!(wait(503, meant), seconds(3), "{meant}");
+    }
+    for nonsense in ["", "-1", "soon", ".5", "+5", "1e3", "1994-11-06"] {
         assert_eq!(wait(503, nonsense), None, "{nonsense:?}");
     }
     assert_eq!(wait(200, "120"), None);

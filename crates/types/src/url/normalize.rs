@@ -82,7 +82,8 @@ fn problem_of_port(port: u16) -> &'static str {
 #[serde(deny_unknown_fields, default)]
 pub struct UrlRules {
     /// Parameters that identify a visitor or a campaign, not a page. Compared without case; a
-    /// trailing `*` matches any rest.
+    /// trailing `*` matches any rest, and with `={id}` the value must look like that of a session: in other programs
+    /// `sid` is the number of an article.
     pub drop_parameters: Vec<String>,
 }
 
@@ -104,9 +105,11 @@ impl Default for UrlRules {
             "jsessionid",
             "phpsessid",
             "aspsessionid*",
-            "sid",
-            "sessionid",
-            "session_id",
+            "sid={id}",
+            "sessionid={id}",
+            "session_id={id}",
+            "oscsid={id}",
+            "zenid={id}",
             "cfid",
             "cftoken",
         ];
@@ -155,9 +158,7 @@ impl UrlRules {
             return Err(UrlError::TooLong(href.len()));
         }
         refuse_endless_host(href)?;
-        let href = two_slashes(href);
-        let joined = Url::options().base_url(Some(base)).encoding_override(encoding).parse(&href);
-        self.canonicalize_url(&joined.map_err(|e| UrlError::Parse(words(e)))?)
+        self.canonicalize_url(&joined(base, href, encoding).map_err(|e| UrlError::Parse(words(e)))?)
     }
 
     /// The canonical form of a parsed URL.
@@ -203,13 +204,18 @@ impl UrlRules {
 
     /// Is this `name=value` one to drop?
     fn drops(&self, parameter: &str) -> bool {
-        let name = parameter.split('=').next().unwrap_or(parameter).as_bytes();
+        let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        let name = name.as_bytes();
+        let is_of = |rule: &str| match rule.strip_suffix('*') {
+            Some(prefix) => {
+                name.len() >= prefix.len() && name[..prefix.len()].eq_ignore_ascii_case(prefix.as_bytes())
+            }
+            None => name.eq_ignore_ascii_case(rule.as_bytes()),
+        };
         !name.is_empty()
-            && self.drop_parameters.iter().any(|rule| match rule.strip_suffix('*') {
-                Some(prefix) => {
-                    name.len() >= prefix.len() && name[..prefix.len()].eq_ignore_ascii_case(prefix.as_bytes())
-                }
-                None => name.eq_ignore_ascii_case(rule.as_bytes()),
+            && self.drop_parameters.iter().any(|rule| match rule.strip_suffix("={id}") {
+                Some(rule) => is_of(rule) && is_id(value),
+                None => is_of(rule),
             })
     }
 
@@ -232,9 +238,25 @@ impl UrlRules {
     }
 }
 
+/// Can this value be the id of a session: none, 16 characters with a digit, or letters and digits that alternate three
+/// times?
+fn is_id(value: &str) -> bool {
+    let digits = || value.bytes().map(|byte| byte.is_ascii_digit());
+    let turns = digits().zip(digits().skip(1)).filter(|(a, b)| a != b).count();
+    value.is_empty() || turns >= 3 || value.len() >= 16 && digits().any(|is_digit| is_digit)
+}
+
 /// The longest spelling of a label that DNS can carry: 59 characters behind `xn--`, each of them
 /// four bytes of UTF-8, each byte percent-encoded.
 const MAX_LABEL_SPELLING: usize = 59 * 4 * 3;
+
+/// The URL of a link, as browsers read it.
+///
+/// # Errors
+/// The parser's.
+pub fn joined(base: &Url, href: &str, encoding: EncodingOverride<'_>) -> Result<Url, url::ParseError> {
+    Url::options().base_url(Some(base)).encoding_override(encoding).parse(&two_slashes(href))
+}
 
 /// Two slashes of more than two before a host: the URL Standard ignores the others, and the parser takes no host then.
 fn two_slashes(href: &str) -> Cow<'_, str> {

@@ -62,7 +62,7 @@ async fn loops_end() {
     let setup = Setup::new(&pages, |r| match r.url.path_and_query() {
         "/self" => to("/self#again"),
         // The canonical URL does not include the session.
-        "/session" => to("/session?sid=123"),
+        "/session" => to("/session?sid=1a2b3c"),
         "/x" => to("/y"),
         "/y" => to("/x"),
         _ => friendly(r),
@@ -184,43 +184,50 @@ pub fn to_with_cookie(location: &str, cookie: &str) -> Script {
 
 #[tokio::test(start_paused = true)]
 async fn a_page_that_redirects_to_itself_with_a_session_is_requested_as_the_server_says() {
-    for target in
-        ["/page?sid=1", "/page?utm_source=a&utm_medium=b", "?", "/%70age", "/page;jsessionid=A1", "/page?&"]
-    {
+    for target in [
+        "/page?sid=a1b2",
+        "/page?utm_source=a&utm_medium=b",
+        "?",
+        "/%70age",
+        "/page;jsessionid=A1",
+        "/page?&",
+    ] {
         let (asked, result) = chain_of(move |sent| (sent == "/page").then(|| to(target))).await;
         let target = target.strip_prefix('/').map_or(format!("/page{target}"), |path| format!("/{path}"));
         assert_eq!((asked, &*result), (vec!["/page".to_owned(), target], "page 200"));
     }
+    let (asked, result) = chain_of(|sent| (sent == "/page").then(|| to("///a.test/page?sid=a1b2"))).await;
+    assert_eq!((asked, &*result), (vec!["/page".to_owned(), "/page?sid=a1b2".to_owned()], "page 200"));
     // The URLs are joined as sent, and neither fragment nor user is sent.
     let (asked, result) = chain_of(|sent| match sent {
-        "/page" => Some(to("http://me:pass@A.test./page?sid=1#top")),
-        "/page?sid=1" => Some(to("?sid=2")),
+        "/page" => Some(to("http://me:pass@A.test./page?sid=a1b2#top")),
+        "/page?sid=a1b2" => Some(to("?sid=a1b3")),
         _ => None,
     })
     .await;
     assert_eq!(
         (asked, &*result),
-        (["/page", "/page?sid=1", "/page?sid=2"].map(String::from).to_vec(), "page 200")
+        (["/page", "/page?sid=a1b2", "/page?sid=a1b3"].map(String::from).to_vec(), "page 200")
     );
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_session_may_lead_elsewhere_and_back() {
     let (asked, result) = chain_of(|sent| match sent {
-        "/page" => Some(to("/page?sid=1")),
-        "/page?sid=1" => Some(to("/other?sid=1")),
+        "/page" => Some(to("/page?sid=a1b2")),
+        "/page?sid=a1b2" => Some(to("/other?sid=a1b2")),
         _ => None,
     })
     .await;
-    assert_eq!(asked, ["/page", "/page?sid=1", "/other?sid=1"]);
+    assert_eq!(asked, ["/page", "/page?sid=a1b2", "/other?sid=a1b2"]);
     assert_eq!(result, "→ http://a.test/other");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_loop_of_sessions_ends() {
     let (asked, result) = chain_of(|sent| match sent {
-        "/page" => Some(to("/page?sid=1")),
-        "/page?sid=1" => Some(to("/page")),
+        "/page" => Some(to("/page?sid=a1b2")),
+        "/page?sid=a1b2" => Some(to("/page")),
         _ => None,
     })
     .await;
@@ -229,7 +236,7 @@ async fn a_loop_of_sessions_ends() {
     let count = std::sync::atomic::AtomicU32::new(0);
     let (asked, result) = chain_of(move |sent| {
         let n = count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        sent.starts_with("/page").then(|| to_with_cookie(&format!("/page?sid={n}"), &format!("n={n}")))
+        sent.starts_with("/page").then(|| to_with_cookie(&format!("/page?sid=a1b{n}"), &format!("n={n}")))
     })
     .await;
     assert_eq!((asked.len(), &*result), (6, "Failed(Redirect)"));
@@ -261,8 +268,8 @@ async fn a_cookie_that_is_asked_for_comes_back_along_the_chain_alone() {
 async fn each_hop_keeps_the_delay_of_its_host_and_the_rules_of_robots_txt() {
     let mut setup = Setup::new(&["http://a.test/page", "http://a.test/shut"], |r| match &*sent(r) {
         "/robots.txt" => reply(200, "User-agent: *\nDisallow: /shut?sid=").into(),
-        "/page" => to("/page?sid=1"),
-        "/shut" => to("/shut?sid=1"),
+        "/page" => to("/page?sid=a1b2"),
+        "/shut" => to("/shut?sid=a1b2"),
         _ => friendly(r),
     });
     setup.config.delay_per_host = Duration::from_secs(5);
@@ -280,7 +287,7 @@ async fn each_hop_keeps_the_delay_of_its_host_and_the_rules_of_robots_txt() {
 async fn validators_are_not_sent_behind_a_redirect_to_the_page_itself() {
     let content = Content { validators: Validators::new(Some("\"e\""), None), ..Content::default() };
     let mut setup = Setup::new(&[], |r| match &*sent(r) {
-        "/page" => to("/page?sid=1"),
+        "/page" => to("/page?sid=a1b2"),
         _ => friendly(r),
     });
     setup.entries.push(visited("http://a.test/page", content));

@@ -24,11 +24,11 @@ use connection::{was_not_processed, with_connect_flag};
 use hyper_util::client::legacy;
 use recrawl_types::host::literal;
 use recrawl_types::url::is_refused_port;
-use reqwest::Method;
 use reqwest::header::{
     ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_TYPE, FROM, HeaderMap, HeaderName, HeaderValue,
     IF_MODIFIED_SINCE, IF_NONE_MATCH, USER_AGENT,
 };
+use reqwest::{Method, Version};
 use sent::SentRequests;
 use std::error::Error;
 use std::io;
@@ -201,9 +201,10 @@ impl HttpNetwork {
     ) -> Result<Reply, NetworkError> {
         let is_message = post.as_ref().is_some_and(|post| post.is_message);
         let OpenedResponse { mut response, head, peer, sent } = self.open(request, post).await?;
-        let (status, version) = (response.status().as_u16(), response.version());
+        let status = response.status().as_u16();
         let usual = response.status().canonical_reason().map(str::as_bytes);
-        let RawHead { reason, lines, end } = head.unwrap_or_default();
+        let RawHead { reason, is_1_0, lines, end } = head.unwrap_or_default();
+        let version = if is_1_0 { Version::HTTP_10 } else { response.version() };
         let reason = reason.filter(|reason| Some(&**reason) != usual);
         let headers = std::mem::take(response.headers_mut());
         // HTTP/1 checks this itself.

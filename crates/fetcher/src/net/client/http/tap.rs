@@ -32,6 +32,8 @@ impl<T: Read + Write + Connection + Send + Unpin> Wire for T {}
 #[derive(Debug, Default)]
 pub struct RawHead {
     pub reason: Option<Box<[u8]>>,
+    /// Is it of HTTP/1.0, whatever hyper was told?
+    pub is_1_0: bool,
     /// The lines behind the status line.
     pub lines: Option<Box<[u8]>>,
     pub end: WireEnd,
@@ -77,6 +79,9 @@ struct ResponseHead {
     line: usize,
     /// Is `chunked` the last coding of the last `Transfer-Encoding`?
     is_chunked: bool,
+    /// The fields of a response of HTTP/1.0, as hyper reads them. They wait for their end: hyper refuses a chunked body of
+    /// 1.0, which browsers read, so such a response is told as one of 1.1.
+    held: Option<Vec<u8>>,
     is_whole: bool,
 }
 
@@ -100,8 +105,9 @@ impl RawHeads {
         let mut heads = self.heads();
         let at = heads.iter().position(|head| head.number == number && head.is_whole)?;
         let head = heads.remove(at)?;
-        let reason = StatusLine::parse(&head.status)?.reason.into();
-        Some(RawHead { reason: Some(reason), lines: Some(head.lines.into()), end: self.1.clone() })
+        let status = StatusLine::parse(&head.status)?;
+        let (reason, is_1_0) = (Some(status.reason.into()), status.is_1_0);
+        Some(RawHead { reason, is_1_0, lines: Some(head.lines.into()), end: self.1.clone() })
     }
 }
 
@@ -111,8 +117,20 @@ impl ResponseHead {
         if !self.status.ends_with(b"\n") {
             out.extend_from_slice(&self.status);
         }
+        self.release(out);
         out.extend_from_slice(&self.lines[self.field..]);
         self.is_whole = true;
+    }
+
+    /// Appends what is held to `out`.
+    fn release(&mut self, out: &mut Vec<u8>) {
+        let Some((fields, status)) = self.held.take().zip(StatusLine::parse(&self.status)) else { return };
+        status.write(self.number, self.is_chunked, out);
+        if self.is_chunked {
+            // As 1.0 means it.
+            out.extend_from_slice(b"Connection: close\r\n");
+        }
+        out.extend_from_slice(&fields);
     }
 
     /// Adds received bytes up to the empty line. Appends them to `out` as hyper reads them. Returns the others.
@@ -130,7 +148,8 @@ impl ResponseHead {
                 let is_too_long = self.status.len() > MAX_KEPT;
                 if byte == b'\n' || is_too_long {
                     match StatusLine::parse(&self.status).filter(|_| !is_too_long) {
-                        Some(line) => line.write(self.number, out),
+                        Some(line) if line.is_1_0 => self.held = Some(Vec::new()),
+                        Some(line) => line.write(self.number, false, out),
                         None => out.extend_from_slice(&self.status),
                     }
                 }
@@ -141,7 +160,7 @@ impl ResponseHead {
             let is_end = byte == b'\n' && self.end_line(out);
             self.is_whole = is_end || self.lines.len() > MAX_KEPT;
             if self.is_whole && !is_end {
-                out.extend_from_slice(&self.lines[self.field..]);
+                self.end(out);
             }
             // Another response follows this one (RFC 9110 §15.2).
             if is_end && StatusLine::parse(&self.status).is_some_and(|line| line.is_informational()) {
@@ -153,7 +172,7 @@ impl ResponseHead {
 
     /// Does a chunked body follow, as hyper sees it?
     fn has_chunks(&self) -> bool {
-        let has_body = |line: StatusLine| !line.is_1_0 && !matches!(line.code, b"101" | b"204" | b"304");
+        let has_body = |line: StatusLine| !matches!(line.code, b"101" | b"204" | b"304");
         self.is_whole && self.is_chunked && StatusLine::parse(&self.status).is_some_and(has_body)
     }
 
@@ -163,11 +182,12 @@ impl ResponseHead {
         let is_end = matches!(line, b"\n" | b"\r\n");
         if !line.starts_with(b" ") && !line.starts_with(b"\t") {
             let field = &self.lines[self.field..self.line];
-            write_field(field, out);
+            write_field(field, self.held.as_mut().unwrap_or(out));
             self.is_chunked = is_chunked(field).unwrap_or(self.is_chunked);
             self.field = self.line;
         }
         if is_end {
+            self.release(out);
             out.extend_from_slice(b"\r\n");
         }
         self.line = self.lines.len();
@@ -240,8 +260,8 @@ impl<'l> StatusLine<'l> {
     }
 
     /// As hyper reads it, with the number instead of the phrase. hyper empties a phrase with bytes beyond ASCII.
-    fn write(&self, number: u64, out: &mut Vec<u8>) {
-        out.extend_from_slice(if self.is_1_0 { b"HTTP/1.0 " } else { b"HTTP/1.1 " });
+    fn write(&self, number: u64, is_chunked: bool, out: &mut Vec<u8>) {
+        out.extend_from_slice(if self.is_1_0 && !is_chunked { b"HTTP/1.0 " } else { b"HTTP/1.1 " });
         out.extend_from_slice(self.code);
         out.extend_from_slice(format!(" {number}\r\n").as_bytes());
     }

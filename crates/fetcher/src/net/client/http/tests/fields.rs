@@ -140,6 +140,11 @@ async fn a_status_line_is_read_without_reason_and_behind_empty_lines() {
         let reply = get_bytes(format!("{line}\r\nContent-Length: 2\r\n\r\nok").into_bytes()).await.unwrap();
         assert_eq!((&reply.body[..], reply.version), (&b"ok"[..], version), "{line:?}");
     }
+    // Chunked by a server of HTTP/1.0, whose connection ends there: curl and browsers read it.
+    let chunked = "HTTP/1.0 200 Fine\r\nX-A: b\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n";
+    let reply = get_bytes(chunked.into()).await.unwrap();
+    assert_eq!((&reply.body[..], reply.version), (&b"ok"[..], reqwest::Version::HTTP_10));
+    assert_eq!(reply.lines.as_deref(), Some(&b"X-A: b\r\nTransfer-Encoding: chunked\r\n\r\n"[..]));
     let only_lf = get_bytes(b"HTTP/1.1 200 OK\nContent-Length: 2\n\nok".to_vec()).await.unwrap();
     assert_eq!(only_lf.body, "ok");
     for line in [
