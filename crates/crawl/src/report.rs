@@ -275,7 +275,7 @@ impl RoundReport {
             "round committed"
         );
         if let Some(SiblingVisits { folder, visits, changes, expected, .. }) = self.bursts.strongest.first() {
-            tracing::info!(groups = self.bursts.groups, folder, visits, changes, expected, "burst");
+            tracing::debug!(groups = self.bursts.groups, folder, visits, changes, expected, "burst");
         }
     }
 

@@ -118,18 +118,45 @@ function row(change) {
   );
 }
 
-const ELEMENTS = { "+": "ins", "-": "del" };
-
 /** The lines of a difference as `diff -u` prints it; its first two are the times. */
 function lines(difference, label) {
-  const shown = difference.split("\n").slice(2).filter((line, at, all) => at < all.length - 1 || line !== "");
-  const hunks = shown.filter((line) => line.startsWith("@@")).length;
-  let hunk = 0;
-  const line = (text) => {
-    if (text.startsWith("@@")) return hunk++ === 0 ? null : h("span", { class: "skipped" }, "…");
-    return h(ELEMENTS[text[0]] ?? "span", {}, `${text.slice(1)}\n`);
-  };
+  const all = difference.split("\n").slice(2).filter((line, at, all) => at < all.length - 1 || line !== "");
+  const hunks = all.filter((line) => line.startsWith("@@")).length;
   if (hunks === 0) return h("p", { class: "quiet" }, "No visible difference.");
-  const text = `${label}, ${plural(hunks, "place")}`;
-  return h("pre", { class: "diff", tabindex: "0", role: "group", "aria-label": text }, shown.map(line));
+  const [shown, removed, added] = [[], [], []];
+  const place = () => shown.push(...changed(removed.splice(0), added.splice(0)));
+  for (const line of all) {
+    const [kind, text] = [line[0], line.slice(1)];
+    if (kind === "-" && added.length > 0) place();
+    if (kind === "-") removed.push(text);
+    else if (kind === "+") added.push(text);
+    else {
+      place();
+      if (!line.startsWith("@@")) shown.push(h("span", {}, `${text}\n`));
+      else if (shown.length > 0) shown.push(h("span", { class: "skipped" }, "…"));
+    }
+  }
+  place();
+  return h("pre", { class: "diff", tabindex: "0", role: "group", "aria-label": `${label}, ${plural(hunks, "place")}` }, shown);
+}
+
+/** Lines in place of others. A line that is mostly the one it replaces shows the words that differ. */
+function changed(removed, added) {
+  const whole = (name, all) => all.map((text) => h(name, {}, `${text}\n`));
+  if (removed.length !== added.length) return [...whole("del", removed), ...whole("ins", added)];
+  return removed.flatMap((older, at) => {
+    const [before, after] = [older, added[at]].map((text) => text.split(/(?<=\s)/));
+    const shorter = Math.min(before.length, after.length);
+    const same = (end, max) => {
+      let count = 0;
+      while (count < max && before.at(end(count)) === after.at(end(count))) count++;
+      return count;
+    };
+    const first = same((count) => count, shorter);
+    const last = same((count) => -1 - count, shorter - first);
+    if (2 * (first + last) < shorter) return [...whole("del", [older]), ...whole("ins", [added[at]])];
+    const middle = (name, words) => words.length > first + last && h(name, {}, words.slice(first, words.length - last).join(""));
+    const rest = `${before.slice(before.length - last).join("")}\n`;
+    return [h("span", {}, before.slice(0, first).join("")), middle("del", before), middle("ins", after), h("span", {}, rest)];
+  });
 }

@@ -83,7 +83,7 @@ export function cyclePanel() {
           datum("cycle", count(cycle.cycle)),
           ": ",
           datum("scheduled", count(cycle.scheduled)),
-          ` pages in ${duration(cycle.seconds)}`,
+          ` ${cycle.scheduled === 1 ? "page" : "pages"} in ${duration(cycle.seconds)}`,
         ];
     head.replaceChildren(...figures);
     shown = parts(cycle);

@@ -53,7 +53,14 @@ export function open(main, { app, signal, parameters, navigate }) {
   if (!words) return {};
   const since = last ? Math.max(0, Math.floor(app.clock() / 1000) - Number(last)) : undefined;
   show(place, async () => {
-    const found = await ask(query("api/v1/search", { q: words, host, since, sort, limit: RESULTS }), { signal });
+    let found;
+    try {
+      found = await ask(query("api/v1/search", { q: words, host, since, sort, limit: RESULTS }), { signal });
+    } catch (refusal) {
+      // Without an index there is nothing wrong: the answer says how to get one.
+      if (refusal.status !== 409) throw refusal;
+      return [h("p", { class: "quiet", role: "status" }, ...prose(refusal.detail))];
+    }
     return [h("p", { class: "quiet", role: "status", "data-figure": "found" }, summary(found)), h("ol", { class: "changes" }, found.results.map(row))];
   });
   return {};

@@ -72,7 +72,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
     let mut printed = Printed::new(crawl.shutdown.token().clone());
     let mut visits = RunVisits { seed: seeds.first(), ..RunVisits::default() };
     let is_until_filled = args.until == Some(UntilArg::Filled);
-    let (mut rounds, mut cycles, mut is_in_cycle) = (0, 0, false);
+    let (mut rounds, mut cycles, mut is_in_cycle, mut told) = (0, 0, false, 0);
     // Did a round fetch anything since the last wait for a host?
     let mut has_moved = true;
     let mut has_news = is_until_filled && !seeds.is_empty();
@@ -109,6 +109,10 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
             let stalled = [crawl.stalled_until()?, rhythm_at].into_iter().flatten().min();
             let stalled = stalled.map(|until| until.saturating_sub((crawl.clock)()));
             let left = left_of_period(&crawl);
+            if told != cycles {
+                told = cycles;
+                tell_wait(args, &crawl, left);
+            }
             if crawl.shutdown.wait(stalled.map_or(left, |stalled| left.min(Duration::from_millis(stalled)))) {
                 return Ok(());
             }
@@ -161,6 +165,16 @@ fn tell_where(args: &CrawlArgs, settings: &Settings) {
         eprintln!("configuration: {}", file.display());
     }
     eprintln!("data directory: {}", settings.data_dir.display());
+}
+
+/// Tells a person that nothing is left to do before the next cycle.
+fn tell_wait(args: &CrawlArgs, crawl: &Crawl, left: Duration) {
+    if !args.json && std::io::stderr().is_terminal() {
+        let next = timestamp((crawl.clock)().saturating_add(left.as_millis() as u64));
+        eprintln!(
+            "this cycle is done, and the next one begins at {next}; Ctrl-C ends, --cycles 1 does not wait"
+        );
+    }
 }
 
 /// The visits of a run. It has failed if it fetched nothing: the configuration keeps the crawl from its hosts,

@@ -6,7 +6,7 @@ use recrawl_console::view::{
     ByteBudget, Counts, CrawlHealth, CycleDone, CycleNow, CycleStage, Fetching, FocusFigures, Freshness,
     HealthLevel, HostNow, Promise, SeedsRefused, State, Status, VaultFigures,
 };
-use recrawl_crawl::labels::thousands;
+use recrawl_crawl::labels::{counted, thousands};
 use recrawl_crawl::parts::seed_hosts;
 use recrawl_crawl::progress::figures::{RunningCycle, Stage};
 use recrawl_crawl::report::{RoundReport, Tally};
@@ -289,8 +289,9 @@ fn freshness(report: &RoundReport) -> Option<Freshness> {
         _ => String::new(),
     };
     let basis = format!(
-        "State before cycle {cycle}, of {population} due for a revisit: {answered} audited pages fetched \
+        "State before cycle {cycle}, of {population} due for a revisit: {} fetched \
          (effective sample {:.0}), 95 % Wilson interval.{without}",
+        counted(answered, "audited page"),
         estimate.effective
     );
     Some(Freshness {
