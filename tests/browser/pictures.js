@@ -67,7 +67,10 @@ try {
         ]
       : []),
   ];
-  for (const [name, hash, colorScheme, width, act] of all) {
+  // The view of a crawl shows one that runs, and the others figures that stand still.
+  const isNow = ([name]) => name.startsWith("now");
+  for (const [name, hash, colorScheme, width, act] of [...all.filter((shot) => !isNow(shot)), ...all.filter(isNow)]) {
+    if (name === "now-light") await crawl.del("/api/v1/pause");
     const { origin } = name.startsWith("improve") ? crawls.trial : crawl;
     const { page } = await open(chromium.context, origin, hash, { width, height: 800 });
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
