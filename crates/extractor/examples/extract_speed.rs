@@ -3,10 +3,11 @@
 //!
 //! Without files, it uses two pages of 10 kB with 25 links each: a plain one, like rendered
 //! Markdown, and one with the nesting and attributes of a template. Each page is read whole, with a rule
-//! of patterns, and with one of selectors; then written as Markdown.
+//! of patterns, and with one of selectors; then written as Markdown, and read as a document is made of it.
 
 use recrawl_extractor::{
-    BodyFields, CountedPart, ExtractOptions, Extracted, PageExtent, extract_part, markdown,
+    BodyFields, CountedPart, DocumentParts, ExtractOptions, Extracted, PageExtent, PageFields,
+    extract_document, extract_part, markdown,
 };
 use recrawl_types::UrlRules;
 use std::hint::black_box;
@@ -64,6 +65,20 @@ fn main() -> std::io::Result<()> {
         });
         let (micros, speed) = (best.as_secs_f64() * 1e6, body.len() as f64 / best.as_secs_f64() / 1e6);
         println!("{:>12} {:>15}  {micros:>9.1} {speed:>7.1}  {name}, {extent:?} as Markdown", body.len(), "");
+    }
+    let headings =
+        PageFields::new(&[("headings".into(), "h1, h2, h3[]".into())].into()).expect("a sound field");
+    for (name, body) in &pages {
+        let parts = DocumentParts { markdown: Some(PageExtent::Main), fields: &headings };
+        let best = best_of(|| {
+            black_box(extract_document(black_box(body), &fields, &url, &rules, &options, None, parts));
+        });
+        let (micros, speed) = (best.as_secs_f64() * 1e6, body.len() as f64 / best.as_secs_f64() / 1e6);
+        println!(
+            "{:>12} {:>15}  {micros:>9.1} {speed:>7.1}  {name}, page, Markdown and a field",
+            body.len(),
+            ""
+        );
     }
     Ok(())
 }

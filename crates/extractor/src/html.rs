@@ -16,11 +16,15 @@
 //! visit. The tokenizer has a quadratic cost of its own, for tags with many attributes, which the
 //! module `oversized_tags` bounds.
 
+use crate::BodyFields;
+use crate::charset::{self, Decoded};
 use crate::element::{Element, ElementSpace};
 use crate::look::Look;
+use crate::media::{BodyKind, MediaType};
 use crate::names::{Attr, Name};
 use crate::oversized_tags;
 use crate::sink::CountingSink;
+use crate::xhtml;
 use ego_tree::iter::Edge;
 use html5ever::buffer_queue::BufferQueue;
 use html5ever::interface::{Tracer, TreeSink};
@@ -30,6 +34,7 @@ use html5ever::tokenizer::{
 };
 use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
 use html5ever::{Attribute, LocalName, QualName, TokenizerResult, local_name, ns};
+use recrawl_types::CanonicalUrl;
 use scraper::{Html, Node};
 use std::cell::{Cell, RefCell};
 
@@ -71,6 +76,23 @@ pub(crate) enum Attributes {
     Read,
     /// All: a selector may ask for any.
     All,
+}
+
+/// Decodes a body as HTML, with the encoding of its queries. A rendered document is in UTF-8, but its queries are encoded as
+/// in the page that was sent.
+pub(crate) fn decode<'b>(
+    body: &'b [u8],
+    fields: &BodyFields<'_>,
+    media: &MediaType,
+    url: &CanonicalUrl,
+) -> Decoded<'b> {
+    let Decoded { text, encoding } =
+        charset::decode(body, media.charset.as_deref(), media.syntax(), &url.host());
+    let text = match media.kind {
+        BodyKind::Xhtml => xhtml::to_html(&text).into(),
+        _ => text,
+    };
+    Decoded { text, encoding: fields.queries.unwrap_or(encoding) }
 }
 
 /// Parses a document and returns the cost: its bytes plus the tree builder's steps. Never fails:

@@ -37,6 +37,7 @@ mod charset;
 mod date;
 mod dated;
 mod directives;
+mod document;
 mod element;
 mod html;
 mod inert;
@@ -62,6 +63,7 @@ mod xhtml;
 
 pub use anchor::{MAX_ANCHOR_BYTES, MAX_ANCHORS_BYTES};
 pub use dated::{DatedLine, dated_line};
+pub use document::{DocumentParts, ExtractedDocument, extract_document};
 pub use inert::{ArchivedRequisite, Looked, inert, inert_look, inert_text};
 pub use listings::{Hub, Listing, ListingEntry, ListingKind};
 pub use markdown::{MAX_MARKDOWN_BYTES, Markdown, PageExtent, markdown};
@@ -78,10 +80,12 @@ use crate::charset::Decoded;
 use crate::directives::Directives;
 use crate::html::Attributes;
 use crate::media::{BodyKind, MediaType};
+use crate::part::Selected;
 use crate::scope::PageReference;
 use crate::walk::WalkResult;
 use encoding_rs::Encoding;
 use recrawl_types::{CanonicalUrl, Consent, MediaTypes, UrlRules};
+use scraper::Html;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -259,67 +263,91 @@ pub fn extract_part(
     options: &ExtractOptions,
     part: Option<&CountedPart>,
 ) -> Extracted {
-    let strip = |text: String| match part {
-        Some(part) => part.strip(text),
-        None => text,
-    };
     let media = MediaType::detect(fields, body, &options.types);
-    let decoded = || charset::decode(body, media.charset.as_deref(), media.syntax(), &url.host());
-    let mut directives = PageDirectives::of_header(fields, url, rules, options);
+    let directives = PageDirectives::of_header(fields, url, rules, options);
     if let Some(mut listing) = listings::read(body, fields, &media, url, rules, &options.limits) {
-        listing.text = strip(listing.text);
+        listing.text = stripped(listing.text, part);
         return Extracted::Listing(listing, directives.decide());
     }
     match media.kind {
         BodyKind::Opaque => Extracted::Opaque(directives.decide()),
         BodyKind::Plain => {
-            let Decoded { text: decoded, encoding } = decoded();
+            let decoded = charset::decode(body, media.charset.as_deref(), media.syntax(), &url.host());
+            let Decoded { text: decoded, encoding } = decoded;
             // JSON that cannot be read is compared as text.
             let json = media.is_json.then(|| json::text(&decoded, options.limits.max_text)).flatten();
             let text = json.unwrap_or_else(|| text::of_lines(&decoded, options.limits.max_text));
             let found = WalkResult { text, ..WalkResult::default() };
             let resolver = ReferenceResolver::of_page(url, None, rules, encoding);
             let page = read(found, &resolver, fields, directives.decide(), url, &options.limits);
-            Extracted::Page(PageContent { text: strip(page.text), work: decoded.len() as u64, ..page })
+            Extracted::Page(PageContent {
+                text: stripped(page.text, part),
+                work: decoded.len() as u64,
+                ..page
+            })
         }
         BodyKind::Html | BodyKind::Xhtml => {
-            let Decoded { text, encoding } = decoded();
-            // A rendered document is in UTF-8, but its queries are encoded as in the page that was sent.
-            let encoding = fields.queries.unwrap_or(encoding);
-            let text = match media.kind {
-                BodyKind::Xhtml => xhtml::to_html(&text).into(),
-                _ => text,
-            };
-            let (max_text, anchors) = (options.limits.max_text, options.anchors);
-            let page = |found: WalkResult<'_>, work: u64, is_given_up: bool| {
-                let resolver = ReferenceResolver::of_page(url, found.base.as_deref(), rules, encoding);
-                found.metas.iter().for_each(|(name, content)| directives.directives.meta(name, content));
-                // Claims are limited as links are: each URL to resolve takes time.
-                let claims = found.canonicals.iter().take_while(|_| !resolver.is_spent());
-                let claims = claims.filter_map(|href| resolver.resolve(href).ok());
-                claims.for_each(|target| directives.canonical.add(target));
-                let work = work + found.work;
-                let page = read(found, &resolver, fields, directives.decide(), url, &options.limits);
-                Extracted::Page(PageContent { work, text: strip(page.text), is_given_up, ..page })
-            };
+            let Decoded { text, encoding } = html::decode(body, fields, &media, url);
+            let reader = PageReader { url, rules, fields, options, part, encoding };
             // Selectors need the tree and all attributes.
             if let Some(part) = part.filter(|part| part.selects()) {
                 let (mut html, work) = html::parse(&text, Attributes::All);
                 let selected = part.select(&html, text.len());
                 shadow::flatten(&mut html);
-                let found = WalkResult::of_part(&html, Some(&selected), max_text, anchors);
-                return page(found, work + selected.steps, selected.is_given_up);
+                return Extracted::Page(reader.of_tree(&html, work, Some(&selected)));
             }
-            match stream::read(&text, max_text, anchors) {
-                Ok(found) => page(found, text.len() as u64 / 2, false),
+            Extracted::Page(match stream::read(&text, options.limits.max_text, options.anchors) {
+                Ok(found) => reader.page(found, text.len() as u64 / 2),
                 // A stream cannot follow this page: the tree's builder can, at more cost.
                 Err(_) => {
                     let (mut html, work) = html::parse(&text, Attributes::Read);
                     shadow::flatten(&mut html);
-                    page(WalkResult::of_tree(&html, max_text, anchors), work, false)
+                    reader.of_tree(&html, work, None)
                 }
-            }
+            })
         }
+    }
+}
+
+/// Reads pages of HTML.
+struct PageReader<'a> {
+    url: &'a CanonicalUrl,
+    rules: &'a UrlRules,
+    fields: &'a BodyFields<'a>,
+    options: &'a ExtractOptions,
+    part: Option<&'a CountedPart>,
+    encoding: &'static Encoding,
+}
+
+impl PageReader<'_> {
+    /// The page of a tree with all attributes, of which a part may be selected.
+    fn of_tree(&self, html: &Html, work: u64, selected: Option<&Selected>) -> PageContent {
+        let ExtractOptions { limits, anchors, .. } = self.options;
+        let found = WalkResult::of_part(html, selected, limits.max_text, *anchors);
+        let (steps, is_given_up) = selected.map_or((0, false), |part| (part.steps, part.is_given_up));
+        PageContent { is_given_up, ..self.page(found, work + steps) }
+    }
+
+    fn page(&self, found: WalkResult<'_>, work: u64) -> PageContent {
+        let PageReader { url, rules, fields, options, part, encoding } = *self;
+        let mut directives = PageDirectives::of_header(fields, url, rules, options);
+        let resolver = ReferenceResolver::of_page(url, found.base.as_deref(), rules, encoding);
+        found.metas.iter().for_each(|(name, content)| directives.directives.meta(name, content));
+        // Claims are limited as links are: each URL to resolve takes time.
+        let claims = found.canonicals.iter().take_while(|_| !resolver.is_spent());
+        let claims = claims.filter_map(|href| resolver.resolve(href).ok());
+        claims.for_each(|target| directives.canonical.add(target));
+        let work = work + found.work;
+        let page = read(found, &resolver, fields, directives.decide(), url, &options.limits);
+        PageContent { work, text: stripped(page.text, part), ..page }
+    }
+}
+
+/// A text without what a rule's patterns match.
+fn stripped(text: String, part: Option<&CountedPart>) -> String {
+    match part {
+        Some(part) => part.strip(text),
+        None => text,
     }
 }
 

@@ -8,16 +8,16 @@
 //! again and knows neither our bounds nor what is hidden.
 
 use crate::base::ReferenceResolver;
-use crate::charset;
+use crate::charset::{self, Decoded};
 use crate::html::{self, Attributes};
 use crate::listings;
 use crate::media::{BodyKind, MediaType};
-use crate::part::CountedPart;
+use crate::part::{CountedPart, Selected};
 use crate::shadow;
-use crate::xhtml;
-use crate::{BodyFields, ExtractOptions};
+use crate::{BodyFields, ExtractOptions, PageReader};
 use blocks::BlockWriter;
 use recrawl_types::{CanonicalUrl, UrlRules};
+use scraper::Html;
 use walk::MarkdownWriter;
 
 mod blocks;
@@ -75,34 +75,46 @@ pub fn markdown(
     extent: PageExtent,
 ) -> Option<Markdown> {
     let media = MediaType::detect(fields, body, &options.types);
-    let decoded = charset::decode(body, media.charset.as_deref(), media.syntax(), &url.host());
-    let patterns = part.map_or(&[][..], CountedPart::patterns);
-    let text = match media.kind {
-        BodyKind::Html => decoded.text,
-        BodyKind::Xhtml => xhtml::to_html(&decoded.text).into(),
-        BodyKind::Opaque => return None,
+    match media.kind {
+        BodyKind::Html | BodyKind::Xhtml => {
+            let Decoded { text, encoding } = html::decode(body, fields, &media, url);
+            let (mut html, _) = html::parse(&text, Attributes::All);
+            let of_rule = part.filter(|part| part.selects()).map(|part| part.select(&html, text.len()));
+            shadow::flatten(&mut html);
+            let reader = PageReader { url, rules, fields, options, part, encoding };
+            Some(of_tree(&html, &reader, of_rule, extent))
+        }
+        BodyKind::Opaque => None,
         BodyKind::Plain if listings::read(body, fields, &media, url, rules, &options.limits).is_some() => {
-            return None;
+            None
         }
         BodyKind::Plain => {
+            let decoded = charset::decode(body, media.charset.as_deref(), media.syntax(), &url.host());
             let is_markdown =
                 fields.content_type.is_some_and(|declared| declared.starts_with("text/markdown"));
+            let patterns = part.map_or(&[][..], CountedPart::patterns);
             let (text, is_cut) = plain(decoded.text.into_owned(), is_markdown, media.is_json, patterns);
-            return Some(Markdown { text, is_cut });
+            Some(Markdown { text, is_cut })
         }
-    };
-    let (mut html, _) = html::parse(&text, Attributes::All);
-    let of_rule = part.filter(|part| part.selects()).map(|part| part.select(&html, text.len()));
-    shadow::flatten(&mut html);
+    }
+}
+
+/// Writes a tree with all attributes as Markdown, as far as a rule selects it.
+pub(crate) fn of_tree(
+    html: &Html,
+    page: &PageReader<'_>,
+    of_rule: Option<Selected>,
+    extent: PageExtent,
+) -> Markdown {
     let selected = match of_rule {
         Some(selected) if selected.included.is_some() => selected,
         of_rule if extent == PageExtent::Whole => of_rule.unwrap_or_default(),
-        of_rule => main_content::select(&html, of_rule.unwrap_or_default()),
+        of_rule => main_content::select(html, of_rule.unwrap_or_default()),
     };
-    let encoding = fields.queries.unwrap_or(decoded.encoding);
-    let resolver = ReferenceResolver::of_page(url, html::base(&html), rules, encoding);
-    let (text, is_cut) = MarkdownWriter::new(extent, patterns).page(&html, &resolver, &selected);
-    Some(Markdown { text, is_cut })
+    let resolver = ReferenceResolver::of_page(page.url, html::base(html), page.rules, page.encoding);
+    let patterns = page.part.map_or(&[][..], CountedPart::patterns);
+    let (text, is_cut) = MarkdownWriter::new(extent, patterns).page(html, &resolver, &selected);
+    Markdown { text, is_cut }
 }
 
 /// A text that is no page: Markdown as it is, any other as a block of code.

@@ -1,12 +1,6 @@
 //! Fields of a page: texts that selectors find, and values of its JSON-LD.
 
-use crate::charset;
-use crate::html::{self, Attributes};
-use crate::media::{BodyKind, MediaType};
 use crate::part::{MAX_PART_ENTRIES, MAX_PART_ENTRY_BYTES, SelectorCost, checked_selector, most_steps};
-use crate::xhtml;
-use crate::{BodyFields, ExtractOptions};
-use recrawl_types::CanonicalUrl;
 use scraper::{ElementRef, Html, Node, Selector};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -59,18 +53,6 @@ impl PageFields {
     ///
     /// # Errors
     /// The field, and what is wrong.
-    ///
-    /// ```
-    /// use recrawl_extractor::{BodyFields, ExtractOptions, PageFields};
-    /// use recrawl_types::UrlRules;
-    ///
-    /// let fields = PageFields::new(&[("price".into(), ".price".into())].into())?;
-    /// let url = UrlRules::default().canonicalize("https://example.com/shoe").expect("it is a URL");
-    /// let sent = BodyFields { content_type: Some("text/html"), ..BodyFields::default() };
-    /// let found = fields.read(b"<p>Shoe <b class=price>15 EUR</b>", &sent, &url, &ExtractOptions::default());
-    /// assert_eq!(found["price"], "15 EUR");
-    /// # Ok::<(), String>(())
-    /// ```
     pub fn new(entries: &BTreeMap<String, String>) -> Result<PageFields, String> {
         if entries.len() > MAX_PART_ENTRIES {
             return Err(format!("{} entries; at most {MAX_PART_ENTRIES} are read", entries.len()));
@@ -94,28 +76,6 @@ impl PageFields {
     /// Are there none?
     pub fn is_empty(&self) -> bool {
         self.fields.is_empty()
-    }
-
-    /// The fields of a body. A page on which the selectors would need too many steps has none, and neither has a body that
-    /// is no HTML.
-    pub fn read(
-        &self,
-        body: &[u8],
-        sent: &BodyFields<'_>,
-        url: &CanonicalUrl,
-        options: &ExtractOptions,
-    ) -> FieldValues {
-        let media = MediaType::detect(sent, body, &options.types);
-        if self.is_empty() || !matches!(media.kind, BodyKind::Html | BodyKind::Xhtml) {
-            return FieldValues::new();
-        }
-        let decoded = charset::decode(body, media.charset.as_deref(), media.syntax(), &url.host());
-        let text = match media.kind {
-            BodyKind::Xhtml => xhtml::to_html(&decoded.text).into(),
-            _ => decoded.text,
-        };
-        let (html, _) = html::parse(&text, Attributes::All);
-        self.read_tree(&html, text.len())
     }
 
     /// The fields of a tree that was made of so many bytes.
@@ -338,17 +298,18 @@ fn at_path(value: &Value, path: &[String], limit: usize, budget: &mut FieldBudge
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_types::UrlRules;
+    use crate::html::{self, Attributes};
 
     fn fields(entries: &[(&str, &str)]) -> Result<PageFields, String> {
         PageFields::new(&entries.iter().map(|(name, entry)| ((*name).into(), (*entry).into())).collect())
     }
 
+    fn read_all(entries: &[(&str, &str)], body: &str) -> FieldValues {
+        fields(entries).unwrap().read_tree(&html::parse(body, Attributes::All).0, body.len())
+    }
+
     fn read(entry: &str, body: &str) -> Option<Value> {
-        let url = UrlRules::keep_all().canonicalize("http://a.test/").unwrap();
-        let sent = BodyFields { content_type: Some("text/html"), ..BodyFields::default() };
-        let found = fields(&[("x", entry)]).unwrap();
-        found.read(body.as_bytes(), &sent, &url, &ExtractOptions::default()).remove("x")
+        read_all(&[("x", entry)], body).remove("x")
     }
 
     fn one(text: &str) -> Option<Value> {
@@ -403,32 +364,27 @@ mod tests {
     /// One budget is that of all fields.
     #[test]
     fn many_fields_of_a_hostile_page_are_found_in_time_that_follows_from_its_size() {
-        let url = UrlRules::keep_all().canonicalize("http://a.test/").unwrap();
-        let sent = BodyFields { content_type: Some("text/html"), ..BodyFields::default() };
         let names: Vec<String> = (10..59).map(|number| format!("f{number}")).collect();
         let all = |entry| names.iter().map(|name| (&**name, entry)).collect::<Vec<_>>();
-        let read = |entries: &[(&str, &str)], body: &str| {
-            fields(entries).unwrap().read(body.as_bytes(), &sent, &url, &ExtractOptions::default())
-        };
         // 50 fields of 100 values of 32 kB.
         let long = format!("<p>{}</p>", "a".repeat(40_000)).repeat(40);
         let size = |found: &FieldValues| found.values().map(|value| value.to_string().len()).sum::<usize>();
         for entry in ["p[]", "p@title[]"] {
             let body = long.replace("<p>", &format!("<p title={}>", "b".repeat(40_000)));
-            let found = read(&all(entry), &body);
+            let found = read_all(&all(entry), &body);
             assert!((MAX_VALUES / 2..MAX_VALUES + 10_000).contains(&size(&found)), "{}", size(&found));
         }
         // Each element has all that is in it, of which nothing is text. The budget is spent before the last field.
         let nested = format!("{}{}", "<div>".repeat(400), "<script>x</script>".repeat(40_000));
         let mut entries = all("div[]");
-        assert_eq!(read(&[("z", "b")], &format!("<b>y</b>{nested}"))["z"], "y");
+        assert_eq!(read_all(&[("z", "b")], &format!("<b>y</b>{nested}"))["z"], "y");
         entries.push(("z", "b"));
-        assert!(read(&entries, &format!("<b>y</b>{nested}")).is_empty());
+        assert!(read_all(&entries, &format!("<b>y</b>{nested}")).is_empty());
         // A list that is long, and has nothing of the path.
         let list = format!("<script type='application/ld+json'>[{}0]</script><b>y</b>", "0,".repeat(400_000));
         let mut entries = all("jsonld:a.b");
         entries.push(("z", "b"));
-        assert!(read(&entries, &list).is_empty());
+        assert!(read_all(&entries, &list).is_empty());
     }
 
     /// Whatever a page holds, its fields are small and found in time that follows from its size.

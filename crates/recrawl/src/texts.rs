@@ -20,8 +20,8 @@ pub use page::{
 pub use requisites::ArchivedRequisites;
 pub use unified::unified;
 pub use versions::{
-    ArchivedVersion, VersionPlace, VersionPlaces, Versions, extracted, inert_body, page_fields, read,
-    text_of, written,
+    ArchivedVersion, VersionPlace, VersionPlaces, Versions, document_parts, extracted, inert_body, read,
+    text_of,
 };
 
 use difference::TextDifference;

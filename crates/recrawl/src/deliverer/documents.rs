@@ -1,13 +1,13 @@
 //! Makes documents of pages from the archive.
 
 use super::local_index;
-use crate::texts::{ArchivedVersion, MissingText, Versions, extracted, page_fields, written};
+use crate::texts::{ArchivedVersion, MissingText, Versions, document_parts};
 use recrawl_archive::ArchiveReader;
 use recrawl_crawl::parts::deliver::{DeliverTarget, DocumentContent};
 use recrawl_crawl::settings::Settings;
 use recrawl_delivery::protocol::TargetProtocol;
 use recrawl_delivery::{PageDocument, id};
-use recrawl_extractor::{Extracted, PageContent};
+use recrawl_extractor::{DocumentParts, Extracted, PageContent};
 use recrawl_repository::Lookup;
 use recrawl_types::{CanonicalUrl, Visited};
 
@@ -36,23 +36,23 @@ impl Documents<'_> {
         let ArchivedVersion { answer, .. } = versions
             .in_force(content, settings)
             .unwrap_or_else(|| Err(no_text("nothing of it is archived")))?;
-        let text = match self.target.content {
-            DocumentContent::Markdown(extent) => {
-                let markdown = written(&answer, url, settings, extent);
-                Some(markdown.ok_or_else(|| no_text("its last archived body is no text"))?.text)
-            }
+        let markdown = match self.target.content {
+            DocumentContent::Markdown(extent) => Some(extent),
             DocumentContent::Text | DocumentContent::None => None,
         };
-        let wanted = match self.target.place.protocol {
+        let fields = match self.target.place.protocol {
             TargetProtocol::Index => &*local_index::FIELDS,
             _ => &self.target.fields,
         };
-        let fields = page_fields(&answer, url, settings, wanted);
-        let part = settings.pages.rule_for(url).map(|rule| &rule.part);
-        let Extracted::Page(PageContent { title, language, text: visible, .. }) =
-            extracted(&answer, url, settings, part)
-        else {
+        let found = document_parts(&answer, url, settings, DocumentParts { markdown, fields });
+        let is_text = markdown.is_none() || found.markdown.is_some();
+        let (Extracted::Page(PageContent { title, language, text, .. }), true) = (found.page, is_text) else {
             return Err(no_text("its last archived body is no text"));
+        };
+        let text = match self.target.content {
+            DocumentContent::Markdown(_) => found.markdown.map(|markdown| markdown.text),
+            DocumentContent::Text => Some(text),
+            DocumentContent::None => None,
         };
         Ok(PageDocument {
             id: id(url),
@@ -65,8 +65,8 @@ impl Documents<'_> {
             status: answer.status(),
             fetched_at: answer.time(),
             changes: history.changes,
-            text: text.or_else(|| (self.target.content == DocumentContent::Text).then_some(visible)),
-            fields,
+            text,
+            fields: found.fields,
         })
     }
 }

@@ -6,8 +6,8 @@ use recrawl_archive::{ArchiveReader, timestamp};
 use recrawl_crawl::page_rules::PageRule;
 use recrawl_crawl::settings::Settings;
 use recrawl_extractor::{
-    BodyFields, CountedPart, ExtractOptions, Extracted, FieldValues, Markdown, PageExtent, PageFields,
-    extract_part, inert, inert_text, markdown,
+    BodyFields, CountedPart, DocumentParts, ExtractOptions, Extracted, ExtractedDocument, Markdown,
+    PageExtent, extract_document, extract_part, inert, inert_text, markdown,
 };
 use recrawl_types::{ArchivePosition, CanonicalUrl, Content};
 use std::io::{self, ErrorKind};
@@ -215,9 +215,7 @@ pub fn extracted(
 ) -> Extracted {
     let content_type = answer.content_type();
     let fields = content_fields(answer, content_type.as_deref(), url, settings);
-    // The language is read with the anchors.
-    let reading = ExtractOptions { anchors: true, ..settings.reading.clone() };
-    extract_part(answer.document(), &fields, url, &settings.rules, &reading, part)
+    extract_part(answer.document(), &fields, url, &settings.rules, &with_language(settings), part)
 }
 
 /// A body as Markdown; none if it is neither HTML nor text.
@@ -233,16 +231,23 @@ pub fn written(
     markdown(answer.document(), &fields, url, &settings.rules, &settings.reading, part, extent)
 }
 
-/// The further fields of a document that a body has.
-pub fn page_fields(
+/// What a document is made of, of a body.
+pub fn document_parts(
     answer: &ArchivedAnswer,
     url: &CanonicalUrl,
     settings: &Settings,
-    wanted: &PageFields,
-) -> FieldValues {
+    wanted: DocumentParts<'_>,
+) -> ExtractedDocument {
     let content_type = answer.content_type();
     let fields = content_fields(answer, content_type.as_deref(), url, settings);
-    wanted.read(answer.document(), &fields, url, &settings.reading)
+    let part = settings.pages.rule_for(url).map(|rule| &rule.part);
+    let reading = with_language(settings);
+    extract_document(answer.document(), &fields, url, &settings.rules, &reading, part, wanted)
+}
+
+/// The language is read with the anchors.
+fn with_language(settings: &Settings) -> ExtractOptions {
+    ExtractOptions { anchors: true, ..settings.reading.clone() }
 }
 
 /// The header fields that say how a body is read.
