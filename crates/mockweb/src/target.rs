@@ -67,6 +67,8 @@ pub struct SearchServer {
     pub credentials: Option<String>,
     /// Does a list begin anew with each part?
     pub lists_anew: bool,
+    /// Was the collection of Typesense made?
+    has_index: bool,
     /// Times that a task is asked for before it ends.
     pub patience: usize,
     /// Method, path and body of requests that are late.
@@ -88,6 +90,7 @@ impl SearchServer {
             log: Vec::new(),
             credentials: None,
             lists_anew: false,
+            has_index: false,
             patience: 1,
             late: Vec::new(),
             deleted: BTreeMap::new(),

@@ -98,6 +98,9 @@ fn send(
             }
             AfterAnswer::Interrupted(why) => return Err(why),
             AfterAnswer::Ask(next) => request = next,
+            AfterAnswer::Make(index) => {
+                ask(store, &index).filter(|(status, _)| *status == 201).ok_or("no collection was made")?;
+            }
         }
     }
 }

@@ -243,10 +243,19 @@ fn typesense_answers_each_line() {
     use ItemAnswer::{Refused, Taken, Unknown};
     assert_eq!(answers(typesense.read(&puts, 200, lines.as_bytes())), [Taken, Refused, Unknown]);
     assert_eq!(answers(typesense.read(&deletes[..2], 200, b"{\"num_deleted\":0}")), [Taken, Taken]);
+    // The collection is made by the first documents.
+    let absent = b"{\"message\": \"Not Found\"}";
+    assert_eq!(answers(typesense.read(&deletes[..1], 404, absent)), [Taken]);
+    assert!(typesense.read_list(None, 404, absent).unwrap().is_absent);
+    let AfterAnswer::Make(index) = typesense.read(&puts, 404, absent) else { panic!("nothing is made") };
+    assert_eq!((index.method, index.url.as_str()), (HttpMethod::Post, "http://localhost:8108/collections"));
+    assert_eq!(index.body, br#"{"fields":[{"name":".*","type":"auto"}],"name":"docs"}"#);
+    assert!(typesense.read_list(None, 404, b"<html>").is_err());
     for (items, status, body) in [
         (&puts[..], 200, "{\"success\":true}"),
         (&puts, 200, "<html>"),
-        (&puts, 404, "{\"message\":\"Not Found\"}"),
+        (&puts, 404, "<html>"),
+        (&deletes, 404, "{\"message\":\"no such path\"}"),
         (&deletes, 200, ""),
         (&deletes, 401, "{}"),
     ] {

@@ -1,12 +1,13 @@
-//! Typesense. It answers to each line of an import. It has no versions: so there is one request at a time.
+//! Typesense. It answers to each line of an import. It has no versions: so there is one request at a time. The first
+//! import makes its collection.
 
 use super::{
-    AfterAnswer, CopyItem, DocumentList, HttpMethod, TargetRequest, TargetServer, get, json_of, listed,
-    not_taken, without_nulls,
+    AfterAnswer, CopyItem, DocumentList, HttpMethod, TargetRequest, TargetServer, below, get, json_of,
+    listed, not_taken, without_nulls,
 };
 use crate::document::id;
 use crate::sync::ItemAnswer;
-use serde_json::Value;
+use serde_json::{Value, json};
 use url::Url;
 
 /// Ids that a delete may have: they are in its URL.
@@ -15,6 +16,8 @@ const MAX_DELETES: usize = 60;
 /// A collection of a server.
 #[derive(Debug)]
 pub struct Collection {
+    collections: Url,
+    name: String,
     documents: Url,
 }
 
@@ -24,12 +27,33 @@ impl Collection {
     pub fn new(server: &Url, name: &str) -> Result<Collection, String> {
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         match name.chars().all(is_name) {
-            true => {
-                Ok(Collection { documents: super::below(server, &format!("collections/{name}/documents")) })
-            }
+            true => Ok(Collection {
+                collections: below(server, "collections"),
+                name: name.to_owned(),
+                documents: below(server, &format!("collections/{name}/documents")),
+            }),
             false => Err(format!("{name:?}: name a collection by letters, digits, -, _ and .")),
         }
     }
+}
+
+impl Collection {
+    /// Makes the collection. Each field gets the type of its first value.
+    fn creation(&self) -> TargetRequest {
+        let fields = json!({"name": self.name, "fields": [{"name": ".*", "type": "auto"}]});
+        TargetRequest {
+            method: HttpMethod::Post,
+            url: self.collections.clone(),
+            body: fields.to_string().into_bytes(),
+            content_type: "application/json",
+        }
+    }
+}
+
+/// Is there no collection of this name? A server that knows no such path, or is none of Typesense, answers by more.
+fn is_absent(status: u16, body: &[u8]) -> bool {
+    status == 404
+        && serde_json::from_slice::<Value>(body).is_ok_and(|answer| answer == json!({"message": "Not Found"}))
 }
 
 impl TargetServer for Collection {
@@ -72,6 +96,9 @@ impl TargetServer for Collection {
     }
 
     fn read_list(&self, _after: Option<&str>, status: u16, body: &[u8]) -> Result<DocumentList, String> {
+        if is_absent(status, body) {
+            return Ok(DocumentList { is_absent: true, ..DocumentList::default() });
+        }
         if status != 200 {
             json_of(status, body)?;
         }
@@ -83,10 +110,17 @@ impl TargetServer for Collection {
 
     /// An import is answered by a line for each document, a delete by their number.
     fn read(&self, items: &[CopyItem], status: u16, body: &[u8]) -> AfterAnswer {
-        if status != 200 {
-            return not_taken(status, body, items.len());
+        let are_deletes = items.iter().all(|item| matches!(item, CopyItem::Delete(_)));
+        match (status, are_deletes) {
+            (200, _) => {}
+            // What is not there need not go.
+            (404, true) if is_absent(status, body) => {
+                return AfterAnswer::Answers(vec![(ItemAnswer::Taken, None); items.len()]);
+            }
+            (404, false) if is_absent(status, body) => return AfterAnswer::Make(self.creation()),
+            _ => return not_taken(status, body, items.len()),
         }
-        if items.iter().all(|item| matches!(item, CopyItem::Delete(_))) {
+        if are_deletes {
             return match serde_json::from_slice::<Value>(body) {
                 Ok(answer) if answer["num_deleted"].is_u64() => {
                     AfterAnswer::Answers(vec![(ItemAnswer::Taken, None); items.len()])

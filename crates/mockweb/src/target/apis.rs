@@ -137,6 +137,17 @@ impl SearchServer {
     /// Lines with an answer to each, and deletes by ids.
     pub(super) fn typesense(&mut self, asked: &AskedRequest<'_>, most: usize) -> (u16, String) {
         const DELETE: &str = "/collections/docs/documents?filter_by=id:[";
+        match (asked.path, self.has_index) {
+            ("/collections", true) => {
+                return (409, r#"{"message": "A collection with name `docs` already exists."}"#.into());
+            }
+            ("/collections", false) => {
+                self.has_index = true;
+                return (201, r#"{"name": "docs"}"#.into());
+            }
+            (_, false) => return (404, r#"{"message": "Not Found"}"#.into()),
+            (_, true) => {}
+        }
         if asked.method == "DELETE"
             && let Some(ids) = asked.path.strip_prefix(DELETE).and_then(|ids| ids.strip_suffix(']'))
         {

@@ -4,7 +4,7 @@ use super::lines_file;
 use crate::notifier::{NotifierProgram, words};
 use recrawl_crawl::parts::deliver::DeliverTarget;
 use recrawl_delivery::protocol::{
-    AfterAnswer, CopyItem, DocumentList, HttpMethod, TargetProtocol, TargetRequest, TargetServer, lines,
+    AfterAnswer, CopyItem, DocumentList, HttpMethod, TargetProtocol, TargetRequest, TargetServer, lines, told,
 };
 use recrawl_delivery::verify::ListedDocument;
 use recrawl_delivery::{Interrupted, ItemAnswer};
@@ -218,6 +218,7 @@ impl Http {
         let (begun, mut pause) = (Instant::now(), PAUSES.0);
         // When something was heard of the task, if the target has made one of the request.
         let mut heard = None;
+        let mut has_made = false;
         loop {
             let reply = self.reply(&request).await;
             let is_silent = reply.as_ref().map_or(true, |reply| reply.status == 429 || reply.status >= 500);
@@ -242,11 +243,28 @@ impl Http {
                         let limit = Span(self.timeout * MAX_TASK);
                         return Err(format!("its task did not end within {limit}").into());
                     }
+                    AfterAnswer::Make(_) if has_made => {
+                        return Err("its index was made, and it says that there is none".to_owned().into());
+                    }
+                    AfterAnswer::Make(index) => {
+                        self.make(&index).await?;
+                        has_made = true;
+                        continue;
+                    }
                     AfterAnswer::Ask(next) => (request, heard) = (next, Some(Instant::now())),
                 },
             }
             sleep(pause).await;
             pause = (pause * 2).min(PAUSES.1);
+        }
+    }
+
+    /// Makes the index, unless another process was faster.
+    async fn make(&self, index: &TargetRequest) -> Result<(), String> {
+        let reply = self.reply(index).await.map_err(|none| none.why)?;
+        match reply.status {
+            200 | 201 | 409 => Ok(()),
+            status => Err(format!("it makes no index: {}", told(status, &reply.body))),
         }
     }
 
