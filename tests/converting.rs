@@ -129,6 +129,39 @@ fn documents_have_the_text_that_a_command_makes_of_them() {
     assert_eq!(site.visit("/image")["changed"], true);
 }
 
+/// A command that changes is no change of a document. Each is converted again, and sent to who holds its text.
+#[test]
+fn another_command_converts_documents_again() {
+    let site = Site::new();
+    let index = "[[deliver]]\nname = \"lines\"\nto = \"jsonl+file:///LINES\"\n";
+    let lines = site.folder.path().join("docs.jsonl");
+    let index = index.replace("/LINES", &lines.display().to_string());
+    site.convert(UPPER, &index);
+    site.cycle();
+    succeeds(site.run(&["deliver", "send"]));
+    site.cycle();
+    assert!(site.last_request().contains("if-none-match"), "{}", site.last_request());
+    site.convert(r#"["tr", "a-m", "A-M"]"#, &index);
+    for is_first in [true, false] {
+        site.cycle();
+        assert_eq!(site.last_request().contains("if-none-match"), !is_first, "{}", site.last_request());
+        for path in ["/document", "/untyped", "/"] {
+            assert_eq!(site.visit(path)["changed"], false, "{path}");
+        }
+    }
+    let sent = succeeds(site.run(&["deliver", "send"]));
+    assert_eq!(sent, "lines: 2 documents sent, 0 removed\n");
+    site.convert(r#"["tr", "a-c", "A-C"]"#, &index);
+    site.cycle();
+    assert_eq!(site.shown("/document"), "%PDF- A <smAll> report,\nedition 0\n");
+    site.edition.store(1, Relaxed);
+    site.cycle();
+    assert_eq!(site.visit("/document")["changed"], true);
+    let status = succeeds(site.run(&["status"]));
+    let told = status.lines().find(|line| line.starts_with("converted ")).expect("conversions are told");
+    assert!(told.ends_with(" documents in these cycles"), "{told}");
+}
+
 #[test]
 fn what_cannot_be_converted_has_failed_and_is_not_gone() {
     let limits = "[convert]\ntime = \"1 s\"\nmax_document = \"1 KiB\"\n";
@@ -227,17 +260,19 @@ fn what_a_command_made_is_searched_delivered_and_exported() {
 #[test]
 fn a_document_without_text_is_empty_and_loses_its_text_only_at_the_second_visit() {
     let site = Site::new();
-    let empty = r#"["printf", "\\f\\f"]"#;
-    site.convert(empty, "");
+    let script = site.folder.path().join("convert");
+    site.convert(&serde_json::to_string(&["sh", script.to_str().unwrap()]).unwrap(), "");
+    let empty = "printf '\\f\\f'";
+    fs::write(&script, empty).unwrap();
     site.cycle();
     assert_eq!(site.outcome("/document"), ["fetched".into(), Value::Null, Value::Null]);
     assert_eq!(site.shown("/document").trim(), "");
-    site.convert(UPPER, "");
+    fs::write(&script, "cat").unwrap();
     site.edition.store(1, Relaxed);
     site.cycle();
     assert_eq!(site.visit("/document")["changed"], true);
-    for (command, edition, change) in [(r#"["true"]"#, 2, false), (empty, 3, true)] {
-        site.convert(command, "");
+    for (command, edition, change) in [("true", 2, false), (empty, 3, true)] {
+        fs::write(&script, command).unwrap();
         site.edition.store(edition, Relaxed);
         site.cycle();
         assert_eq!(site.visit("/document")["changed"], change, "{command}");

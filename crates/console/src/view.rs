@@ -48,9 +48,9 @@ pub use recent::{Answers, Meters, Recent, RecentPoint, Rendering, RequisiteMeter
 pub use refusal::Refusal;
 pub use search::{MAX_RESULTS, SearchList, SearchQuery, SearchResult, SearchSort, SnippetPart};
 pub use status::{
-    ByteBudget, CopyFigures, Counts, CycleDone, CycleNow, CycleStage, Fetching, FocusFigures, Freshness,
-    HostNow, HostState, NextRound, Promise, PromiseFigures, SeedsRefused, State, Status, TargetFigures,
-    VaultFigures,
+    ByteBudget, ConversionFigures, CopyFigures, Counts, CycleDone, CycleNow, CycleStage, Fetching,
+    FocusFigures, Freshness, HostNow, HostState, NextRound, Promise, PromiseFigures, SeedsRefused, State,
+    Status, TargetFigures, VaultFigures,
 };
 pub use version::{
     MementoList, NoVersion, OneVersion, RawVersion, Version, VersionContent, VersionList, VersionQuery, Which,

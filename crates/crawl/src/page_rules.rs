@@ -48,9 +48,9 @@ pub struct Lists {
     /// Is the text that of the page after its scripts?
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_rendered: bool,
-    /// Is it that of what a command makes of the document?
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_converted: bool,
+    /// The command whose output the text is; empty if it is that of the page itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub converter: Vec<String>,
 }
 
 impl Lists {
@@ -218,7 +218,7 @@ impl PageRule {
         Ok(PageRule {
             number: lists.number(),
             rendered_number,
-            converted_number: Lists { is_converted: true, ..lists.clone() }.number(),
+            converted_number: Lists { converter: convert.clone(), ..lists.clone() }.number(),
             render,
             convert,
             requisites,
@@ -241,7 +241,7 @@ impl PageRule {
         let sent =
             Some(self.lists.clone()).filter(|lists| self.render != Render::Always && !lists.are_empty());
         let rendered = Lists { is_rendered: true, ..self.lists.clone() };
-        let converted = Lists { is_converted: true, ..self.lists.clone() };
+        let converted = Lists { converter: self.convert.clone(), ..self.lists.clone() };
         let rendered = Some(rendered).filter(|_| self.render != Render::Never);
         sent.into_iter().chain(rendered).chain(Some(converted).filter(|_| !self.convert.is_empty()))
     }

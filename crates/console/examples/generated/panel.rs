@@ -227,6 +227,16 @@ pub const PANELS: &[DashboardPanel] = &[
         ],
     ),
     curves(
+        "Conversions",
+        "Documents that commands converted and those of which they made no text, per second; their time, 1 being one command. \
+         Only with a rule that asks for it.",
+        PanelUnit::Number,
+        &[
+            ("rate(recrawl_converted_documents_total{}[$__rate_interval])", "{{outcome}}"),
+            ("rate(recrawl_convert_seconds_total{}[$__rate_interval])", "commands"),
+        ],
+    ),
+    curves(
         "Requisites",
         "Requisites of pages per second, by outcome. Only with a rule that asks for them.",
         PanelUnit::PerSecond,

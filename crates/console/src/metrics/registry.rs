@@ -7,8 +7,8 @@
 
 use super::MetricsReading;
 use crate::view::{
-    CopyFigures, Counts, CycleDone, CycleNow, FocusFigures, Freshness, HealthLevel, Loop, LoopStep,
-    Rendering, RequisiteMeters, State, TargetFigures, VaultFigures, Watch,
+    ConversionFigures, CopyFigures, Counts, CycleDone, CycleNow, FocusFigures, Freshness, HealthLevel, Loop,
+    LoopStep, Rendering, RequisiteMeters, State, TargetFigures, VaultFigures, Watch,
 };
 
 /// A metric.
@@ -331,6 +331,22 @@ pub const METRICS: &[ConsoleMetric] = &[
         kind: MetricKind::Counter,
         help: "Browsers started: each round starts one, and so does a crash.",
         read: MetricRead::One(|r| r.meters.rendering.as_ref().map(|of| count(of.starts))),
+    },
+    each(
+        "recrawl_converted_documents_total",
+        MetricKind::Counter,
+        "Documents that a command converted, and those of which it made no text.",
+        "outcome",
+        |r| {
+            let counts = |of: &ConversionFigures| vec![("converted", of.converted), ("failed", of.failed)];
+            by_name(r.status.conversions.as_ref().map(counts))
+        },
+    ),
+    ConsoleMetric {
+        name: "recrawl_convert_seconds_total",
+        kind: MetricKind::Counter,
+        help: "Time of commands that convert documents, in seconds, summed over documents.",
+        read: MetricRead::One(|r| r.status.conversions.as_ref().map(|of| of.seconds)),
     },
     each(
         "recrawl_requisites_total",

@@ -92,6 +92,7 @@ fn what_has_no_value_is_left_out() {
         notify: Vec::new(),
         deliver: Vec::new(),
         vault: None,
+        conversions: None,
         focus: None,
         bytes_free: None,
         pings: None,
@@ -121,6 +122,7 @@ fn what_has_no_value_is_left_out() {
         "recrawl_render",
         "recrawl_browser",
         "recrawl_requisite",
+        "recrawl_convert",
     ] {
         assert!(!text.contains(name), "{text}");
     }

@@ -174,6 +174,7 @@ pub fn status() -> Status {
             error: None,
             ship_ms: 10_000,
         }),
+        conversions: Some(ConversionFigures { converted: 7, failed: 2, seconds: 3.5, ..Default::default() }),
         focus: Some(FocusFigures {
             relevant_known: 40,
             discovered: 100,

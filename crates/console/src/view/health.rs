@@ -21,6 +21,8 @@ pub const SPENT_SHARE: f64 = 0.9;
 pub const BACKED_OFF_SHARE: f64 = 0.2;
 /// Cycles in a row without a page that are no accident.
 const IDLE_CYCLES: u64 = 2;
+/// Documents in a row that are not converted, until the command may be at fault.
+const FAILED_CONVERSIONS: u64 = 10;
 /// How long refused seeds count, in milliseconds.
 const REFUSED_SEEDS_FOR: u64 = 3_600_000;
 /// How long lost changes count, in milliseconds.
@@ -216,6 +218,15 @@ pub const RULES: &[HealthRule] = &[
             format!("documents cannot be delivered to {told}; `recrawl deliver test NAME` tries a target")
         })
     }),
+    amber(
+        "documents not converted",
+        "commands of `[[pages]] convert` failed at the last ten documents",
+        |s| {
+            let figures = s.conversions.as_ref().filter(|of| of.failed_in_a_row >= FAILED_CONVERSIONS)?;
+            let (failed, why) = (figures.failed_in_a_row, &figures.error);
+            Some(format!("the last {failed} documents were not converted; check the command: {why}"))
+        },
+    ),
     amber("seeds refused", "new seeds are out of scope, in the last hour", |s| {
         let refused = s.seeds_refused.as_ref().filter(|r| s.now < r.at.saturating_add(REFUSED_SEEDS_FOR))?;
         Some(format!("{} new seeds were refused; {}", refused.seeds, refused.first))
@@ -296,7 +307,9 @@ const fn green(name: &'static str, when: &'static str, reason: HealthReason) -> 
 mod tests {
     use super::*;
     use crate::tests::crawl::status;
-    use crate::view::{ByteBudget, CycleDone, CycleNow, NextRound, SeedsRefused, VaultFigures};
+    use crate::view::{
+        ByteBudget, ConversionFigures, CycleDone, CycleNow, NextRound, SeedsRefused, VaultFigures,
+    };
 
     fn with(change: fn(&mut Status)) -> Status {
         let mut status = status();
@@ -489,6 +502,19 @@ mod tests {
                 with(|s| {
                     s.deliver[0].failing_since = Some(1);
                     s.deliver[0].error = Some("status 401".into());
+                }),
+            ),
+            (
+                "documents not converted",
+                Amber,
+                "the last 10 documents were not converted; check the command: exit status: 1",
+                with(|s| {
+                    let error = "exit status: 1".into();
+                    s.conversions = Some(ConversionFigures {
+                        failed_in_a_row: 10,
+                        error,
+                        ..ConversionFigures::default()
+                    });
                 }),
             ),
             (

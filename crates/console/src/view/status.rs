@@ -73,6 +73,9 @@ pub struct Status {
     /// The vault (`storage.vault`); absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vault: Option<VaultFigures>,
+    /// Documents that commands convert (`[[pages]] convert`); absent without any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conversions: Option<ConversionFigures>,
     /// What a focused crawl found (`[focus]`); absent in another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub focus: Option<FocusFigures>,
@@ -98,6 +101,21 @@ pub struct Status {
     /// Pings; none while they are off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pings: Option<super::PingFigures>,
+}
+
+/// Documents that commands convert, since the process started.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
+pub struct ConversionFigures {
+    /// Documents that were converted.
+    pub converted: u64,
+    /// Documents of which a command made no text.
+    pub failed: u64,
+    /// Time of all commands, in seconds.
+    pub seconds: f64,
+    /// Failures since a document was converted.
+    pub failed_in_a_row: u64,
+    /// Why the last of these failed.
+    pub error: String,
 }
 
 impl Status {

@@ -68,9 +68,11 @@ pub fn merge<'g>(
     let mut lessons = RoundLessons::begin(crawl, generation, facts)?;
     let Gathered { batch, tally, responses, found, done, bytes, marks } =
         gather::read_log(crawl, round, &**schedule, traps, &mut lessons)?;
-    let requisites = fetched.requisites;
+    let (requisites, [converted, not_converted]) = (fetched.requisites, fetched.conversions);
     let tally = Tally {
         asked_again: fetched.asked_again,
+        converted,
+        not_converted,
         requisites_requested: requisites.requested,
         requisites_archived: requisites.archived,
         requisites_same: requisites.same,

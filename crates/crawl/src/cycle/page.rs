@@ -211,6 +211,7 @@ impl PageReader<'_> {
         before: &Content,
         page: &FetchedPage,
         response: &Response,
+        rule: Option<&PageRule>,
         content: &Content,
     ) -> Option<Content> {
         // The first text that a command makes of a document: the document is compared as before.
@@ -220,9 +221,10 @@ impl PageReader<'_> {
         }
         let lists = self.known_rules.lists(before);
         let is_text = matches!(content.kind, ContentKind::Text | ContentKind::Hints);
-        let had_text = before.kind != ContentKind::Opaque && lists.is_some_and(|lists| lists.is_converted);
-        if content.kind == ContentKind::Opaque && had_text && before.rule != content.rule {
-            // The rule of the command is gone, and the text with it: nothing can be compared.
+        let converter = lists.map_or(&[][..], |lists| &lists.converter);
+        let is_of_other = !converter.is_empty() && rule.map_or(&[][..], |rule| &rule.convert) != converter;
+        if before.kind != ContentKind::Opaque && before.rule != content.rule && is_of_other {
+            // Another command made the text, or none makes one any more: nothing can be compared.
             let (kind, fingerprint) = (before.kind, before.fingerprint);
             return Some(Content { kind, fingerprint, rule: before.rule, ..content.clone() });
         }
@@ -233,7 +235,7 @@ impl PageReader<'_> {
             true => before.fingerprint,
             false => {
                 let selection = self.known_rules.of_content(before)?;
-                let is_made = lists.is_some_and(|lists| lists.is_rendered || lists.is_converted);
+                let is_made = lists.is_some_and(|lists| lists.is_rendered) || !converter.is_empty();
                 let rendered = match is_made {
                     true => Some(response.rendered.as_ref()?),
                     false => None,
@@ -347,7 +349,7 @@ impl PageReader<'_> {
             }
             Some(visited) => {
                 let before = &visited.content;
-                let under_rule = self.under_rule_of(before, page, response, content);
+                let under_rule = self.under_rule_of(before, page, response, rule, content);
                 let after = under_rule.as_ref().unwrap_or(content);
                 visit.difference = self.difference(visited, after, rule);
                 let found = match extracted {

@@ -88,6 +88,8 @@ pub struct Fetched {
     pub asked_again: u64,
     /// Requisites of pages; those of an interrupted run of the round are not counted.
     pub requisites: RequisiteFigures,
+    /// Documents that were converted, and those that were not; those of an interrupted run of the round are not counted.
+    pub conversions: [u64; 2],
     /// End of the archive; none if bodies are not archived.
     pub archive: Option<ArchiveEnd>,
 }
@@ -132,6 +134,7 @@ pub fn run(crawl: &Crawl, plan: RoundPlan, traps: &Arc<Traps>) -> Result<Fetched
     let refusals = RefusalRules::new(crawl, traps.clone());
     let (precedence, unavailable) = (precedence(crawl)?, unavailable(&crawl.tables)?);
     let (stages, requisite_counts) = stages(crawl, &facts, pages)?;
+    let converted_before = conversions(crawl);
     let resources = stages.stage.as_ref().map(LoadingStage::resources);
     let report = join_stages(crawl, &reader, recorder, &stop, stages, |now| {
         let (opt_out, pages) = (crawl.settings.scope.opt_out().clone(), crawl.settings.pages.clone());
@@ -168,7 +171,10 @@ pub fn run(crawl: &Crawl, plan: RoundPlan, traps: &Arc<Traps>) -> Result<Fetched
     let skipped = earlier.chain(&report.skipped).map(|pages| pages.end - pages.start).sum();
     let asked_again = report.asked_again;
     let requisites = requisite_counts.map(|counts| counts.figures()).unwrap_or_default();
-    Ok(Fetched { stopped_by, skipped, asked_again, requisites, archive: archive.as_ref().map(Archive::end) })
+    let [converted, failed] = conversions(crawl);
+    let conversions = [converted - converted_before[0], failed - converted_before[1]];
+    let archive = archive.as_ref().map(Archive::end);
+    Ok(Fetched { stopped_by, skipped, asked_again, requisites, conversions, archive })
 }
 
 /// Notes for the next round, and for those who watch, how the fetching ended.
@@ -465,7 +471,13 @@ fn rendering(crawl: &Crawl) -> Result<Option<Renders<'_>>, Failure> {
 /// Converts the round's documents; none if no rule asks for it.
 fn converting(crawl: &Crawl) -> Option<Converts> {
     let settings = &crawl.settings;
-    Converts::new(settings.pages.clone(), settings.config.convert.clone(), crawl.converter.clone())
+    let (pages, table) = (settings.pages.clone(), settings.config.convert.clone());
+    Converts::new(pages, table, crawl.converter.clone(), || crawl.live.count_conversions())
+}
+
+/// Documents that were converted so far, and those that were not.
+fn conversions(crawl: &Crawl) -> [u64; 2] {
+    crawl.live.conversions().map_or([0; 2], |figures| [figures.converted, figures.failed])
 }
 
 /// Archives the requisites of the round's pages; none if no rule asks for it. What it makes goes to the recorder.

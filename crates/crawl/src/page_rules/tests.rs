@@ -164,6 +164,22 @@ fn a_page_is_read_anew_when_its_rule_is_another_than_at_its_last_visit() {
 }
 
 #[test]
+fn a_document_is_read_anew_when_its_command_is_another() {
+    let of = |command: &str| {
+        let table = PagesTable { convert: vec![command.into()], ..table("a.example", &[], &[], &[]) };
+        read(&[table]).unwrap()
+    };
+    let (rules, other) = (of("one"), of("two"));
+    let number = rules.rule_for(&url("http://a.example/")).unwrap().converted_number;
+    for kind in [ContentKind::Text, ContentKind::Opaque] {
+        let content = Content { kind, rule: number, ..Content::default() };
+        let visited = Visited { history: Default::default(), content };
+        let is_anew = |rules: &PageRules| rules.read_anew(&url("http://a.example/"), Some(&visited));
+        assert!(!is_anew(&rules) && is_anew(&other), "{kind:?}");
+    }
+}
+
+#[test]
 fn a_rule_without_text_on_any_page_is_told() {
     let change = ChangeRules::default();
     let rules = read(&[table("a.example", &["p"], &[], &[]), table("b.example", &["b"], &[], &[])]).unwrap();

@@ -12,7 +12,9 @@ use recrawl_extractor::inert_text;
 use recrawl_fetcher::{FetchResult, FetchedPage, Response};
 use recrawl_types::{ContentType, MediaTypes, Outcome, Size};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 use tokio::sync::Semaphore;
 
 /// The beginning of a PDF. Many servers name no type of it.
@@ -54,6 +56,57 @@ pub fn check_programs(pages: &PageRules) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Counts of conversions since the process started.
+#[derive(Debug, Default)]
+pub struct ConvertCounts {
+    converted: AtomicU64,
+    failed: AtomicU64,
+    millis: AtomicU64,
+    /// Failures since a document was converted, and why the last one failed.
+    failures: Mutex<(u64, String)>,
+}
+
+/// Figures of conversions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConvertFigures {
+    /// Documents that were converted.
+    pub converted: u64,
+    /// Documents of which a command made no text.
+    pub failed: u64,
+    /// Milliseconds of all commands.
+    pub millis: u64,
+    /// Failures since a document was converted.
+    pub failed_in_a_row: u64,
+    /// Why the last of these failed.
+    pub error: String,
+}
+
+impl ConvertCounts {
+    /// The figures so far.
+    pub fn figures(&self) -> ConvertFigures {
+        let [converted, failed, millis] =
+            [&self.converted, &self.failed, &self.millis].map(|count| count.load(Relaxed));
+        let (failed_in_a_row, error) = self.failures.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        ConvertFigures { converted, failed, millis, failed_in_a_row, error }
+    }
+
+    fn count(&self, why: Option<&String>, begun: Instant) {
+        self.millis.fetch_add(begun.elapsed().as_millis() as u64, Relaxed);
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let counter = match why {
+            None => {
+                *failures = Default::default();
+                &self.converted
+            }
+            Some(why) => {
+                *failures = (failures.0 + 1, why.clone());
+                &self.failed
+            }
+        };
+        counter.fetch_add(1, Relaxed);
+    }
+}
+
 /// The conversions of one round.
 pub struct Converts {
     pages: PageRules,
@@ -61,17 +114,23 @@ pub struct Converts {
     table: ConvertTable,
     converter: Arc<dyn Converter>,
     places: Semaphore,
+    counts: Arc<ConvertCounts>,
 }
 
 impl Converts {
     /// Of the next round; none if no rule asks for it.
-    pub fn new(pages: PageRules, table: ConvertTable, converter: Arc<dyn Converter>) -> Option<Converts> {
+    pub fn new(
+        pages: PageRules,
+        table: ConvertTable,
+        converter: Arc<dyn Converter>,
+        counts: impl FnOnce() -> Arc<ConvertCounts>,
+    ) -> Option<Converts> {
         if !pages.need_converter() {
             return None;
         }
         let types = MediaTypes::new(table.types.iter().map(String::as_str)).expect("they were checked");
         let places = Semaphore::new(table.at_once as usize);
-        Some(Converts { pages, types, table, converter, places })
+        Some(Converts { pages, types, table, converter, places, counts: counts() })
     }
 
     /// The conversion of a page; none if it is read as it was sent.
@@ -115,16 +174,21 @@ impl Conversion<'_> {
         if response.is_cut() {
             return Err("only its beginning was fetched (fetch.max_body)".into());
         }
-        let Converts { table, converter, places, .. } = self.all;
+        let Converts { table, converter, places, counts, .. } = self.all;
         let _place = places.acquire().await.expect("it is never closed");
         let document = SourceDocument { url, media_type: self.media_type, body: response.body.clone() };
-        let made = converter.convert(self.command, document, table).await?;
-        let document = html(&String::from_utf8_lossy(&made));
-        // The kernel cuts off what is longer, and a command may still end well.
-        match made.len().max(document.len()) as u64 > table.max_document.0 {
-            true => Err(too_large(table.max_document)),
-            false => Ok(document),
-        }
+        let begun = Instant::now();
+        let made = converter.convert(self.command, document, table).await;
+        let document = made.and_then(|made| {
+            let document = html(&String::from_utf8_lossy(&made));
+            // The kernel cuts off what is longer, and a command may still end well.
+            match made.len().max(document.len()) as u64 > table.max_document.0 {
+                true => Err(too_large(table.max_document)),
+                false => Ok(document),
+            }
+        });
+        counts.count(document.as_ref().err(), begun);
+        document
     }
 }
 

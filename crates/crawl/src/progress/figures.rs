@@ -2,6 +2,7 @@
 //!
 //! A page costs one uncontended lock. Reports are not made from these figures, but from the log.
 
+use crate::parts::convert::{ConvertCounts, ConvertFigures};
 use crate::parts::requisites::{RequisiteCounts, RequisiteFigures};
 use crate::progress::answers::AnswerCounters;
 use crate::progress::errors::RecentErrors;
@@ -83,6 +84,8 @@ pub struct RoundProgress {
     pub answers: AnswerCounters,
     /// Set when the crawl opens, if a rule asks for it.
     renderer: OnceLock<Arc<Renderer>>,
+    /// Set by the first round of which a rule converts documents.
+    conversions: OnceLock<Arc<ConvertCounts>>,
     /// Figures of requisites of ended rounds, and the counts of the last one; none if no rule asks for any.
     requisites: Mutex<Option<(RequisiteFigures, Arc<RequisiteCounts>)>>,
     figures: Mutex<RunningFigures>,
@@ -122,8 +125,19 @@ impl RoundProgress {
     /// The same, by the caller's clock.
     pub fn by(clock: WallClock, uptime: Uptime) -> RoundProgress {
         let moved = AtomicU64::new(uptime().as_millis() as u64);
-        let (passed, to_pass, answers, renderer, requisites, figures) = Default::default();
-        RoundProgress { clock, uptime, moved, passed, to_pass, answers, renderer, requisites, figures }
+        let (passed, to_pass, answers, renderer, conversions, requisites, figures) = Default::default();
+        RoundProgress {
+            clock,
+            uptime,
+            moved,
+            passed,
+            to_pass,
+            answers,
+            renderer,
+            conversions,
+            requisites,
+            figures,
+        }
     }
 
     /// Tells the figures of this renderer, too.
@@ -135,6 +149,16 @@ impl RoundProgress {
     /// Figures of the pages that are rendered; none if no rule asks for it.
     pub fn rendering(&self) -> Option<recrawl_renderer::RenderFigures> {
         self.renderer.get().map(|renderer| renderer.figures())
+    }
+
+    /// Counts of the documents that are converted, which are told from now on.
+    pub fn count_conversions(&self) -> Arc<ConvertCounts> {
+        self.conversions.get_or_init(Arc::default).clone()
+    }
+
+    /// Figures of the documents that are converted; none if no rule asks for it.
+    pub fn conversions(&self) -> Option<ConvertFigures> {
+        self.conversions.get().map(|counts| counts.figures())
     }
 
     /// Tells the requisites of a round that begins, too.

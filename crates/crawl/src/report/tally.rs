@@ -83,6 +83,12 @@ tally! {
     /// Requests of detours for a cookie beyond one a visit, in the last run of a round.
     #[serde(skip_serializing_if = "is_zero")]
     asked_again: u64,
+    /// Documents of which a command made text, in the last run of a round.
+    #[serde(skip_serializing_if = "is_zero")]
+    converted: u64,
+    /// Documents of which a command made none.
+    #[serde(skip_serializing_if = "is_zero")]
+    not_converted: u64,
     /// Requests of requisites, in the last run of a round.
     #[serde(skip_serializing_if = "is_zero")]
     requisites_requested: u64,

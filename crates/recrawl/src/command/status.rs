@@ -181,6 +181,9 @@ fn print_cycles(reports: &VecDeque<RoundReport>) -> Result<(), Failure> {
     if let Some(words) = carried(reports) {
         print_labelled(format!("\ncarried     {words}"))?;
     }
+    if let Some(words) = conversions(reports) {
+        print_labelled(format!("\nconverted   {words}"))?;
+    }
     if let Some(words) = requisites(reports) {
         print_labelled(format!("\nrequisites  {words}"))?;
     }
@@ -190,6 +193,17 @@ fn print_cycles(reports: &VecDeque<RoundReport>) -> Result<(), Failure> {
         print_labelled(format!("\nrefused     {visits} in these cycles: {}", labels::REFUSED_ADDRESS))?;
     }
     Ok(())
+}
+
+/// Documents that commands converted in these cycles; none without any.
+fn conversions(reports: &VecDeque<RoundReport>) -> Option<String> {
+    let sum = |of: fn(&Tally) -> u64| reports.iter().map(|report| of(&report.tally)).sum::<u64>();
+    let (converted, failed) = (sum(|tally| tally.converted), sum(|tally| tally.not_converted));
+    let failures = match failed {
+        0 => String::new(),
+        failed => format!(", {} failed; the log says why", thousands(failed)),
+    };
+    (converted + failed > 0).then(|| format!("{} in these cycles{failures}", counted(converted, "document")))
 }
 
 /// Requisites of pages in these cycles; none without any.

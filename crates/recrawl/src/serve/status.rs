@@ -3,8 +3,8 @@
 use super::shared_state::{CrawlPhase, SharedState};
 use super::{disk, formulas, hosts, pings, promises};
 use recrawl_console::view::{
-    ByteBudget, Counts, CrawlHealth, CycleDone, CycleNow, CycleStage, Fetching, FocusFigures, Freshness,
-    HealthLevel, HostNow, Promise, SeedsRefused, State, Status, VaultFigures,
+    ByteBudget, ConversionFigures, Counts, CrawlHealth, CycleDone, CycleNow, CycleStage, Fetching,
+    FocusFigures, Freshness, HealthLevel, HostNow, Promise, SeedsRefused, State, Status, VaultFigures,
 };
 use recrawl_crawl::labels::{counted, thousands};
 use recrawl_crawl::parts::seed_hosts;
@@ -92,6 +92,13 @@ pub fn read(shared: &SharedState) -> Status {
         notify: shared.notify_thread.figures(shared.generation().number()),
         deliver: shared.deliver_threads.figures(),
         vault: shared.vault.as_deref().map(|vault| vault_now(vault, &settings)),
+        conversions: shared.live.conversions().map(|of| ConversionFigures {
+            converted: of.converted,
+            failed: of.failed,
+            seconds: of.millis as f64 / 1000.0,
+            failed_in_a_row: of.failed_in_a_row,
+            error: of.error,
+        }),
         focus: reports.first().and_then(focus),
         totals: counts(&shared.live.totals()),
         cycles_done: shared.cycles_done.load(Relaxed),
