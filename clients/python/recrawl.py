@@ -776,6 +776,7 @@ class Status(TypedDict, total=False):
     bytes_free: Optional[int]
     bytes_on_disk: int
     bytes_reserved: int
+    conversions: Optional["ConversionFigures"]
     cycle: Optional["CycleNow"]
     cycles_done: int
     cycles_failed: int
@@ -819,6 +820,16 @@ class ByteBudget(TypedDict):
 
     limit: int
     spent: int
+
+
+class ConversionFigures(TypedDict):
+    """Documents that commands convert, since the process started."""
+
+    converted: int
+    error: str
+    failed: int
+    failed_in_a_row: int
+    seconds: float
 
 
 class CopyFigures(TypedDict, total=False):
