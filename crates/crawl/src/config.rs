@@ -685,6 +685,18 @@ impl Config {
         environment::overlaid(tables, variables)
     }
 
+    /// Leaves out secrets, and what is nothing without them. For commands that send nothing: they may run where nobody may
+    /// read these.
+    pub fn leave_out_secrets(&mut self) {
+        self.notify.clear();
+        self.hosts.clear();
+        self.proxy = ProxyTable::default();
+        for target in &mut self.deliver {
+            target.password.leave_out();
+            target.bearer.leave_out();
+        }
+    }
+
     /// The tables of a text that is a configuration; `file` is for messages.
     fn tables(text: &str, file: &Path) -> Result<toml::Table, ConfigError> {
         let parse_error = |e: toml::de::Error| ConfigError::Parse(file.into(), on_one_line(&e, text));

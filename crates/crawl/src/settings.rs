@@ -98,6 +98,15 @@ pub struct Settings {
     pub files: Vec<PathBuf>,
 }
 
+/// Are the secrets of a configuration read?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SecretUse {
+    /// Yes.
+    Read,
+    /// No: nothing is requested or sent.
+    LeftOut,
+}
+
 impl Settings {
     /// The rules by which differences of pages are judged.
     pub fn noise_rules(&self) -> NoiseRules<'_> {
@@ -163,9 +172,16 @@ impl Settings {
     ///
     /// # Errors
     /// [`Failure::Usage`], naming the file and the key, or the variable.
-    pub fn load(file: Option<&Path>, data_dir: Option<&Path>) -> Result<Settings, Failure> {
+    pub fn load(
+        file: Option<&Path>,
+        data_dir: Option<&Path>,
+        secrets: SecretUse,
+    ) -> Result<Settings, Failure> {
         let variables = environment::variables()?;
-        let config = Config::read(file, &variables)?;
+        let mut config = Config::read(file, &variables)?;
+        if secrets == SecretUse::LeftOut {
+            config.leave_out_secrets();
+        }
         let mut settings = Settings::check(config).map_err(|problem| {
             let names: Vec<String> = variables.iter().map(|(name, _)| name.clone()).collect();
             let with = match &names[..] {

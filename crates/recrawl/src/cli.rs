@@ -46,7 +46,7 @@ use clap::{Args, Parser, Subcommand};
 use recrawl_crawl::config::units::Span;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::operator::seeds;
-use recrawl_crawl::settings::Settings;
+use recrawl_crawl::settings::{SecretUse, Settings};
 use recrawl_terminal::OutputArgs;
 use recrawl_types::{CanonicalUrl, UrlRules};
 use std::path::PathBuf;
@@ -282,7 +282,19 @@ impl Where {
     /// # Errors
     /// When the configuration is invalid.
     pub fn settings(&self) -> Result<Settings, Failure> {
-        let settings = load(self.config.file().as_deref(), self.data_dir.as_deref())?;
+        self.loaded(SecretUse::Read)
+    }
+
+    /// The same for a command that only reads, and needs no secrets.
+    ///
+    /// # Errors
+    /// When the configuration is invalid.
+    pub fn settings_to_read(&self) -> Result<Settings, Failure> {
+        self.loaded(SecretUse::LeftOut)
+    }
+
+    fn loaded(&self, secrets: SecretUse) -> Result<Settings, Failure> {
+        let settings = load(self.config.file().as_deref(), self.data_dir.as_deref(), secrets)?;
         match &self.partition {
             Some((vault, partitions)) => settings.of_partition(vault.clone(), *partitions),
             // So a command ships what it changes, and only where no other process owns the partition.

@@ -102,7 +102,7 @@ pub fn run(command: Command, serve: impl FnOnce(&ServeArgs) -> Result<(), Failur
 
 /// The last commit of a crawl, beside a daemon or without one, and its settings with the takedowns.
 fn last_commit(at: &Where) -> Result<(Settings, Repository), Failure> {
-    let mut settings = at.settings()?;
+    let mut settings = at.settings_to_read()?;
     let repository = open_read::repository(&settings)?;
     let decided = open_read::decisions(&settings.data_dir, || open_read::tables(&settings.data_dir))?;
     settings.scope.refuse_taken_down(decided.taken_down);

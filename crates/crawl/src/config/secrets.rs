@@ -10,7 +10,17 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret(String);
 
+/// Stands for a value that is not read.
+const LEFT_OUT: &str = "env:left out";
+
 impl Secret {
+    /// Leaves the value out, if there is one.
+    pub fn leave_out(&mut self) {
+        if !self.is_empty() {
+            self.0 = LEFT_OUT.into();
+        }
+    }
+
     /// Is there none?
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -31,6 +41,9 @@ impl Secret {
     /// When the reference cannot be read. The message contains no secret.
     #[expect(clippy::disallowed_methods, reason = "the configuration names the variable")]
     pub fn value(&self) -> Result<String, String> {
+        if self.0 == LEFT_OUT {
+            return Ok("left-out".into());
+        }
         if let Some(name) = self.0.strip_prefix("env:") {
             return std::env::var(name).map_err(|e| format!("cannot read environment variable {name}: {e}"));
         }
@@ -128,6 +141,9 @@ mod tests {
             ("file:/run/hook".into(), "env:HOOK".into())
         );
         assert_eq!((shown("hooks.test/geheim"), shown("")), ("(hidden)".into(), String::new()));
+        let [mut given, mut none] = ["env:RECRAWL_NO_SUCH_VARIABLE", ""].map(|text| Secret(text.into()));
+        [&mut given, &mut none].map(Secret::leave_out);
+        assert!(given.referred().is_ok() && !given.is_empty() && none.is_empty());
         let missing = Secret("env:RECRAWL_NO_SUCH_VARIABLE".into()).value().unwrap_err();
         assert!(missing.contains("RECRAWL_NO_SUCH_VARIABLE"), "{missing}");
         assert!(Secret(format!("file:{}x", path.display())).value().unwrap_err().contains("tokenx"));

@@ -141,6 +141,13 @@ fn structure_is_written_as_people_write_it() {
 }
 
 #[test]
+fn headings_have_no_links_to_themselves() {
+    let page = "<h2><a href='#a'><i>A</i></a> b <a href=/c>c</a><a href='#a' title=Link>¶</a></h2><a href='#d'>#</a>";
+    let expected = "## *A* b [c](https://example.com/c)\n\n[#](https://example.com/docs/page?x=1#d)\n";
+    assert_eq!(whole(page), expected);
+}
+
+#[test]
 fn text_that_looks_like_markup_stays_text() {
     for text in [
         "# a",

@@ -21,6 +21,9 @@ use std::rc::Rc;
 /// Maximum bytes of the name of a code block's language.
 const MAX_LANGUAGE_BYTES: usize = 30;
 
+/// Nodes of a link that is a sign at most.
+const MAX_SIGN_NODES: usize = 16;
+
 /// Begins what an element closes when it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ElementRole {
@@ -52,6 +55,15 @@ struct OpenElement {
     is_block: bool,
     /// Does it separate words in a line?
     is_custom: bool,
+}
+
+/// Is the text of a link a sign, such as `¶` or `#`?
+fn is_sign(link: NodeRef<'_, Node>) -> bool {
+    let mut nodes = link.descendants();
+    let has_word = |node: NodeRef<'_, Node>| {
+        node.value().as_text().is_some_and(|text| text.chars().any(char::is_alphanumeric))
+    };
+    !nodes.by_ref().take(MAX_SIGN_NODES).any(has_word) && nodes.next().is_none()
 }
 
 /// Writes the Markdown of a page.
@@ -191,6 +203,10 @@ impl<'r> MarkdownWriter<'r> {
         let number = |name: &str| of_node.attr(name).and_then(|number| number.trim().parse::<i64>().ok());
         let is_in_table = self.table.is_some();
         match element.name {
+            // A heading's link to itself, often a sign.
+            A if self.heading > 0 && element.get(Attr::Href).is_some_and(|href| href.starts_with('#')) => {
+                self.around.is_ignored |= is_sign(node);
+            }
             A => return self.link(element, resolver),
             B | Strong => return self.mark(InlineMark::Strong),
             Em | I => return self.mark(InlineMark::Emphasis),

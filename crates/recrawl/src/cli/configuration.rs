@@ -4,7 +4,7 @@ use crate::process;
 use clap::Args;
 use recrawl_crawl::config::ConfigError;
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::settings::Settings;
+use recrawl_crawl::settings::{SecretUse, Settings};
 use std::path::{Path, PathBuf};
 
 /// The configuration in the working directory, which is used unless another one is named.
@@ -44,8 +44,8 @@ impl Configuration {
 ///
 /// # Errors
 /// [`Failure::Usage`], naming the file and the key.
-pub fn load(file: Option<&Path>, data_dir: Option<&Path>) -> Result<Settings, Failure> {
-    let settings = Settings::load(file, data_dir)?;
+pub fn load(file: Option<&Path>, data_dir: Option<&Path>, secrets: SecretUse) -> Result<Settings, Failure> {
+    let settings = Settings::load(file, data_dir, secrets)?;
     process::check_log(&settings.config.log).map_err(|problem| match file {
         Some(file) => Failure::from(ConfigError::Parse(file.into(), problem)),
         None => Failure::Usage(problem),

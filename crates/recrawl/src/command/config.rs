@@ -7,7 +7,7 @@ use crate::tokens::tokens_of;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::parts::notify::warning;
 use recrawl_crawl::parts::{convert, render};
-use recrawl_crawl::settings::{Settings, formula_file};
+use recrawl_crawl::settings::{SecretUse, Settings, formula_file};
 use recrawl_crawl::vault;
 use recrawl_formula::Formula;
 use serde_json::json;
@@ -23,7 +23,7 @@ pub fn run(command: &ConfigCommand) -> Result<(), Failure> {
         ConfigCommand::Init { file } => init(file),
         ConfigCommand::Check(on) => {
             let file = on.at.config.file();
-            let settings = load(file.as_deref(), on.at.data_dir.as_deref())?;
+            let settings = load(file.as_deref(), on.at.data_dir.as_deref(), SecretUse::Read)?;
             // Checked as the daemon does at its start.
             tokens_of(&settings)?;
             notifier::check(&settings)?;
@@ -51,7 +51,7 @@ pub fn run(command: &ConfigCommand) -> Result<(), Failure> {
             }
         }
         ConfigCommand::Show { config, json } => {
-            let settings = load(config.file().as_deref(), None)?;
+            let settings = load(config.file().as_deref(), None, SecretUse::Read)?;
             if *json {
                 print_json(&settings.config)
             } else {

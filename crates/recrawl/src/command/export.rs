@@ -43,7 +43,7 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
             "--host, --prefix, --since and --at are only for recrawl export wacz".into(),
         ));
     }
-    let settings = args.at.settings()?;
+    let settings = args.at.settings_to_read()?;
     match args.what {
         Exported::Pages => pages::export(&settings, args, format(args)?),
         Exported::Contents => contents::export(&settings, args, format(args)?),

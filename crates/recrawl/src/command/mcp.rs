@@ -23,7 +23,7 @@ const MAX_DIFFERENCE: usize = 8 << 10;
 
 pub fn run(at: &Where) -> Result<(), Failure> {
     // A wrong configuration is told to those who start it.
-    at.settings()?;
+    at.settings_to_read()?;
     Ok(protocol::serve(stdin().lock(), stdout().lock(), &OfCrawl(at))?)
 }
 

@@ -11,7 +11,7 @@ use recrawl_crawl::parts::promises::PromiseSurvey;
 use recrawl_crawl::settings::Settings;
 
 pub fn run(args: &OnCrawl) -> Result<(), Failure> {
-    let settings = args.at.settings()?;
+    let settings = args.at.settings_to_read()?;
     if let Some(daemon) = Daemon::beside(&settings.data_dir) {
         const PATH: &str = "/api/v1/promises";
         let unknown =

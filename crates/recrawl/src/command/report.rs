@@ -9,7 +9,7 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 
 pub fn run(args: &ReportArgs) -> Result<(), Failure> {
-    let settings = args.at.settings()?;
+    let settings = args.at.settings_to_read()?;
     let name = &args.host;
     let named = NamedHost::parse(name).map_err(Failure::Usage)?;
     let unknown = || Failure::Work(format!("{name}: unknown host; `recrawl status` lists the largest hosts"));

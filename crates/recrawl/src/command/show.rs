@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// # Errors
 /// When the URL is invalid or unknown, or the page was never fetched.
 pub fn archived(at: &Where, url: &str) -> Result<ArchivedPage, Failure> {
-    let mut settings = at.settings()?;
+    let mut settings = at.settings_to_read()?;
     let url = settings.named_page(url)?;
     let repository = open_read::repository(&settings)?;
     let data_dir = settings.data_dir.clone();

@@ -45,7 +45,7 @@ const OF_HOSTS: [table::Column; 3] =
     [table::long("largest hosts"), table::number("pages"), table::number("visited")];
 
 pub fn run(args: &StatusArgs) -> Result<(), Failure> {
-    let settings = args.at.settings()?;
+    let settings = args.at.settings_to_read()?;
     match &args.host {
         _ if args.room => room::run(&settings, args.older_than, args.json),
         Some(host) => one_host(&settings, host, args.json),

@@ -17,7 +17,7 @@ use recrawl_crawl::config::PagesTable;
 use recrawl_crawl::config::units::Render;
 use recrawl_crawl::data_dir::is_begun;
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::settings::Settings;
+use recrawl_crawl::settings::{SecretUse, Settings};
 use recrawl_extractor::{Extracted, media_type};
 use recrawl_notifications::ChangeKind;
 use recrawl_notifications::number::numbers;
@@ -206,7 +206,7 @@ impl WrittenConfig {
 
     /// Its settings, checked as at the start of a crawl.
     fn settings(&self, args: &WatchArgs) -> Result<Settings, Failure> {
-        let settings = Settings::load(Some(self.new.path()), args.on.at.data_dir.as_deref());
+        let settings = Settings::load(Some(self.new.path()), args.on.at.data_dir.as_deref(), SecretUse::Read);
         let checked = settings.and_then(|settings| notifier::check(&settings).map(|()| settings));
         // People know the file by its own name only.
         let [new, file] = [self.new.path(), &self.file].map(|path| path.display().to_string());
