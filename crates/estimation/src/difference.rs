@@ -83,12 +83,6 @@ impl Sample {
         }
     }
 
-    /// The pages of some hosts.
-    pub fn of_hosts(&self, is_meant: impl Fn(&str) -> bool) -> Sample {
-        let meant = self.hosts.iter().filter(|(host, _)| is_meant(host));
-        Sample { hosts: meant.map(|(host, sums)| (host.clone(), *sums)).collect() }
-    }
-
     fn all(&self) -> Sums {
         let mut all = Sums::default();
         self.hosts.values().for_each(|sums| all.add(sums));
@@ -215,16 +209,6 @@ mod tests {
     const EQUAL: [f64; 2] = [0.425, 0.050_444_999_999_999_99];
     const UNEQUAL: [f64; 2] = [0.433_181_818_181_818_17, 0.047_605_034_662_932_86];
     const LACKING: [f64; 3] = [0.069_204_788_778_088_93, 0.321_666_666_666_666_66, 0.588_333_333_333_333_3];
-
-    #[test]
-    fn a_part_has_the_pages_of_its_hosts() {
-        let pages: Vec<Audited> = (0..30).map(|i| page((i % 4 == 0).into(), 0.3, 0.05)).collect();
-        let whole = sample(&pages);
-        let mut own = Sample::default();
-        (0..30).filter(|i| i % 3 == 1).for_each(|i| own.count("h1", pages[i]));
-        assert_eq!(whole.of_hosts(|host| host == "h1"), own);
-        assert!(whole.of_hosts(|_| false).is_empty());
-    }
 
     #[test]
     fn without_a_sample_there_is_no_estimate() {

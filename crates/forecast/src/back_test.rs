@@ -3,11 +3,10 @@
 use crate::Completions;
 use crate::what_if::{COMPLETIONS, replayed};
 use rayon::prelude::*;
-use recrawl_estimation::interval::quantile;
-use recrawl_estimation::{Interval, combine};
 use recrawl_formula::Formula;
+use recrawl_formula::math::student;
 use recrawl_simulation::policy::formula::ReplayFormula;
-use recrawl_simulation::{SiteFigures, Trace};
+use recrawl_simulation::{Dataset, SiteFigures};
 
 /// What a comparison of formulas counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +45,9 @@ const THOUSANDTHS: f64 = 1_000.0;
 const CHANGE_RATE: [f64; 2] = [1.0, 0.0];
 const FRESHNESS: [f64; 2] = [0.0, 1.0];
 
+/// Parts of the time by which the spread of a group's gain is told. Each has most of what a visit sets off.
+const PARTS: usize = 4;
+
 /// What a formula reached, over all completions. Pages count by their importance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BackTested {
@@ -57,24 +59,33 @@ pub struct BackTested {
     pub reached: f64,
     /// Share of the pages that were visited at least once.
     pub coverage: f64,
-    /// How much more is reached than with the first formula of the list; its variance is over sites drawn anew and over
-    /// completions.
-    pub gain: Interval,
+    /// How much more is reached than with the first formula of the list.
+    pub gain: Gain,
     /// The same in ChangeRate and in freshness alone.
-    pub gains: [Interval; 2],
+    pub gains: [Gain; 2],
 }
 
-impl BackTested {
-    /// The ends of the interval of the gain with this error probability.
+/// What is gained on the pages of this crawl.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Gain {
+    /// The mean over completions.
+    pub value: f64,
+    /// Its variance.
+    pub variance: f64,
+    /// Degrees of freedom of the variance.
+    pub freedom: f64,
+}
+
+impl Gain {
+    /// The ends of the interval with this error probability.
     pub fn ends(&self, alpha: f64) -> [f64; 2] {
-        ends(&self.gain, alpha)
+        let half = if self.variance > 0.0 {
+            student::quantile(alpha, self.freedom.max(1.0)) * self.variance.sqrt()
+        } else {
+            0.0
+        };
+        [self.value - half, self.value + half]
     }
-}
-
-/// The ends of an interval with this error probability.
-pub fn ends(gain: &Interval, alpha: f64) -> [f64; 2] {
-    let half = quantile(1.0 - alpha / 2.0) * gain.variance.sqrt();
-    [gain.value - half, gain.value + half]
 }
 
 /// The place of the formula that gains most over the first; with a balanced aim, of those that lose neither figure if there
@@ -94,27 +105,25 @@ pub fn back_test(
     visits_a_page: f64,
     aim: Aim,
 ) -> Vec<BackTested> {
+    let cycles = completions.cycles() as usize;
     let of_seed = |seed: u64| {
         let data = completions.draw(seed);
-        let replay = |formula| replayed(&data, &mut ReplayFormula::new(formula), visits_a_page);
-        formulas.iter().map(replay).collect::<Vec<Trace>>()
+        let replay = |formula| Replayed::new(&data, formula, visits_a_page, cycles);
+        formulas.iter().map(replay).collect::<Vec<Replayed>>()
     };
-    let traces: Vec<Vec<Trace>> = (0..COMPLETIONS).into_par_iter().map(of_seed).collect();
-    let mean = |place: usize, of: &dyn Fn(&Trace) -> f64| {
-        traces.iter().map(|traces| of(&traces[place])).sum::<f64>() / traces.len() as f64
+    let replays: Vec<Vec<Replayed>> = (0..COMPLETIONS).into_par_iter().map(of_seed).collect();
+    let mean = |place: usize, of: &dyn Fn(&Replayed) -> f64| {
+        replays.iter().map(|replays| of(&replays[place])).sum::<f64>() / replays.len() as f64
     };
     let tested = |place: usize| {
-        let weights = aim.weights(mean(0, &|trace| GroupTotals::over(trace).change_rate()));
-        let gain = |weights: [f64; 2]| {
-            let gains: Vec<Interval> =
-                traces.iter().map(|traces| gain([&traces[0], &traces[place]], weights)).collect();
-            combine(&gains).unwrap_or_default()
-        };
+        let weights = aim.weights(mean(0, &|replay| replay.totals().change_rate()));
+        let pairs: Vec<[&Replayed; 2]> = replays.iter().map(|of| [&of[0], &of[place]]).collect();
+        let gain = |weights| gain(&pairs, weights, completions.sampled());
         BackTested {
-            change_rate: mean(place, &|trace| GroupTotals::over(trace).change_rate()),
-            freshness: mean(place, &|trace| GroupTotals::over(trace).freshness()),
-            reached: mean(place, &|trace| GroupTotals::over(trace).weighted(weights)),
-            coverage: mean(place, &|trace| trace.visited as f64 / trace.pages.max(1) as f64),
+            change_rate: mean(place, &|replay| replay.totals().change_rate()),
+            freshness: mean(place, &|replay| replay.totals().freshness()),
+            reached: mean(place, &|replay| replay.totals().weighted(weights)),
+            coverage: mean(place, &|replay| replay.coverage),
             gain: gain(weights),
             gains: [CHANGE_RATE, FRESHNESS].map(gain),
         }
@@ -122,16 +131,46 @@ pub fn back_test(
     (0..formulas.len()).map(tested).collect()
 }
 
+/// A replay, part by part of the time.
+struct Replayed {
+    coverage: f64,
+    /// The figures of all groups up to the end of each part.
+    up_to: Vec<Vec<SiteFigures>>,
+}
+
+impl Replayed {
+    fn new(data: &Dataset, formula: &Formula, visits_a_page: f64, cycles: usize) -> Replayed {
+        let mut up_to: Vec<Vec<SiteFigures>> = Vec::with_capacity(PARTS);
+        let trace = replayed(data, &mut ReplayFormula::new(formula), visits_a_page, &mut |so_far| {
+            if so_far.cycles.len() * PARTS >= (up_to.len() + 1) * cycles {
+                up_to.push(so_far.sites.clone());
+            }
+        });
+        Replayed { coverage: trace.visited as f64 / trace.pages.max(1) as f64, up_to }
+    }
+
+    fn groups(&self) -> &[SiteFigures] {
+        self.up_to.last().map_or(&[], Vec::as_slice)
+    }
+
+    fn totals(&self) -> GroupTotals {
+        let mut sums = SiteFigures::default();
+        self.groups().iter().for_each(|group| sums.add(group));
+        GroupTotals(sums)
+    }
+
+    /// Of each group, its linear part in what was reached, up to the end of each part of the time.
+    fn residuals(&self, weights: [f64; 2]) -> Vec<Vec<f64>> {
+        let totals = self.totals();
+        let of_group = |group| self.up_to.iter().map(|up_to| totals.residual(&up_to[group], weights)).collect();
+        (0..self.groups().len()).map(of_group).collect()
+    }
+}
+
 /// Sums over all groups of a replay.
 struct GroupTotals(SiteFigures);
 
 impl GroupTotals {
-    fn over(trace: &Trace) -> GroupTotals {
-        let mut sums = SiteFigures::default();
-        trace.sites.iter().for_each(|site| sums.add(site));
-        GroupTotals(sums)
-    }
-
     fn change_rate(&self) -> f64 {
         self.0.importance.changed as f64 / THOUSANDTHS / self.0.visited.max(1) as f64
     }
@@ -153,19 +192,56 @@ impl GroupTotals {
     }
 }
 
-/// The gain of one replay over another. The variance is that of groups drawn anew: of the quotients of sums, by
-/// their linear parts (Särndal et al. 1992, section 5.6).
-fn gain(traces: [&Trace; 2], weights: [f64; 2]) -> Interval {
-    let sums = traces.map(GroupTotals::over);
-    let [from, to] = traces;
-    let pairs = from.sites.iter().zip(&to.sites).filter(|(site, _)| site.pages > 0);
-    let (mut groups, mut squares) = (0.0, 0.0);
-    for (before, after) in pairs {
-        groups += 1.0;
-        squares += (sums[1].residual(after, weights) - sums[0].residual(before, weights)).powi(2);
+/// Σ(x − x̄)²·n/(n − 1): the variance of the sum of as many such values. Infinite for a single one.
+fn spread(values: &[f64]) -> f64 {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    if count > 1.0 { count / (count - 1.0) * squares } else { f64::INFINITY }
+}
+
+/// The gain of the second replay of each pair over the first. A candidate will visit the same pages in another time, so
+/// its variance is that of
+///
+/// - time: of each group, the spread of its linear part between parts of the time. Groups change by themselves.
+/// - pages that were not drawn: the spread between groups, for the share that is not in the sample (Särndal et al. 1992,
+///   section 5.6)
+/// - changes that nobody saw: the spread between completions, (1 + 1/M) times (Rubin 1987, section 3.1)
+///
+/// Its degrees of freedom are Satterthwaite's (1946).
+fn gain(pairs: &[[&Replayed; 2]], weights: [f64; 2], sampled: f64) -> Gain {
+    let count = pairs.len() as f64;
+    let values: Vec<f64> = pairs
+        .iter()
+        .map(|[from, to]| to.totals().weighted(weights) - from.totals().weighted(weights))
+        .collect();
+    let mut of_time = vec![0.0; pairs[0][0].groups().len()];
+    let mut of_groups = 0.0;
+    for [from, to] in pairs {
+        let differences: Vec<Vec<f64>> = from
+            .residuals(weights)
+            .iter()
+            .zip(to.residuals(weights))
+            .map(|(from, to)| from.iter().zip(to).map(|(from, to)| to - from).collect())
+            .collect();
+        for (sum, up_to) in of_time.iter_mut().zip(&differences) {
+            let parts: Vec<f64> =
+                up_to.iter().scan(0.0, |before, now| Some(now - std::mem::replace(before, *now))).collect();
+            *sum += spread(&parts) / count;
+        }
+        let there = differences.iter().zip(from.groups()).filter(|(_, group)| group.pages > 0);
+        let of_all: Vec<f64> = there.map(|(up_to, _)| up_to.last().copied().unwrap_or_default()).collect();
+        // A crawl that is all in the sample has no other pages.
+        of_groups += if sampled < 1.0 { (1.0 - sampled) * spread(&of_all) / count } else { 0.0 };
     }
-    let variance = if groups > 1.0 { groups / (groups - 1.0) * squares } else { f64::INFINITY };
-    Interval { value: sums[1].weighted(weights) - sums[0].weighted(weights), variance, sample: groups as u64 }
+    let between = (1.0 + 1.0 / count) * spread(&values) / count;
+    let groups = pairs[0][0].groups().len() as f64;
+    let terms = of_time.iter().map(|variance| (*variance, PARTS as f64 - 1.0));
+    let terms = || terms.clone().chain([(of_groups, groups - 1.0), (between, count - 1.0)]);
+    let variance: f64 = terms().map(|(variance, _)| variance).sum();
+    let squares: f64 = terms().filter(|term| term.0 > 0.0).map(|(v, freedom)| v * v / freedom).sum();
+    let freedom = if squares > 0.0 && squares.is_finite() { variance * variance / squares } else { 1.0 };
+    Gain { value: values.iter().sum::<f64>() / count, variance, freedom }
 }
 
 #[cfg(test)]
@@ -173,7 +249,7 @@ mod tests {
     use super::*;
     use crate::rehearsal;
     use recrawl_generator::{Recipe, generate};
-    use recrawl_simulation::{Budget, Observed, ReplayPolicy, Rules, replay};
+    use recrawl_simulation::{Budget, Observed, ReplayPolicy, Rules, Trace, replay};
     use recrawl_types::Reads;
 
     /// One formula up to a cycle, then another.
@@ -216,71 +292,98 @@ mod tests {
             of(|cycle| cycle.changed) / of(|cycle| cycle.visited)
         };
         let truth = later(&better) - later(&trace);
-        let [low, high] = learned.ends(0.05);
+        let [low, high] = learned.gain.ends(0.05);
         println!("{learned:?}: {low:.4} to {high:.4}, really {truth:.4}");
         // Visits in long gaps hardly tell very lively pages from lively ones, so the gain is rather told too low.
         let gain = learned.gain.value;
         assert!(low > 0.05 && gain > 0.6 * truth && gain < truth + 0.02, "{learned:?}, really {truth}");
         assert_eq!((same.gain.value, same.gain.variance, again.gain.value), (0.0, 0.0, 0.0));
         assert!(same.coverage > 0.9, "{same:?}");
-        let [wider, _] = learned.ends(0.001);
+        let [wider, _] = learned.gain.ends(0.001);
         assert!(wider < low);
     }
 
-    /// A trace of two groups of ten pages in one cycle.
-    fn trace(changed: [u64; 2], stale: [u64; 2], importance: u64) -> Trace {
-        let site = |at: usize| SiteFigures {
+    /// A replay of two groups of ten pages in four cycles, each with the first figures but the last with the second.
+    fn replay_of(first: [[u64; 2]; 2], last: [[u64; 2]; 2], importance: u64) -> Replayed {
+        let site = |changed: u64, stale: u64| SiteFigures {
             pages: 10,
             visited: 5,
-            changed: changed[at],
-            stale: stale[at],
+            changed,
+            stale,
             importance: recrawl_simulation::ImportanceFigures {
                 pages: 10 * importance,
-                changed: changed[at] * importance,
-                stale: stale[at] * importance,
+                changed: changed * importance,
+                stale: stale * importance,
                 covered: 0,
             },
             ..SiteFigures::default()
         };
-        Trace { sites: vec![site(0), site(1)], ..Trace::default() }
+        let mut sums = vec![SiteFigures::default(); 2];
+        let mut up_to = Vec::new();
+        for [changed, stale] in [first, first, first, last] {
+            sums.iter_mut().zip(changed.into_iter().zip(stale)).for_each(|(sum, (c, s))| sum.add(&site(c, s)));
+            up_to.push(sums.clone());
+        }
+        Replayed { coverage: 1.0, up_to }
+    }
+
+    fn steady(changed: [u64; 2], stale: [u64; 2], importance: u64) -> Replayed {
+        replay_of([changed, stale], [changed, stale], importance)
     }
 
     #[test]
     fn a_balanced_aim_counts_both_figures() {
-        let (before, after) = (trace([1, 1], [6, 4], 1_000), trace([2, 2], [4, 4], 1_000));
-        let of = |aim: Aim| gain([&before, &after], aim.weights(GroupTotals::over(&before).change_rate()));
-        assert!(
-            (of(Aim::ChangeRate).value - 0.2).abs() < 1e-12 && of(Aim::ChangeRate).variance.abs() < 1e-12
-        );
+        let (before, after) = (steady([1, 1], [6, 4], 1_000), steady([2, 2], [4, 4], 1_000));
+        let weights = |aim: Aim| aim.weights(before.totals().change_rate());
+        let of = |aim: Aim, sampled: f64| gain(&[[&before, &after]; 3], weights(aim), sampled);
+        let rate = of(Aim::ChangeRate, 0.5);
+        assert!((rate.value - 0.2).abs() < 1e-12 && rate.variance.abs() < 1e-12, "{rate:?}");
         // 10 of 20 pages were fresh, now 12; the groups differ by two pages.
-        let fresh = of(Aim::Freshness);
-        assert!(
-            (fresh.value - 0.1).abs() < 1e-12 && (fresh.variance - 2.0 * 2.0 * 0.05f64.powi(2)).abs() < 1e-12,
-            "{fresh:?}"
-        );
+        let fresh = of(Aim::Freshness, 0.5);
+        let of_groups = 0.5 * 2.0 * 2.0 * 0.05f64.powi(2);
+        assert!((fresh.value - 0.1).abs() < 1e-12 && (fresh.variance - of_groups).abs() < 1e-12, "{fresh:?}");
+        assert!((fresh.freedom - 1.0).abs() < 1e-9, "of two groups: {fresh:?}");
+        assert!(of(Aim::Freshness, 1.0).variance.abs() < 1e-12, "all pages, and nothing differs in time");
         // Twice as many changes.
-        assert!((of(Aim::Balanced).value - (0.5 * 1.0 + 0.5 * 0.1)).abs() < 1e-12);
+        assert!((of(Aim::Balanced, 1.0).value - (0.5 * 1.0 + 0.5 * 0.1)).abs() < 1e-12);
         // Importance alike is no importance, but changes count by it.
-        let important = gain([&trace([1, 1], [6, 4], 5_000), &trace([2, 2], [4, 4], 5_000)], [1.0, 0.0]);
-        assert!((important.value - 5.0 * 0.2).abs() < 1e-12);
-        let nothing = trace([0, 0], [0, 0], 0);
+        let [from, to] = [steady([1, 1], [6, 4], 5_000), steady([2, 2], [4, 4], 5_000)];
+        assert!((gain(&[[&from, &to]], [1.0, 0.0], 1.0).value - 5.0 * 0.2).abs() < 1e-12);
+        let nothing = steady([0, 0], [0, 0], 0);
         for aim in [Aim::ChangeRate, Aim::Freshness, Aim::Balanced] {
-            let gain = gain([&nothing, &nothing], aim.weights(GroupTotals::over(&nothing).change_rate()));
+            let weights = aim.weights(nothing.totals().change_rate());
+            let gain = gain(&[[&nothing, &nothing]; 2], weights, 0.5);
             assert_eq!((gain.value, gain.variance), (0.0, 0.0), "{aim:?}");
         }
     }
 
     #[test]
+    fn a_gain_that_comes_and_goes_is_less_sure() {
+        let before = steady([1, 1], [4, 4], 1_000);
+        // Three cycles without a stale page less, and one with four in each group.
+        let after = replay_of([[1, 1], [4, 4]], [[1, 1], [0, 0]], 1_000);
+        let found = gain(&[[&before, &after]; 2], FRESHNESS, 1.0);
+        // A stale page less is 1/80: 8 of them; of a group, parts differ by (0, 0, 0, 4) pages.
+        let of_group = 4.0 / 3.0 * (3.0 * 1.0 + 9.0) / 80f64.powi(2);
+        assert!((found.value - 0.1).abs() < 1e-12, "{found:?}");
+        assert!((found.variance - 2.0 * of_group).abs() < 1e-12, "{found:?}");
+        assert!((found.freedom - 6.0).abs() < 1e-9, "two groups of four parts: {found:?}");
+        let [low, high] = found.ends(0.05);
+        // Student's t of six degrees of freedom.
+        assert!(((high - low) / 2.0 - 2.446_912 * found.variance.sqrt()).abs() < 1e-6, "{low} to {high}");
+    }
+
+    #[test]
     fn the_best_gains_most_and_with_a_balanced_aim_loses_neither_figure() {
         let of = |gain: f64, gains: [f64; 2]| {
-            let interval = |value| Interval { value, ..Interval::default() };
+            let only = |value| Gain { value, ..Gain::default() };
             BackTested {
                 change_rate: 0.0,
                 freshness: 0.0,
                 reached: 0.0,
                 coverage: 1.0,
-                gain: interval(gain),
-                gains: gains.map(interval),
+                gain: only(gain),
+                gains: gains.map(only),
             }
         };
         let first = of(0.0, [0.0, 0.0]);

@@ -48,6 +48,22 @@ impl<'h> Completions<'h> {
         self.places.groups.len()
     }
 
+    /// Pages of the sample.
+    pub fn pages(&self) -> usize {
+        self.pages.len()
+    }
+
+    /// The share of the crawl's pages that is in the sample, above 0.
+    pub fn sampled(&self) -> f64 {
+        let pages = self.histories.pages.len() as f64;
+        pages / (self.histories.population as f64).max(pages).max(1.0)
+    }
+
+    /// The cycles of a completion.
+    pub fn cycles(&self) -> u32 {
+        self.histories.last.since(self.histories.first) + 1
+    }
+
     /// Changes that were overwritten before a visit found them, for each change that a visit found (0 for none).
     /// None without a changed visit.
     pub fn missed_a_found(&self) -> Option<f64> {

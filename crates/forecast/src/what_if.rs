@@ -54,11 +54,16 @@ pub fn freshness(trace: &Trace) -> f64 {
     1.0 - stale as f64 / pages.max(1) as f64
 }
 
-/// The replay of a formula at a budget.
-pub(crate) fn replayed(data: &Dataset, policy: &mut dyn ReplayPolicy, share: f64) -> Trace {
+/// The replay of a formula at a budget. `watch` sees its figures so far after each cycle.
+pub(crate) fn replayed(
+    data: &Dataset,
+    policy: &mut dyn ReplayPolicy,
+    share: f64,
+    watch: &mut dyn FnMut(&Trace),
+) -> Trace {
     let rules =
         Rules { warmup: 0, budget: Budget::Share(share.clamp(f64::MIN_POSITIVE, 1.0)), ..Rules::default() };
-    replay::run(data, &rules, policy).expect("a completion has pages and cycles")
+    replay::run_watched(data, &rules, policy, watch).expect("a completion has pages and cycles")
 }
 
 impl BudgetReplays {
@@ -75,7 +80,9 @@ impl BudgetReplays {
         budgets.dedup();
         let of_seed = |seed: u64| {
             let data = completions.draw(seed);
-            let at = |budget| replayed(&data, &mut ReplayFormula::new(formula), budget * visits_a_page);
+            let at = |budget| {
+                replayed(&data, &mut ReplayFormula::new(formula), budget * visits_a_page, &mut |_| {})
+            };
             budgets.iter().map(at).collect()
         };
         let traces = (0..COMPLETIONS).into_par_iter().map(of_seed).collect();

@@ -44,6 +44,32 @@ pub fn run_judged(
     policy: &mut dyn ReplayPolicy,
     judge: Option<&dyn ContentJudge>,
 ) -> Result<Trace, RulesError> {
+    run_through(data, rules, policy, judge, &mut |_| {})
+}
+
+/// The same as [`run`], and shows the figures so far after each cycle.
+///
+/// # Errors
+/// Those of [`run`].
+///
+/// # Panics
+/// If the policy does not score each page.
+pub fn run_watched(
+    data: &Dataset,
+    rules: &Rules,
+    policy: &mut dyn ReplayPolicy,
+    watch: &mut dyn FnMut(&Trace),
+) -> Result<Trace, RulesError> {
+    run_through(data, rules, policy, None, watch)
+}
+
+fn run_through(
+    data: &Dataset,
+    rules: &Rules,
+    policy: &mut dyn ReplayPolicy,
+    judge: Option<&dyn ContentJudge>,
+    watch: &mut dyn FnMut(&Trace),
+) -> Result<Trace, RulesError> {
     rules.check_begun(data.pages.len(), data.begun(rules), data.truth.cycles())?;
     let mut replay = Replay::new(data, rules, policy.reads());
     if policy.reads_contents() {
@@ -57,6 +83,7 @@ pub fn run_judged(
     let first = replay.begin(policy);
     for cycle in first..=data.truth.cycles() {
         replay.step(cycle, policy);
+        watch(&replay.trace);
     }
     Ok(replay.finish())
 }

@@ -119,6 +119,11 @@ impl CanonicalUrl {
         bytes.enumerate().filter(|(_, byte)| **byte == b'/').map(move |(i, _)| path + i + 1)
     }
 
+    /// The innermost of its folders.
+    pub fn folder(key: &[u8]) -> &[u8] {
+        &key[..CanonicalUrl::folders(key).last().unwrap_or_default()]
+    }
+
     /// The URL of this path at the same origin. The path must be canonical and short: the total
     /// length is not checked.
     pub fn at_origin(&self, path: &'static str) -> CanonicalUrl {

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use recrawl_crawl::parts::improve::candidate::{BackTestFigures, FormulaCandidate, FreshnessTest};
 use recrawl_crawl::parts::improve::steps::{CandidateEvent, DecisionAuthor, LoopState};
 use recrawl_crawl::settings::formula_file;
-use recrawl_forecast::back_test::{Aim, back_test, best, ends};
+use recrawl_forecast::back_test::{Aim, back_test, best};
 use recrawl_forecast::{Completions, Histories, SampleRequest};
 use recrawl_formula::Formula;
 use recrawl_mockweb::ProceduralConfig;
@@ -27,6 +27,8 @@ const SETTLING: u32 = 60;
 const PLAIN: u32 = 160;
 /// The aim of candidates.
 const AIM: Aim = Aim::Balanced;
+/// Pages whose histories are completed at most.
+const SAMPLE: usize = 10_000;
 /// Cycles that histories reach back.
 const KEPT: u32 = 60;
 
@@ -294,41 +296,37 @@ fn plain(size: &YearsSize, world: &World, formula: &str, seed: u64) -> Result<(f
     Ok((crawl.met.changed as f64 / crawl.met.visits as f64, fresh as f64 / pages as f64))
 }
 
-/// As `recrawl improve run`, but the formula that is best on one half of the sites is one of a pool.
+/// As `recrawl improve run`, but nothing is learned: the best of a pool becomes the candidate.
 fn choose(crawl: &Simulated<'_>, data: &Path, pool: &[Formula], state: &LoopState) -> Result<(), Failure> {
     let generation = crawl.crawl.repository.current();
     let warmup = crawl.crawl.settings.config.cycle.warmup;
-    let request = SampleRequest { pages: 4_000, cycles: KEPT, warmup, seed: 0 };
+    let request = SampleRequest { pages: SAMPLE, cycles: KEPT, warmup, seed: 0 };
     let histories = Histories::read(&generation, &crawl.crawl.repository.kept(), request)?;
     if histories.pages.is_empty() {
-        return Ok(());
-    }
-    let seed = u64::from(histories.last.0);
-    let (to_learn, to_test) = histories.halves(seed);
-    if to_learn.pages.is_empty() || to_test.pages.is_empty() {
         return Ok(());
     }
     let in_force = formula_file::in_force(&crawl.crawl.settings)?;
     let visits = histories.visits_a_page();
     let formulas: Vec<Formula> = [in_force].into_iter().chain(pool.iter().cloned()).collect();
-    let learned = back_test(&Completions::new(&to_learn), &formulas, visits, AIM);
-    let candidate = &formulas[best(&learned, AIM).ok_or("an empty pool")?];
-    let completions = Completions::new(&to_test);
-    let tested = back_test(&completions, &[formulas[0].clone(), candidate.clone()], visits, AIM);
-    let alpha = state.alpha();
+    let completions = Completions::new(&histories);
+    let tested = back_test(&completions, &formulas, visits, AIM);
+    let place = best(&tested, AIM).ok_or("an empty pool")?;
+    let (candidate, found) = (&formulas[place], &tested[place]);
+    // The best of several is tested, so each has its part of the chance of error.
+    let alpha = state.alpha() / pool.len() as f64;
     let back_test = BackTestFigures {
         fitness: AIM.name().into(),
         in_force: (formulas[0].name.clone(), tested[0].reached),
-        candidate: tested[1].reached,
+        candidate: found.reached,
         closed_forms: Vec::new(),
-        gain: tested[1].ends(alpha),
+        gain: found.gain.ends(alpha),
         alpha,
-        coverage: [tested[0].coverage, tested[1].coverage],
-        sample: [to_test.pages.len() as u64, completions.groups() as u64, KEPT.into()],
+        coverage: [tested[0].coverage, found.coverage],
+        sample: [histories.pages.len() as u64, completions.groups() as u64, KEPT.into()],
         freshness: Some(FreshnessTest {
             in_force: tested[0].freshness,
-            candidate: tested[1].freshness,
-            gain: ends(&tested[1].gains[1], alpha),
+            candidate: found.freshness,
+            gain: found.gains[1].ends(alpha),
         }),
     };
     Ok(FormulaCandidate::new(candidate, histories.last.0, back_test)?.write(data)?)

@@ -44,7 +44,7 @@ pub fn carry(
         rest.sort_by(|(_, a), (_, b)| a.url.cmp(&b.url));
         for (index, entry) in rest {
             crawl.live.moved();
-            not_yet.add_unanswered(&entry);
+            not_yet.add_unanswered(&entry, &crawl.settings.pages);
             writer.push(&Ranked { entry, rank: index - host.start }).map_err(Failure::work)?;
         }
     }

@@ -5,6 +5,7 @@ use crate::cycle::lessons::RoundLessons;
 use crate::failure::Failure;
 use crate::fleet::{self, Leaving};
 use crate::page_rules::RuleUse;
+use crate::parts::improve::arms::ArmsFacts;
 use crate::parts::improve::found::FoundByShare;
 use crate::parts::traps::Traps;
 use crate::report::{PageResponses, Tally};
@@ -45,6 +46,7 @@ pub fn read_log(
     schedule: &dyn ScheduleSource,
     traps: &Traps,
     lessons: &mut RoundLessons<'_>,
+    arms: Option<&ArmsFacts>,
 ) -> Result<Gathered, Failure> {
     let memory_bytes = crawl.settings.config.storage.batch_memory.0 as usize;
     // What leaves is a batch of its own.
@@ -70,7 +72,7 @@ pub fn read_log(
             tally.weigh(visit, crawl.settings.pages.importance(&visit.url));
         }
         tally.without_text += u64::from(rule_use.observe(visit, &crawl.settings.change));
-        responses.add(visit);
+        responses.add(visit, arms, &crawl.settings.pages);
         if visit.standing.is_some() {
             found.get_or_insert_default().add(visit);
         }

@@ -3,7 +3,7 @@
 
 use crate::crawl::Crawl;
 use crate::failure::Failure;
-use crate::parts::improve::arms::Division;
+use crate::parts::improve::arms::{Division, MANY, TrialPlaces};
 use crate::parts::improve::candidate::FormulaCandidate;
 use crate::parts::improve::steps::{CycleStart, ImproveStep, PlanComparison};
 use crate::report::RoundReport;
@@ -13,7 +13,9 @@ use crate::site_rates::each_site;
 use recrawl_estimation::drift::CycleFound;
 use recrawl_formula::Formula;
 use recrawl_repository::Generation;
-use recrawl_types::Cycle;
+use recrawl_types::{CanonicalUrl, Cycle};
+use std::collections::HashSet;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// The comparison that a plan of this cycle makes. When it begins the cycle, the loop moves on first, which may put another formula
 /// in force.
@@ -35,7 +37,7 @@ pub fn compared(
             at: (crawl.clock)(),
             in_force: &in_force,
             candidate: FormulaCandidate::read(&crawl.settings.data_dir),
-            sites: sites(generation)?,
+            places: places(generation, rules.min_places)?,
             seed: crawl.random_seed,
         };
         // Kept before it acts: what is to be written is part of it.
@@ -84,11 +86,21 @@ fn carry_out(crawl: &Crawl) -> Result<(), Failure> {
     })?
 }
 
-/// Sites with pages.
-fn sites(generation: &Generation) -> Result<u64, Failure> {
-    let mut sites = 0;
-    each_site(generation, |_, _| sites += 1)?;
-    Ok(sites)
+/// Where a trial finds its arms: sites, or folders if there are fewer sites than a trial takes, and more folders.
+fn places(generation: &Generation, min: u64) -> Result<TrialPlaces, Failure> {
+    let mut sites = TrialPlaces::default();
+    each_site(generation, |_, _| sites.count += 1)?;
+    if sites.count >= min {
+        return Ok(sites);
+    }
+    let mut states = generation.states_from(0).with_keys(true);
+    let mut folders = HashSet::new();
+    while let Some((_, columns)) = states.next_block()?.filter(|_| folders.len() < MANY as usize) {
+        let of_row = |row| xxh3_64(CanonicalUrl::folder(columns.keys.get(row)));
+        folders.extend((0..columns.len()).map(of_row));
+    }
+    let folders = TrialPlaces { count: (folders.len() as u64).min(MANY), are_folders: true };
+    Ok(if folders.count > sites.count { folders } else { sites })
 }
 
 /// Notes what a round of a measured cycle found, again with each round of the cycle. `division` has the arms that its

@@ -67,7 +67,7 @@ pub fn merge<'g>(
     crawl.space.check_merge(generation, log_bytes, fetched.skipped)?;
     let mut lessons = RoundLessons::begin(crawl, generation, facts)?;
     let Gathered { batch, tally, responses, found, done, bytes, marks } =
-        gather::read_log(crawl, round, &**schedule, traps, &mut lessons)?;
+        gather::read_log(crawl, round, &**schedule, traps, &mut lessons, facts.arms.as_ref())?;
     let (requisites, [converted, not_converted]) = (fetched.requisites, fetched.conversions);
     let tally = Tally {
         asked_again: fetched.asked_again,

@@ -1,10 +1,11 @@
 //! Estimates for a population of pages from a cycle's visits.
 
 use super::Tally;
+use crate::page_rules::PageRules;
 use crate::parts::improve::arms::{ArmsFacts, Division};
 use crate::report::facts::Facts;
-use recrawl_estimation::{Audited, Estimate, HostResponses, Interval, Population, Weighted};
-use recrawl_types::{Change, Outcome, ScheduleEntry, Share, Skip, Standing, Visit};
+use recrawl_estimation::{Audited, Estimate, HostResponses, Interval, Population, Sample, Weighted};
+use recrawl_types::{CanonicalUrl, Change, Outcome, ScheduleEntry, Share, Skip, Standing, Visit};
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
@@ -75,17 +76,32 @@ pub struct PageResponses {
     audit: HostResponses,
     score: HostResponses,
     /// The audit sample beside what was expected of it; empty unless the plan was measured.
-    #[serde(default, skip_serializing_if = "recrawl_estimation::Sample::is_empty")]
-    beside_expected: recrawl_estimation::Sample,
+    #[serde(default, skip_serializing_if = "Sample::is_empty")]
+    beside_expected: Sample,
+    /// The same of the candidate's places and of the control's; empty unless the plan has arms.
+    #[serde(default, skip_serializing_if = "are_empty")]
+    of_arms: [Sample; 2],
+}
+
+fn are_empty(samples: &[Sample; 2]) -> bool {
+    samples.iter().all(Sample::is_empty)
 }
 
 impl PageResponses {
-    /// Counts a visit.
-    pub fn add(&mut self, visit: &Visit) {
-        self.count(&visit.url.host(), visit.share, visit.standing, visit.outcome);
+    /// Counts a visit, for its arm too if there are any.
+    pub fn add(&mut self, visit: &Visit, arms: Option<&ArmsFacts>, rules: &PageRules) {
+        self.count(&visit.url, visit.share, visit.standing, visit.outcome, (arms, rules));
     }
 
-    fn count(&mut self, host: &str, share: Share, standing: Option<Standing>, outcome: Outcome) {
+    fn count(
+        &mut self,
+        url: &CanonicalUrl,
+        share: Share,
+        standing: Option<Standing>,
+        outcome: Outcome,
+        (arms, rules): (Option<&ArmsFacts>, &PageRules),
+    ) {
+        let host = &*url.host();
         let has_changed = outcome.has_changed();
         let is_gone = matches!(outcome, Outcome::NotFound(_));
         match share {
@@ -94,7 +110,11 @@ impl PageResponses {
                 self.freshness.count(host, is_fresh, probability);
                 if let Some(standing) = standing {
                     let (changed, expected) = (is_fresh.map(|fresh| !fresh), standing.expected.into());
-                    self.beside_expected.count(host, Audited { changed, expected, probability });
+                    let page = Audited { changed, expected, probability };
+                    self.beside_expected.count(host, page);
+                    if let Some(arms) = arms {
+                        arms.count(&mut self.of_arms, url, page, || rules.importance(url));
+                    }
                 }
                 if !is_gone {
                     self.audit.count(host, has_changed, probability);
@@ -180,18 +200,20 @@ impl CycleSample {
         self.score_changed += later.score_changed;
         self.by_score = self.by_score.zip(later.by_score).map(|(chosen, more)| chosen + more);
         self.responses.beside_expected.add(&later.responses.beside_expected);
+        self.responses.of_arms.iter_mut().zip(&later.responses.of_arms).for_each(|(own, later)| own.add(later));
         self.responses.freshness += &later.responses.freshness;
         self.responses.audit += &later.responses.audit;
         self.responses.score += &later.responses.score;
     }
 
     /// Counts a page that was chosen, and of which nothing is known yet.
-    pub fn add_unanswered(&mut self, entry: &ScheduleEntry) {
+    pub fn add_unanswered(&mut self, entry: &ScheduleEntry, rules: &PageRules) {
         let outcome = Outcome::Skipped(Skip::Deadline);
         if let Share::Audit(probability) = entry.share {
             self.audit.add(outcome, probability);
         }
-        self.responses.count(&entry.url.host(), entry.share, entry.standing, outcome);
+        let to_count = (self.arms.as_ref(), rules);
+        self.responses.count(&entry.url, entry.share, entry.standing, outcome, to_count);
     }
 }
 
@@ -226,7 +248,7 @@ impl Estimates {
             ),
             adjusted_freshness: changed_pages
                 .map(|changed| Interval { value: 1.0 - changed.value, ..changed }),
-            arms_freshness: arms.as_ref().map(|arms| arms.freshness(&responses.beside_expected)),
+            arms_freshness: arms.as_ref().map(|arms| arms.freshness(&responses.of_arms)),
         }
     }
 }

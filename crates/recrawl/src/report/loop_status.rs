@@ -292,6 +292,6 @@ fn terms(rules: &LoopRules) -> LoopTerms {
         calm: rules.calm.into(),
         min_gain: rules.min_gain,
         max_loss: rules.max_loss,
-        min_sites: rules.min_sites,
+        min_sites: rules.min_places,
     }
 }

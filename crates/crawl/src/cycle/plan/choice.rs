@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::fleet::Planning;
 use crate::parts::dates::TrustedDates;
 use crate::parts::focus::survey::FocusSurvey;
-use crate::parts::improve::arms::{ArmsFacts, Division};
+use crate::parts::improve::arms::{AUDIT_PART, ArmsFacts, Division};
 use crate::parts::improve::steps::PlanComparison;
 use crate::parts::promises::PromisedPage;
 use crate::report::Bursts;
@@ -27,7 +27,7 @@ use recrawl_types::{Reads, Round, Spill, StateColumns};
 /// Part of the audit share that goes to pages that only a candidate chooses.
 const CONTESTED_PART: f64 = 0.25;
 /// Part of the audit sample that each arm of a trial gets, and all other sites.
-const AUDIT_PARTS: [f64; 3] = [0.25, 0.25, 0.5];
+const AUDIT_PARTS: [f64; 3] = [AUDIT_PART, AUDIT_PART, 1.0 - 2.0 * AUDIT_PART];
 
 /// Inputs of the choice.
 pub(super) struct SelectionInput<'f> {
@@ -135,7 +135,7 @@ pub(super) fn choose(
     // Arms of the next trial are counted only where the crawl is measured.
     let counted = comparison.as_ref().and_then(PlanComparison::counted).filter(|_| measuring.is_some());
     let counted_runs =
-        counted.map(|division| Ok::<_, Failure>(Divided::read(division, generation)?.runs(generation)));
+        counted.map(|division| Ok::<_, Failure>(Divided::read(division, generation)?.runs()));
     // One pass feeds all: what each page is to the formulas must be filled in before a planner sees it.
     let mut scan = |each: &mut EachBlock<'_>| {
         generation.scan(inputs.need_keys(), |first, columns| {
@@ -147,6 +147,7 @@ pub(super) fn choose(
             each(columns).map_err(Failure::work)
         })
     };
+    let by_importance = crawl.settings.pages.weighing().is_some();
     let now = (crawl.clock)();
     let (seed, cycle) = (request.seed, request.cycle);
     let contested = CONTESTED_PART * request.audit_share * request.pages as f64;
@@ -173,7 +174,7 @@ pub(super) fn choose(
         cutoff: cutoffs.last().copied().flatten(),
         measured: measuring.map(|measuring| measuring.finish(counts, expected, cutoffs, &made.parts)),
         counts,
-        arms: made.arms(counted),
+        arms: made.arms(counted).map(|arms| ArmsFacts { by_importance, ..arms }),
         pages: made.pages(comparison.as_ref(), |in_force, candidate, differing| {
             let probability = (contested / differing.max(1) as f64).min(1.0);
             Contested::new(in_force, candidate, seed, cycle, probability)
@@ -275,12 +276,13 @@ impl ToPlan<'_> {
         let arms = match &divided {
             None => shadowed(self.request, self.hosts, self.first),
             Some(divided) => {
-                let first = divided.first(generation, &self.first).map_err(Failure::work)?;
+                let first = divided.first(&self.first).map_err(Failure::work)?;
                 let (parts, hosts) = (divided.parts(), divided.hosts(self.hosts));
-                arms(&self.request, parts, hosts, first, comparison.arm_of_other())
+                let by_folder = divided.division.by_folder;
+                arms(&self.request, (parts, by_folder), hosts, first, comparison.arm_of_other())
             }
         };
-        let of_arms = divided.as_ref().map(|divided| divided.runs(generation));
+        let of_arms = divided.as_ref().map(|divided| divided.runs());
         let planner = ArmsPlanner::new(arms, policies, of_arms, self.memory, self.spill);
         let mut planner = planner.map_err(Failure::work)?;
         if let Some(counted) = self.counted {
@@ -328,10 +330,13 @@ impl MadePlans {
         match (&self.divided, counted) {
             (Some(divided), _) => {
                 let populations = [planned(&self.plans[0]), planned(&self.plans[1])];
-                Some(ArmsFacts { division: divided.division, populations })
+                Some(ArmsFacts { division: divided.division, populations, by_importance: false })
             }
             (None, counted) => {
-                counted.map(|division| ArmsFacts { division, populations: [0, 1].map(only_counted) })
+                counted.map(|division| {
+                let populations = [0, 1].map(only_counted);
+                ArmsFacts { division, populations, by_importance: false }
+            })
             }
         }
     }
@@ -367,10 +372,11 @@ fn shadowed<'c>(
     vec![arm(0, first.clone()), arm(1, first)]
 }
 
-/// The plans of the arms of a trial: k by their pages, and of the audit sample their own part.
+/// The plans of the arms of a trial: k by their pages, and of the audit sample their own part. Arms that are folders share
+/// the hosts, and so what is allowed of a host.
 fn arms<'c>(
     request: &PlanRequest,
-    parts: [f64; 3],
+    (parts, by_folder): ([f64; 3], bool),
     hosts: [PlanHosts<'c>; 3],
     first: [Vec<DueFirst>; 3],
     of_other: Option<usize>,
@@ -383,10 +389,13 @@ fn arms<'c>(
         before = up_to;
         up_to = if arm == 2 { 1.0 } else { before + parts[arm] };
         let pages = share(request.pages as f64, before, up_to);
+        let limit = |limit: u64| if by_folder { share(limit as f64, before, up_to) } else { limit };
         let audit_part = if has_rest { AUDIT_PARTS[arm] } else { parts[arm] };
         let request = PlanRequest {
             pages,
             discovery_min: share(request.discovery_min as f64, before, up_to),
+            max_per_host: request.max_per_host.map(limit),
+            max_per_host_in_round: request.max_per_host_in_round.map(limit),
             // The shares of k together are at most 1.
             audit_share: (audited * audit_part / (pages as f64).max(1.0))
                 .min(1.0 - request.discovery_share - request.announced_share)

@@ -3,6 +3,7 @@
 use crate::parts::improve::arms::Division;
 use crate::parts::improve::candidate::FormulaCandidate;
 use crate::parts::improve::found::{ComparedVisits, FoundByShare};
+use crate::parts::improve::rules::LoopRules;
 use recrawl_estimation::Interval;
 use recrawl_estimation::interval::Z;
 use recrawl_estimation::sequence::{half_width, values_for};
@@ -77,6 +78,17 @@ impl NextArms {
     pub fn note(&mut self, cycle: Cycle, freshness: [Option<Interval>; 2]) {
         ArmsDay::note(&mut self.days, cycle, freshness);
         self.days.retain(|day| cycle.since(day.cycle) < IDLE_CYCLES);
+    }
+
+    /// The loss of freshness that the longest trial of these arms could exclude, if the candidate is as fresh as the control:
+    /// by the audited pages of the last cycles. None if none was audited.
+    pub fn excludable_loss(&self, rules: &LoopRules) -> Option<f64> {
+        let days: Vec<Interval> = self.days.iter().filter_map(|day| difference(day.freshness)).collect();
+        let mean = Interval::mean(&days)?;
+        let of_a_page = mean.variance * mean.sample as f64;
+        let a_cycle = mean.sample as f64 / self.days.len() as f64 * self.division.audited_more();
+        let [before, measured] = rules.cycles_of_trial().map(|cycles| a_cycle * f64::from(cycles));
+        Some(half_width(measured, of_a_page.sqrt(), ALPHA).hypot(Z * (of_a_page / before).sqrt()))
     }
 }
 
@@ -210,6 +222,7 @@ fn difference(freshness: [Option<Interval>; 2]) -> Option<Interval> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::parts::improve::arms::TrialPlaces;
     use crate::parts::improve::candidate::tests::back_test;
     use recrawl_formula::Formula;
 
@@ -220,7 +233,7 @@ pub(crate) mod tests {
             in_force: formula("t * X").to_toml().unwrap(),
             since: Cycle(10),
             trial_since: Some(Cycle(10)),
-            division: Some(Division::new(1, 100)),
+            division: Some(Division::new(1, TrialPlaces { count: 100, are_folders: false })),
             shadow: Vec::new(),
             arms: Vec::new(),
         }

@@ -72,12 +72,16 @@ pub struct FreshnessTest {
 }
 
 impl BackTestFigures {
-    /// Does the formula in force starve pages that the candidate would visit, and is a loss of freshness excluded, as by a
-    /// trial? Then each cycle of a trial costs more than the guard risks.
-    pub fn starved(&self, max_loss: f64) -> Option<String> {
+    /// Is a loss of this much freshness excluded, as a trial must exclude it?
+    pub fn excludes_loss(&self, max_loss: f64) -> bool {
+        self.freshness.is_some_and(|test| test.gain[0] > -max_loss)
+    }
+
+    /// Does the formula in force starve pages that the candidate would visit? Then each cycle of a trial costs more than
+    /// the guard risks.
+    pub fn starved(&self) -> Option<String> {
         let [before, after] = self.coverage;
-        let excludes_loss = self.freshness.is_some_and(|test| test.gain[0] > -max_loss);
-        (excludes_loss && before < STARVED * after).then(|| {
+        (before < STARVED * after).then(|| {
             format!(
                 "{:.0} % of the pages are visited now, and {:.0} % would be",
                 before * 100.0,

@@ -49,8 +49,8 @@ pub struct LoopRules {
     pub min_gain: f64,
     /// The loss of freshness that a trial must exclude.
     pub max_loss: f64,
-    /// Sites that a trial takes.
-    pub min_sites: u64,
+    /// Sites that a trial takes, or folders of fewer sites.
+    pub min_places: u64,
 }
 
 impl Default for LoopRules {
@@ -69,7 +69,7 @@ impl Default for LoopRules {
             calm: 7,
             min_gain: 0.002,
             max_loss: 0.02,
-            min_sites: 60,
+            min_places: 60,
         }
     }
 }
@@ -127,7 +127,7 @@ impl LoopRules {
             guard: config.guard_cycles,
             min_gain: config.min_gain,
             max_loss: config.max_loss,
-            min_sites: config.trial_sites,
+            min_places: config.trial_sites,
             ..LoopRules::default()
         };
         Ok((true, Some(rules)))
@@ -139,6 +139,11 @@ impl LoopRules {
             before: since..=Cycle(since.0 + self.before.saturating_sub(1)),
             from: Cycle(since.0 + self.before + self.settling),
         }
+    }
+
+    /// Cycles of the longest trial: those before the candidate shows, and those that are measured.
+    pub fn cycles_of_trial(&self) -> [u32; 2] {
+        [self.before, self.longest - self.before - self.settling]
     }
 
     /// Cycles of the guard: longer while a loss cannot be excluded, as of a formula that was promoted without a trial.

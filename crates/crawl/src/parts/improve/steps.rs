@@ -4,7 +4,7 @@
 //! but those of some sites (guard). The state moves on only when a cycle begins, and only once for a cycle.
 
 use crate::failure::Failure;
-use crate::parts::improve::arms::{Division, SiteArm};
+use crate::parts::improve::arms::{Division, SiteArm, TrialPlaces};
 use crate::parts::improve::attempt::{ArmDifference, Attempt, NextArms};
 use crate::parts::improve::candidate::{FormulaCandidate, digest_of};
 use crate::parts::improve::rules::{LoopRules, alpha_of};
@@ -124,8 +124,8 @@ pub struct CycleStart<'n> {
     pub in_force: &'n Formula,
     /// The candidate that waits, or why it is refused.
     pub candidate: Option<Result<FormulaCandidate, String>>,
-    /// Sites with pages.
-    pub sites: u64,
+    /// Sites or folders with pages.
+    pub places: TrialPlaces,
     /// The seed of the crawl.
     pub seed: u64,
 }
@@ -309,8 +309,11 @@ impl LoopState {
             self.next_arms = None;
         }
         self.in_force = Some(digest);
-        let division = Division::new(now.seed ^ u64::from(now.cycle.0), now.sites);
-        let fits = |arms: &NextArms| (arms.division.part / division.part - 1.0).abs() <= PART_TOLERANCE;
+        let division = Division::new(now.seed ^ u64::from(now.cycle.0), now.places);
+        let fits = |arms: &NextArms| {
+            arms.division.by_folder == division.by_folder
+                && (arms.division.part / division.part - 1.0).abs() <= PART_TOLERANCE
+        };
         // A crawl that has grown needs smaller arms.
         self.next_arms = Some(self.next_arms.take().filter(fits).unwrap_or_else(|| NextArms::new(division)));
         self.carry_out(&now, rules);
@@ -421,33 +424,51 @@ impl LoopState {
             format!("{:.0} % of the choices are the same; one step {:+.4}", overlap * 100.0, step.value);
         let lacking = match rules.promotes {
             false => Some("improve.mode is \"propose\"".to_owned()),
-            true if now.sites < rules.min_sites => {
-                Some(format!("{} sites, a trial takes {}", now.sites, rules.min_sites))
-            }
+            true if now.places.count < rules.min_places => Some(format!(
+                "{} {}, a trial takes {}",
+                now.places.count,
+                if now.places.are_folders { "folders" } else { "sites" },
+                rules.min_places
+            )),
             true => None,
         };
-        // Of a web that has changed since, the back-test says little.
-        let calm = self.is_calm(now, rules);
-        match lacking {
-            Some(why) => {
-                self.tell(now, LoopEventKind::Proposed, Some(&attempt.candidate), format!("{told}; {why}"));
-                self.step = ImproveStep::Proposed(attempt);
+        if let Some(why) = lacking {
+            self.propose(now, attempt, format!("{told}; {why}"));
+            return;
+        }
+        let loss = self.next_arms.as_ref().and_then(|arms| arms.excludable_loss(rules));
+        // Few audited pages leave a trial undecided whatever the candidate does.
+        let powerless = loss.is_none_or(|loss| loss > rules.max_loss).then(|| match loss {
+            Some(loss) => format!("a trial could exclude a loss of {loss:.2} at best"),
+            None => "no page of the arms was audited".into(),
+        });
+        let back_test = &attempt.candidate.back_test;
+        let doubt = if !back_test.excludes_loss(rules.max_loss) {
+            Some(format!("the back-test excludes no loss of {}", rules.max_loss))
+        } else {
+            (!self.is_calm(now, rules)).then(|| "the web has changed since the back-test".into())
+        };
+        let needless = back_test.starved().or_else(|| powerless.clone()).filter(|_| doubt.is_none());
+        match (needless, powerless, doubt) {
+            (Some(why), ..) => {
+                let why = format!("{told}; without a trial, since {why}");
+                self.put_in_force(now.cycle, now.at, attempt, why);
             }
-            None if calm && let Some(why) = attempt.candidate.back_test.starved(rules.max_loss) => {
-                self.put_in_force(
-                    now.cycle,
-                    now.at,
-                    attempt,
-                    format!("{told}; without a trial, since {why}"),
-                );
+            (None, Some(why), Some(doubt)) => {
+                self.propose(now, attempt, format!("{told}; {why}, and {doubt}"));
             }
-            None => {
+            _ => {
                 self.tell(now, LoopEventKind::TrialBegan, Some(&attempt.candidate), told);
                 attempt.trial_since = Some(now.cycle);
                 attempt.division = self.next_arms.take().map(|arms| arms.division);
                 self.step = ImproveStep::Trial(attempt);
             }
         }
+    }
+
+    fn propose(&mut self, now: &CycleStart<'_>, attempt: Box<Attempt>, why: String) {
+        self.tell(now, LoopEventKind::Proposed, Some(&attempt.candidate), why);
+        self.step = ImproveStep::Proposed(attempt);
     }
 
     /// Has the web been steady for long enough?
@@ -480,8 +501,7 @@ impl LoopState {
                     None => "no page of the arms was audited".into(),
                 };
                 attempt.since = now.cycle;
-                self.tell(now, LoopEventKind::Proposed, Some(&attempt.candidate), why);
-                self.step = ImproveStep::Proposed(attempt);
+                self.propose(now, attempt, why);
             }
             _ => self.step = ImproveStep::Trial(attempt),
         }

@@ -287,7 +287,7 @@ impl SampledCrawl {
             let (mut tally, mut responses) = (Tally::default(), PageResponses::default());
             for visit in &visits {
                 tally.add(visit, 0);
-                responses.add(visit);
+                responses.add(visit, None, &PageRules::default());
             }
             let by_score: Vec<bool> = planned
                 .chosen

@@ -11,7 +11,7 @@ use recrawl_crawl::parts::improve::rules::alpha_of;
 use recrawl_crawl::settings::ranking::Objective;
 use recrawl_crawl::settings::{Settings, formula_file};
 use recrawl_forecast::Completions;
-use recrawl_forecast::back_test::{Aim, BackTested, back_test, best, ends};
+use recrawl_forecast::back_test::{Aim, BackTested, back_test, best};
 use recrawl_formula::Formula;
 use recrawl_formula::builtin::Builtin;
 use recrawl_learner::{
@@ -69,41 +69,39 @@ fn learn_and_test(args: &ImproveRunArgs) -> Result<(), Failure> {
     let Ending::Learned(learned) = ending else {
         return Err(Failure::Work("stopped; nothing was learned".into()));
     };
-    // Closed forms are compared where the formula was learned; only the best of them is tested beside it.
-    let best_known = &learned.across.known.name;
-    let known = options.rivals().into_iter().find(|formula| formula.name == *best_known);
     // The learner does not replay the forms of the objectives, which read what pages show of each other.
     let forms = Objective::ALL.map(|objective| Builtin::named(objective.name()).expect("a built-in formula"));
     let forms = forms.map(|form| if data.is_weighed() { form.by_importance() } else { form.formula() });
-    let formulas: Vec<Formula> =
-        [in_force.clone(), learned.formula.clone()].into_iter().chain(known).chain(forms).collect();
-    // On sites that nothing was learned from.
-    let tested = pool.install(|| back_test(&Completions::new(&to_test), &formulas, visits, aim));
-    let place = best(&tested, aim).expect("a formula was learned");
+    let rivals = options.rivals();
     // The best of several is tested, so each has its part of the chance of error.
-    let alpha = alpha_of(args.tries) / (formulas.len() - 1) as f64;
+    let alpha = alpha_of(args.tries) / (1 + rivals.len() + forms.len()) as f64;
+    let known = rivals.into_iter().find(|formula| formula.name == learned.across.known.name);
+    let mut formulas: Vec<Formula> = [in_force.clone()].into_iter().chain(known).chain(forms).collect();
+    let [of_all, of_half] = [&histories, &to_test].map(Completions::new);
+    let mut tested = pool.install(|| back_test(&of_all, &formulas, visits, aim));
+    // What was learned is tested on sites that it was not learned from; nothing else was fitted to any.
+    let pair = [in_force.clone(), learned.formula.clone()];
+    let [before, own] = pool.install(|| back_test(&of_half, &pair, visits, aim)).try_into().expect("two");
+    formulas.push(learned.formula.clone());
+    tested.push(own);
+    let place = best(&tested, aim).expect("a formula was learned");
+    let (sample, before) =
+        if place + 1 == tested.len() { (&of_half, &before) } else { (&of_all, &tested[0]) };
     let found = BackTestFigures {
         fitness: aim.name().into(),
-        in_force: (in_force.name.clone(), tested[0].reached),
+        in_force: (in_force.name.clone(), before.reached),
         candidate: tested[place].reached,
-        closed_forms: formulas
-            .iter()
-            .zip(&tested)
-            .skip(2)
-            .map(|(f, t)| (f.name.clone(), t.reached))
+        closed_forms: (1..tested.len() - 1)
+            .map(|place| (formulas[place].name.clone(), tested[place].reached))
             .collect(),
-        gain: tested[place].ends(alpha),
+        gain: tested[place].gain.ends(alpha),
         alpha,
-        coverage: [tested[0].coverage, tested[place].coverage],
-        sample: [
-            to_test.pages.len() as u64,
-            test_sites as u64,
-            u64::from(to_test.last.since(to_test.first)) + 1,
-        ],
+        coverage: [before.coverage, tested[place].coverage],
+        sample: [sample.pages() as u64, sample.groups() as u64, sample.cycles().into()],
         freshness: Some(FreshnessTest {
-            in_force: tested[0].freshness,
+            in_force: before.freshness,
             candidate: tested[place].freshness,
-            gain: ends(&tested[place].gains[1], alpha),
+            gain: tested[place].gains[1].ends(alpha),
         }),
     };
     let candidate = FormulaCandidate::new(&formulas[place], histories.last.0, found)?;

@@ -17,13 +17,17 @@ fn candidate(text: &str, gain: [f64; 2]) -> FormulaCandidate {
     FormulaCandidate::new(&formula(text), 1, back_test(gain)).unwrap()
 }
 
+fn sites(count: u64) -> TrialPlaces {
+    TrialPlaces { count, are_folders: false }
+}
+
 /// A crawl in which only the loop is real.
 struct LoopWorld {
     state: LoopState,
     in_force: Formula,
     cycle: u32,
     waiting: Option<Result<FormulaCandidate, String>>,
-    sites: u64,
+    places: TrialPlaces,
     rules: LoopRules,
     /// By how much pages are fresher where the candidate visits.
     effect: f64,
@@ -41,7 +45,7 @@ impl LoopWorld {
             in_force: formula("t * X"),
             cycle: 1,
             waiting: None,
-            sites: 200,
+            places: sites(200),
             rules: rules(),
             effect: 0.01,
             variance: 0.0002,
@@ -68,7 +72,7 @@ impl LoopWorld {
             at: 0,
             in_force: &self.in_force,
             candidate: self.waiting.clone(),
-            sites: self.sites,
+            places: self.places,
             seed: 1,
         };
         self.state.advance(now, &self.rules);
@@ -238,11 +242,11 @@ fn a_formula_that_was_promoted_without_a_trial_is_compared_with_the_time_before(
 #[test]
 fn arms_are_a_tenth_of_the_sites_once_the_crawl_has_grown() {
     let mut world = LoopWorld::new();
-    world.sites = 0;
+    world.places = sites(0);
     world.run(2);
     let part = |world: &LoopWorld| world.state.next_arms.as_ref().unwrap().division.part;
     assert_eq!(part(&world), 0.5);
-    world.sites = 5000;
+    world.places = sites(5000);
     world.offer("t * p_eb");
     world.run(20);
     let ImproveStep::Trial(attempt) = &world.state.step else { panic!("{:?}", world.state.step) };
@@ -306,16 +310,42 @@ fn a_formula_that_starves_pages_is_replaced_without_a_trial_and_guarded() {
         assert!(why.contains("38 % of the pages are visited now, and 100 % would be"), "{why}");
     }
     // A loss cannot be excluded, or hardly more pages, or only few sites for a guard.
-    for (gain, coverage, sites, second) in [
+    for (gain, coverage, count, second) in [
         ([-0.03, 0.15], [0.38, 1.0], 200, LoopEventKind::TrialBegan),
         ([0.05, 0.15], [0.80, 1.0], 200, LoopEventKind::TrialBegan),
         ([0.05, 0.15], [0.38, 1.0], 10, LoopEventKind::Proposed),
     ] {
         let mut world = LoopWorld::new();
-        (world.waiting, world.sites) = (Some(Ok(fresher(gain, coverage))), sites);
+        (world.waiting, world.places) = (Some(Ok(fresher(gain, coverage))), sites(count));
         world.run(10);
         assert_eq!(world.events().last().unwrap().1, second, "{:?}", world.state.events);
     }
+}
+
+#[test]
+fn where_no_trial_could_tell_the_back_test_decides_and_a_guard_follows() {
+    // Some 600 audited pages a cycle, and six.
+    for (variance, gain, second, why) in [
+        (0.0002, [-0.01, 0.15], LoopEventKind::TrialBegan, "the same"),
+        (0.02, [-0.01, 0.15], LoopEventKind::Promoted, "without a trial, since a trial could exclude a loss of 0.10"),
+        (0.02, [-0.03, 0.15], LoopEventKind::Proposed, "and the back-test excludes no loss of 0.02"),
+    ] {
+        let mut world = LoopWorld::new();
+        world.variance = variance;
+        world.run(20);
+        world.waiting = Some(Ok(fresher(gain, [0.95, 1.0])));
+        world.run(10);
+        assert_eq!(world.events()[1].1, second, "{:?}", world.state.events);
+        assert!(world.why().contains(why), "{}", world.why());
+        let is_guarded = matches!(world.state.step, ImproveStep::Guard(_));
+        assert_eq!(is_guarded, second == LoopEventKind::Promoted);
+    }
+    let mut world = LoopWorld::new();
+    (world.variance, world.state.alarm) = (0.02, Some(Cycle(25)));
+    world.run(20);
+    world.waiting = Some(Ok(fresher([-0.01, 0.15], [0.95, 1.0])));
+    world.run(10);
+    assert!(world.why().contains("and the web has changed since the back-test"), "{}", world.why());
 }
 
 #[test]
@@ -347,9 +377,9 @@ fn a_candidate_that_chooses_the_same_pages_is_rejected() {
 
 #[test]
 fn few_sites_or_the_mode_only_propose_and_an_operator_promotes() {
-    for (sites, promotes) in [(59, true), (200, false)] {
+    for (count, promotes) in [(59, true), (200, false)] {
         let mut world = LoopWorld::new();
-        (world.sites, world.rules.promotes) = (sites, promotes);
+        (world.places, world.rules.promotes) = (sites(count), promotes);
         assert!(world.promote().unwrap_err().contains("no candidate waits"));
         world.offer("t * p_eb");
         world.run(30);
