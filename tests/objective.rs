@@ -134,8 +134,8 @@ fn visits(world: &World) -> Vec<String> {
     visits
 }
 
-/// One cycle, killed a few times before its last round ends.
-fn killed_cycle(world: &World, lot: &mut StdRng, kills: u64) {
+/// One cycle, killed up to so many times before its last round ends. Returns how many kills met it running.
+fn killed_cycle(world: &World, lot: &mut StdRng, kills: u64) -> u64 {
     let is_over = |before: &Value, now: &Value| {
         let last = |status: &Value| {
             let cycles = status["cycles"].as_array();
@@ -148,17 +148,18 @@ fn killed_cycle(world: &World, lot: &mut StdRng, kills: u64) {
     };
     let status = || if world.data_dir.join("MANIFEST").exists() { world.status() } else { Value::Null };
     let before = status();
-    for _ in 0..kills {
+    for killed in 0..kills {
         let mut child = world.spawn_crawl(1);
-        Moment::Requests(lot.random_range(1..=12)).wait(world, &mut child);
+        Moment::draw(lot, 6).wait(world, &mut child);
         child.kill().expect("our child");
-        child.wait_with_output().expect("our child");
+        let ended = child.wait_with_output().expect("our child").status.success();
         world.forgets_the_killed();
         if is_over(&before, &status()) {
-            return;
+            return killed + u64::from(!ended);
         }
     }
     succeeds(world.crawl_command(1).output().expect("the program runs"));
+    kills
 }
 
 #[test]
@@ -167,15 +168,18 @@ fn a_crawl_that_is_killed_plans_by_importance_as_one_that_is_not() {
     let mut lot = StdRng::seed_from_u64(seed);
     let [calm, killed] = [(), ()].map(|()| World::new(web(60, 2), SILENT));
     [&calm, &killed].into_iter().for_each(|world| world.configure(&weighed(world)));
-    let cycles = 6;
-    for cycle in 0..cycles {
-        let kills = kills / cycles + u64::from(cycle < kills % cycles);
+    let (mut met, mut cycle) = (0, 0);
+    while met < kills || cycle < 6 {
         calm.server.advance().expect("a clock");
         calm.crawl(1);
         killed.server.advance().expect("a clock");
-        killed_cycle(&killed, &mut lot, kills);
+        // A crawl that ends sooner is killed in further cycles.
+        met += killed_cycle(&killed, &mut lot, (kills - met).min(kills.div_ceil(6)));
+        cycle += 1;
+        assert!(cycle <= 6 + kills, "{met} kills in {cycle} cycles");
         assert_eq!(visits(&calm), visits(&killed), "seed {seed}, cycle {cycle}");
     }
+    println!("{met} kills in {cycle} cycles");
     assert_eq!(ranks(&calm), ranks(&killed), "the next schedule");
     let of = |world: &World| world.crawl(1)[0]["formula"].clone();
     assert_eq!((of(&calm), of(&killed)), (json!("balanced_by_importance"), json!("balanced_by_importance")));

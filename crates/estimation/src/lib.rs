@@ -16,6 +16,6 @@ pub use crate::difference::{Audited, Population, Sample};
 pub use crate::drift::{Alarm, Drift, DriftRules};
 pub use crate::interval::{Interval, combine};
 pub use crate::laws::{Gaps, Laws, Visited, Weights};
-pub use crate::share::{Estimate, HostResponses, Weighted};
+pub use crate::share::{Estimate, HostResponses, Weighted, starves};
 pub use crate::stability::Stability;
 pub use crate::sum::ExactSum;

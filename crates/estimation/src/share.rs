@@ -5,6 +5,14 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::{Add, AddAssign};
 
+/// Part of the pages that another formula visits, below which a formula starves the others.
+const STARVED: f64 = 0.75;
+
+/// Does a formula that visits this share of the pages starve some that one of the other share visits?
+pub fn starves(coverage: f64, other: f64) -> bool {
+    coverage < STARVED * other
+}
+
 /// Quantile of the normal distribution: 95 % lie within this many standard deviations. Two digits, as in released reports.
 const Z: f64 = 1.96;
 

@@ -3,6 +3,7 @@
 use crate::Completions;
 use crate::what_if::{COMPLETIONS, replayed};
 use rayon::prelude::*;
+use recrawl_estimation::starves;
 use recrawl_formula::Formula;
 use recrawl_formula::math::student;
 use recrawl_simulation::policy::formula::ReplayFormula;
@@ -88,13 +89,15 @@ impl Gain {
     }
 }
 
-/// The place of the formula that gains most over the first; with a balanced aim, of those that lose neither figure if there
-/// are any. None without another formula.
+/// The place of the formula that gains most over the first. Those that starve no pages come first; with a balanced aim, of
+/// these those that lose neither figure. None without another formula.
 pub fn best(tested: &[BackTested], aim: Aim) -> Option<usize> {
+    let starves = |place: usize| starves(tested[place].coverage, tested[0].coverage);
     let loses =
         |place: usize| aim == Aim::Balanced && tested[place].gains.iter().any(|gain| gain.value < 0.0);
+    let rank = |place: usize| (!starves(place), !loses(place));
     let gain = |place: usize| tested[place].gain.value;
-    (1..tested.len()).max_by(|&a, &b| loses(b).cmp(&loses(a)).then(gain(a).total_cmp(&gain(b))))
+    (1..tested.len()).max_by(|&a, &b| rank(a).cmp(&rank(b)).then(gain(a).total_cmp(&gain(b))))
 }
 
 /// Replays formulas over all completions and compares each with the first. `visits_a_page` is the budget, in visits of a
@@ -375,20 +378,28 @@ mod tests {
 
     #[test]
     fn the_best_gains_most_and_with_a_balanced_aim_loses_neither_figure() {
-        let of = |gain: f64, gains: [f64; 2]| {
+        let of = |gain: f64, gains: [f64; 2], coverage: f64| {
             let only = |value| Gain { value, ..Gain::default() };
             BackTested {
                 change_rate: 0.0,
                 freshness: 0.0,
                 reached: 0.0,
-                coverage: 1.0,
+                coverage,
                 gain: only(gain),
                 gains: gains.map(only),
             }
         };
-        let first = of(0.0, [0.0, 0.0]);
-        let tested = [first.clone(), of(0.4, [0.3, -0.1]), of(0.2, [0.1, 0.1]), of(0.1, [0.1, 0.0])];
+        let first = of(0.0, [0.0, 0.0], 1.0);
+        let tested = [
+            first.clone(),
+            of(0.4, [0.3, -0.1], 0.8),
+            of(0.2, [0.1, 0.1], 0.9),
+            of(0.1, [0.1, 0.0], 1.0),
+            of(0.5, [0.4, 0.1], 0.7),
+        ];
         assert_eq!([Aim::ChangeRate, Aim::Balanced].map(|aim| best(&tested, aim)), [Some(1), Some(2)]);
+        let starving = [first.clone(), tested[4].clone()];
+        assert_eq!(best(&starving, Aim::ChangeRate), Some(1), "if all starve pages; the loop refuses it");
         assert_eq!(best(&tested[..2], Aim::Balanced), Some(1), "if all lose one of them");
         assert_eq!(best(&[first], Aim::Balanced), None);
     }

@@ -98,7 +98,7 @@ pub struct YearsSize {
     /// Further keys of `[improve]`, as TOML
     #[arg(long, default_value = "")]
     improve: String,
-    /// Compare each promoted formula with the one before, in crawls of the same web without the loop
+    /// Compare each promoted formula with the one before and with the pool, in crawls of the same web without the loop
     #[arg(long)]
     hindsight: bool,
     /// Tell each event
@@ -149,21 +149,33 @@ pub fn run(size: &YearsSize) -> Result<(), Failure> {
             let (Some(old), Some(new)) = (year.hindsight.get(before), year.hindsight.get(candidate)) else {
                 continue;
             };
+            let gain = gain(*old, *new);
             println!(
-                "    {before} -> {candidate}: ChangeRate {:.4} -> {:.4}, fresh {:.4} -> {:.4}",
+                "    {before} -> {candidate}: ChangeRate {:.4} -> {:.4}, fresh {:.4} -> {:.4}, gain {gain:+.4}",
                 old.0, new.0, old.1, new.1
             );
-            no_better += u32::from(new.0 <= old.0);
+            no_better += u32::from(gain <= 0.0);
             losing += u32::from(new.1 < old.1 - 0.02);
+        }
+        if let (Some((first, _)), Some(end)) = (year.promoted.first(), year.hindsight.get(&year.in_force)) {
+            let gain = |figures| gain(year.hindsight[first], figures);
+            let best = year.hindsight.iter().max_by(|a, b| gain(*a.1).total_cmp(&gain(*b.1)));
+            let (best, figures) = best.ok_or("no formula was compared")?;
+            println!("    ends with a gain of {:+.4}; the best is {best}: {:+.4}", gain(*end), gain(*figures));
         }
     }
     println!(
-        "{} crawls of {} cycles: {promotions} promotions, {no_better} of no higher ChangeRate, {losing} that lose more than \
-         .02 of freshness",
+        "{} crawls of {} cycles: {promotions} promotions, {no_better} without a gain, {losing} that lose more than .02 of \
+         freshness",
         years.len(),
         size.cycles
     );
     Ok(())
+}
+
+/// The gain in [`AIM`] of figures over others.
+fn gain(old: (f64, f64), new: (f64, f64)) -> f64 {
+    0.5 * (new.0 / old.0 - 1.0) + 0.5 * (new.1 - old.1)
 }
 
 fn world(size: &YearsSize, seed: u64) -> Result<World, Failure> {
@@ -268,13 +280,13 @@ fn year(size: &YearsSize, seed: u64) -> Result<Year, Failure> {
         }
     }
     year.in_force = before;
-    if size.hindsight {
-        for (before, candidate) in year.promoted.clone() {
-            for formula in [before, candidate] {
-                if let Entry::Vacant(vacant) = year.hindsight.entry(formula) {
-                    let figures = plain(size, &world, vacant.key(), seed)?;
-                    vacant.insert(figures);
-                }
+    if size.hindsight && !year.promoted.is_empty() {
+        let promoted = year.promoted.iter().flat_map(|(before, candidate)| [before, candidate]);
+        let formulas: Vec<String> = promoted.chain(&size.pool).cloned().collect();
+        for formula in formulas {
+            if let Entry::Vacant(vacant) = year.hindsight.entry(formula) {
+                let figures = plain(size, &world, vacant.key(), seed)?;
+                vacant.insert(figures);
             }
         }
     }

@@ -80,16 +80,21 @@ impl NextArms {
         self.days.retain(|day| cycle.since(day.cycle) < IDLE_CYCLES);
     }
 
-    /// The loss of freshness that the longest trial of these arms could exclude, if the candidate is as fresh as the control:
-    /// by the audited pages of the last cycles. None if none was audited.
+    /// See [`excludable_loss`].
     pub fn excludable_loss(&self, rules: &LoopRules) -> Option<f64> {
-        let days: Vec<Interval> = self.days.iter().filter_map(|day| difference(day.freshness)).collect();
-        let mean = Interval::mean(&days)?;
-        let of_a_page = mean.variance * mean.sample as f64;
-        let a_cycle = mean.sample as f64 / self.days.len() as f64 * self.division.audited_more();
-        let [before, measured] = rules.cycles_of_trial().map(|cycles| a_cycle * f64::from(cycles));
-        Some(half_width(measured, of_a_page.sqrt(), ALPHA).hypot(Z * (of_a_page / before).sqrt()))
+        excludable_loss(&self.days, self.division.audited_more(), rules)
     }
+}
+
+/// The loss of freshness that the longest trial could exclude, if the candidate is as fresh as the control: by the audited
+/// pages of these cycles, times `more` a cycle. None if none was audited.
+fn excludable_loss(days: &[ArmsDay], more: f64, rules: &LoopRules) -> Option<f64> {
+    let differences: Vec<Interval> = days.iter().filter_map(|day| difference(day.freshness)).collect();
+    let mean = Interval::mean(&differences)?;
+    let of_a_page = mean.variance * mean.sample as f64;
+    let a_cycle = mean.sample as f64 / days.len() as f64 * more;
+    let [before, measured] = rules.cycles_of_trial().map(|cycles| a_cycle * f64::from(cycles));
+    Some(half_width(measured, of_a_page.sqrt(), ALPHA).hypot(Z * (of_a_page / before).sqrt()))
 }
 
 impl ArmsDay {
@@ -175,6 +180,11 @@ impl Attempt {
         let (both, chosen) =
             (sum(|overlap| overlap.both), sum(|overlap| overlap.both + overlap.only_in_force));
         (chosen > 0.0).then(|| both / chosen)
+    }
+
+    /// See [`excludable_loss`]: as its arms have shown so far.
+    pub fn excludable_loss(&self, rules: &LoopRules) -> Option<f64> {
+        excludable_loss(&self.arms, 1.0, rules)
     }
 
     /// How much fresher the candidate's sites are than the control's, less how much they were before the candidate. The

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::whole_file;
+use recrawl_estimation::starves;
 use recrawl_formula::Formula;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -11,8 +12,6 @@ use xxhash_rust::xxh3::xxh3_128;
 
 /// The version of the file. Figures of another one may mean something else.
 const VERSION: u32 = 1;
-/// Part of the pages visited by a candidate, below which the formula in force starves the others.
-const STARVED: f64 = 0.75;
 /// The name of the file.
 const FILE: &str = "candidate.json";
 
@@ -81,7 +80,7 @@ impl BackTestFigures {
     /// the guard risks.
     pub fn starved(&self) -> Option<String> {
         let [before, after] = self.coverage;
-        (before < STARVED * after).then(|| {
+        starves(before, after).then(|| {
             format!(
                 "{:.0} % of the pages are visited now, and {:.0} % would be",
                 before * 100.0,

@@ -10,7 +10,7 @@ use crate::parts::improve::candidate::{FormulaCandidate, digest_of};
 use crate::parts::improve::rules::{LoopRules, alpha_of};
 use crate::stored::{keep, kept};
 use recrawl_estimation::drift::CycleFound;
-use recrawl_estimation::{Drift, DriftRules, Interval};
+use recrawl_estimation::{Drift, DriftRules, Interval, starves};
 use recrawl_formula::Formula;
 use recrawl_repository::SledTables;
 use recrawl_types::{Asked, Cycle, LoopEventKind};
@@ -373,7 +373,7 @@ impl LoopState {
         } else if low <= rules.min_gain {
             Some(format!("its gain is {low:.4} to {high:.4}; above {} is needed", rules.min_gain))
         // A formula could gain by visiting few pages again and again, and never the rest.
-        } else if after < before {
+        } else if starves(after, before) {
             Some(format!(
                 "it would visit {:.1} % of the pages, {:.1} % are visited now",
                 after * 100.0,
@@ -437,33 +437,43 @@ impl LoopState {
             return;
         }
         let loss = self.next_arms.as_ref().and_then(|arms| arms.excludable_loss(rules));
-        // Few audited pages leave a trial undecided whatever the candidate does.
-        let powerless = loss.is_none_or(|loss| loss > rules.max_loss).then(|| match loss {
-            Some(loss) => format!("a trial could exclude a loss of {loss:.2} at best"),
-            None => "no page of the arms was audited".into(),
-        });
-        let back_test = &attempt.candidate.back_test;
-        let doubt = if !back_test.excludes_loss(rules.max_loss) {
-            Some(format!("the back-test excludes no loss of {}", rules.max_loss))
-        } else {
-            (!self.is_calm(now, rules)).then(|| "the web has changed since the back-test".into())
-        };
-        let needless = back_test.starved().or_else(|| powerless.clone()).filter(|_| doubt.is_none());
-        match (needless, powerless, doubt) {
-            (Some(why), ..) => {
-                let why = format!("{told}; without a trial, since {why}");
-                self.put_in_force(now.cycle, now.at, attempt, why);
-            }
-            (None, Some(why), Some(doubt)) => {
-                self.propose(now, attempt, format!("{told}; {why}, and {doubt}"));
-            }
-            _ => {
+        match self.without_trial(now, rules, &attempt, loss) {
+            Some(Ok(why)) => self.put_in_force(now.cycle, now.at, attempt, format!("{told}; {why}")),
+            Some(Err(why)) => self.propose(now, attempt, format!("{told}; {why}")),
+            None => {
                 self.tell(now, LoopEventKind::TrialBegan, Some(&attempt.candidate), told);
                 attempt.trial_since = Some(now.cycle);
                 attempt.division = self.next_arms.take().map(|arms| arms.division);
                 self.step = ImproveStep::Trial(attempt);
             }
         }
+    }
+
+    /// What the back-test decides alone, if a trial could exclude a loss of `loss` at best: why the candidate is promoted, or
+    /// why it is proposed. None if a trial decides.
+    fn without_trial(
+        &self,
+        now: &CycleStart<'_>,
+        rules: &LoopRules,
+        attempt: &Attempt,
+        loss: Option<f64>,
+    ) -> Option<Result<String, String>> {
+        // Few audited pages leave a trial undecided whatever the candidate does.
+        let powerless = loss.is_none_or(|loss| loss > rules.max_loss).then(|| match loss {
+            Some(loss) => format!("a trial could exclude a loss of {loss:.2} at best"),
+            None => "no page of the arms was audited".into(),
+        });
+        let back_test = &attempt.candidate.back_test;
+        // Of a web that has changed since, the back-test says little.
+        let doubt = if !back_test.excludes_loss(rules.max_loss) {
+            format!("the back-test excludes no loss of {}", rules.max_loss)
+        } else if !self.is_calm(now, rules) {
+            "the web has changed since the back-test".into()
+        } else {
+            let why = back_test.starved().or(powerless)?;
+            return Some(Ok(format!("without a trial, since {why}")));
+        };
+        powerless.map(|why| Err(format!("{why}, and {doubt}")))
     }
 
     fn propose(&mut self, now: &CycleStart<'_>, attempt: Box<Attempt>, why: String) {
@@ -482,6 +492,16 @@ impl LoopState {
         // The interval holds at every look, so a loss ends the trial as soon as it shows.
         if let Some(effect) = effect.filter(|effect| effect.ends[1] < 0.0) {
             self.reject(now, rules, &attempt, format!("less fresh in the trial: {}", told(&effect)));
+            return;
+        }
+        // Its own time before tells its power better than the cycles of a young crawl.
+        if cycles == rules.before {
+            let loss = attempt.excludable_loss(rules);
+            match self.without_trial(now, rules, &attempt, loss) {
+                Some(Ok(why)) => self.put_in_force(now.cycle, now.at, attempt, why),
+                Some(Err(why)) => self.propose(now, attempt, why),
+                None => self.step = ImproveStep::Trial(attempt),
+            }
             return;
         }
         if cycles < rules.before + rules.settling + rules.trial {
