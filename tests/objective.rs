@@ -4,7 +4,7 @@ use crate::crash::{Moment, setting};
 use crate::harness::{World, fails, json_lines, program, succeeds, web};
 use crate::page_rules::generation_files;
 use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 use recrawl_mockweb::Validators;
 use serde_json::{Value, json};
 

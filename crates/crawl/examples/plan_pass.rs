@@ -2,10 +2,11 @@
 //! memory. Then what the ranks of all pages take, and a question about one. For a formula that reads the model of the
 //! next change, then what the model learns from a round of k visits.
 //!
-//! `cargo run --release -p recrawl-crawl --example plan_pass FOLDER [PAGES [focus] [FORMULA]]`
+//! `cargo run --release -p recrawl-crawl --example plan_pass FOLDER [PAGES [focus|one-folder|folders-of-8|no-folder]
+//! [FORMULA]]`
 //!
-//! Writes the generation if the folder has none: hosts of 10,000 pages in folders of 25, nine of ten pages visited up
-//! to 40 times. k is 5 %. Without a formula, each of the list runs in turn. Each is planned as in a crawl that is not
+//! Writes the generation if the folder has none: hosts of 10,000 pages in folders of 25, or the pages of one host in one
+//! folder, in folders of 8, or in none; nine of ten pages visited up to 40 times. k is 5 %. Without a formula, each of the list runs in turn. Each is planned as in a crawl that is not
 //! measured (`improve.mode`), in one that is, in one whose loop counts the next arms, and in a shadow run beside `t`.
 //! With `focus`, the generation is that of a focused crawl, with a group a folder, and each plan has a survey.
 
@@ -56,12 +57,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let pages: u64 = arguments.next().map_or(Ok(10_000_000), |pages| pages.parse())?;
     let mut given: Vec<String> = arguments.collect();
     let is_focused = given.first().is_some_and(|first| first == "focus");
-    given.drain(..usize::from(is_focused));
+    let shape = given.first().map_or(WebShape::Hosts, |first| WebShape::named(first));
+    given.drain(..usize::from(is_focused || shape != WebShape::Hosts));
     let rules = if is_focused { Some(rules()?) } else { None };
     let storage = Arc::new(FileStorage::create(Path::new(&folder))?);
     let mut repository = Repository::open(storage.clone())?;
     if repository.current().pages() == 0 {
-        write(&mut repository, pages, is_focused)?;
+        write(&mut repository, pages, is_focused, shape)?;
     }
     let generation = repository.current();
     let formulas = if given.is_empty() { FORMULAS.map(str::to_owned).to_vec() } else { given };
@@ -80,7 +82,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             ranks(&generation, &formula)?;
         }
         if kind == PassKind::Plain && formula.compile().reads().contains(Reads::NEXT_CHANGE) {
-            lesson(&generation, &formula)?;
+            lesson(&generation, &formula, shape)?;
         }
     }
     Ok(())
@@ -123,7 +125,7 @@ fn ranks(generation: &Generation, formula: &Formula) -> Result<(), Box<dyn Error
 }
 
 /// What a round of every twentieth page teaches the model. Making their URLs is not counted.
-fn lesson(generation: &Generation, formula: &Formula) -> Result<(), Box<dyn Error>> {
+fn lesson(generation: &Generation, formula: &Formula, shape: WebShape) -> Result<(), Box<dyn Error>> {
     let round = DatedRound::only_of(generation.cycle().next());
     let toml = formula.to_toml()?;
     let tables = SledTables::temporary()?;
@@ -140,7 +142,7 @@ fn lesson(generation: &Generation, formula: &Formula) -> Result<(), Box<dyn Erro
         let batch: Vec<CanonicalUrl> = pages
             .by_ref()
             .take(100_000)
-            .map(|page| rules.canonicalize(&url(page)))
+            .map(|page| rules.canonicalize(&shape.url(page)))
             .collect::<Result<_, _>>()?;
         let started = Used::now()?;
         for url in &batch {
@@ -253,12 +255,17 @@ fn plan(
     Ok(plans.swap_remove(0).chosen.count() as u64)
 }
 
-fn write(repository: &mut Repository, pages: u64, is_focused: bool) -> Result<(), Box<dyn Error>> {
+fn write(
+    repository: &mut Repository,
+    pages: u64,
+    is_focused: bool,
+    shape: WebShape,
+) -> Result<(), Box<dyn Error>> {
     let rules = UrlRules::keep_all();
     let empty = Generation::default();
     let mut writer = repository.begin(&empty, Cycle(365))?;
     for page in 0..pages {
-        let url = rules.canonicalize(&url(page))?;
+        let url = rules.canonicalize(&shape.url(page))?;
         let mut record = PageRecord::discovered(Cycle(1), 1);
         let lot = page.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         if is_focused {
@@ -285,9 +292,37 @@ fn write(repository: &mut Repository, pages: u64, is_focused: bool) -> Result<()
     Ok(())
 }
 
-fn url(page: u64) -> String {
-    let (host, folder, page_of) = (page / OF_HOST, page % OF_HOST / OF_FOLDER, page % OF_FOLDER);
-    format!("https://host-{host:06}.example/section-{folder:04}/an-article-about-{page_of:02}")
+/// Where pages lie.
+#[derive(Clone, Copy, PartialEq)]
+enum WebShape {
+    Hosts,
+    OneFolder,
+    SmallFolders,
+    NoFolder,
+}
+
+impl WebShape {
+    fn named(name: &str) -> WebShape {
+        match name {
+            "one-folder" => WebShape::OneFolder,
+            "folders-of-8" => WebShape::SmallFolders,
+            "no-folder" => WebShape::NoFolder,
+            _ => WebShape::Hosts,
+        }
+    }
+
+    /// In the order of pages.
+    fn url(self, page: u64) -> String {
+        match self {
+            WebShape::Hosts => {
+                let (host, folder, page_of) = (page / OF_HOST, page % OF_HOST / OF_FOLDER, page % OF_FOLDER);
+                format!("https://host-{host:06}.example/section-{folder:04}/an-article-about-{page_of:02}")
+            }
+            WebShape::OneFolder => format!("https://host.example/all/{page:08}"),
+            WebShape::SmallFolders => format!("https://host.example/{:08}/{}", page / 8, page % 8),
+            WebShape::NoFolder => format!("https://host.example/?page={page:08}"),
+        }
+    }
 }
 
 /// What a step took: seconds of a clock and of all processors together, and bytes read and written.

@@ -520,7 +520,8 @@ table! {
         min_gain: f64 = 0.002,
         /// Loss of freshness that a trial must exclude.
         max_loss: f64 = 0.02,
-        /// Number of sites that a trial takes; with fewer, candidates are only proposed.
+        /// Number of sites that a trial takes, or of folders if there are fewer sites; with fewer, candidates are only
+        /// proposed.
         trial_sites: u64 = 60,
         /// Number of cycles in which a candidate is only scored.
         shadow_cycles: u32 = 7,

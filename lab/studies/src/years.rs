@@ -334,7 +334,7 @@ fn choose(crawl: &Simulated<'_>, data: &Path, pool: &[Formula], state: &LoopStat
         gain: found.gain.ends(alpha),
         alpha,
         coverage: [tested[0].coverage, found.coverage],
-        sample: [histories.pages.len() as u64, completions.groups() as u64, KEPT.into()],
+        sample: [histories.pages.len() as u64, completions.groups() as u64, completions.cycles().into()],
         freshness: Some(FreshnessTest {
             in_force: tested[0].freshness,
             candidate: found.freshness,

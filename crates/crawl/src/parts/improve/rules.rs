@@ -13,6 +13,9 @@ const LONGEST_GUARD: u32 = 4;
 /// Cycles whose visits learning and forecasts need.
 pub const MIN_KEPT_CYCLES: u32 = 14;
 
+/// Cycles of a back-test that decides where no trial can. Of fewer, histories hardly tell lively pages apart.
+pub const DECISIVE_CYCLES: u64 = 28;
+
 /// The error probability of the back-test after this number of tries since the last promotion: 0.05/(j(j + 1)) for the
 /// j-th, so that all together stay below 0.05.
 pub fn alpha_of(tries: u32) -> f64 {

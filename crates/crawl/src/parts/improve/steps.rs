@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::parts::improve::arms::{Division, SiteArm, TrialPlaces};
 use crate::parts::improve::attempt::{ArmDifference, Attempt, NextArms};
 use crate::parts::improve::candidate::{FormulaCandidate, digest_of};
-use crate::parts::improve::rules::{LoopRules, alpha_of};
+use crate::parts::improve::rules::{DECISIVE_CYCLES, LoopRules, alpha_of};
 use crate::stored::{keep, kept};
 use recrawl_estimation::drift::CycleFound;
 use recrawl_estimation::{Drift, DriftRules, Interval, starves};
@@ -464,13 +464,16 @@ impl LoopState {
             None => "no page of the arms was audited".into(),
         });
         let back_test = &attempt.candidate.back_test;
-        // Of a web that has changed since, the back-test says little.
+        let (starved, cycles) = (back_test.starved(), back_test.sample[2]);
+        // Of a web that has changed since, or in a young crawl, the back-test says little.
         let doubt = if !back_test.excludes_loss(rules.max_loss) {
             format!("the back-test excludes no loss of {}", rules.max_loss)
         } else if !self.is_calm(now, rules) {
             "the web has changed since the back-test".into()
+        } else if starved.is_none() && cycles < DECISIVE_CYCLES {
+            format!("the back-test is of {cycles} cycles, and decides from {DECISIVE_CYCLES} on")
         } else {
-            let why = back_test.starved().or(powerless)?;
+            let why = starved.or(powerless)?;
             return Some(Ok(format!("without a trial, since {why}")));
         };
         powerless.map(|why| Err(format!("{why}, and {doubt}")))

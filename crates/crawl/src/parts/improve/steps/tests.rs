@@ -359,6 +359,13 @@ fn where_no_trial_could_tell_the_back_test_decides_and_a_guard_follows() {
     world.waiting = Some(Ok(fresher([-0.01, 0.15], [0.95, 1.0])));
     world.run(10);
     assert!(world.why().contains("and the web has changed since the back-test"), "{}", world.why());
+    let mut world = LoopWorld::new();
+    let young = fresher([-0.01, 0.15], [0.95, 1.0]);
+    let back_test = BackTestFigures { sample: [1000, 80, 27], ..young.back_test };
+    world.waiting = Some(Ok(FormulaCandidate::new(&formula("t * p_eb"), 1, back_test).unwrap()));
+    world.variance = 0.02;
+    world.run(10);
+    assert!(world.why().contains("the back-test is of 27 cycles, and decides from 28 on"), "{}", world.why());
 }
 
 #[test]
