@@ -1,9 +1,9 @@
 //! Parses dates of sitemaps, feeds and robots directives, to seconds since 1970.
 //!
 //! Sitemaps and Atom use the W3C note's profile of ISO 8601. RSS uses RFC 822 (§5, with the years
-//! of RFC 1123 §5.2.14). Both forms are accepted everywhere, also as C's `ctime` writes the second, and with numbers
-//! of one digit. A date without a time is its first second; a time without a zone is in UTC, and so is one whose
-//! zone is not known (RFC 5322 §4.3).
+//! of RFC 1123 §5.2.14). Both forms are accepted everywhere, also as C's `ctime` writes the second, with numbers
+//! of one digit, and with names of several languages. A date without a time is its first second; a time without a zone
+//! is in UTC, and so is one whose zone is not known (RFC 5322 §4.3).
 
 use jiff::civil::{Date, date};
 
@@ -14,43 +14,46 @@ const END: u32 = 2106;
 /// Seconds since 1970, never 0. `None` if it is no date, or before 1970 or after 2105.
 pub(crate) fn seconds(text: &str) -> Option<u32> {
     let text = text.trim();
-    if !text.is_ascii() || text.len() > 64 {
+    if text.len() > 64 {
         return None;
     }
-    let seconds = w3c(text).or_else(|| rfc_822(text))?;
+    let seconds = w3c(text).or_else(|| with_name(text))?;
     u32::try_from(seconds).ok().filter(|s| *s > 0)
 }
 
 /// `2005`, `2005-01`, `2005-01-01`, `2005-01-01T12:30+01:00`, `2005-01-01T12:30:15.5Z`, and similar
-/// forms.
+/// forms: `2005/01/01`, `20050101T123015Z`, `2005-01-01Z`, `2005-01-01 12:30 PM`.
 fn w3c(text: &str) -> Option<i64> {
-    let (date, time) = match text.find(['T', 't', ' ']) {
-        Some(at) => (&text[..at], Some(&text[at + 1..])),
-        None => (text, None),
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '-' && c != '/').unwrap_or(text.len());
+    let (date, rest) = text.split_at(end);
+    let parts: Vec<&str> = match digits(date, 8) {
+        Some(_) => vec![&date[..4], &date[4..6], &date[6..]],
+        None => date.split(['-', '/']).collect(),
     };
-    let mut parts = date.split('-');
-    let year = digits(parts.next()?, 4)?;
-    let (month, day) = (parts.next(), parts.next());
-    if parts.next().is_some() || (time.is_some() && day.is_none()) {
+    let (year, month, day) = (*parts.first()?, parts.get(1).copied(), parts.get(2).copied());
+    if parts.len() > 3 || day.is_none() && !rest.is_empty() {
         return None;
     }
     let number = |part: Option<&str>| part.map_or(Some(1), short);
-    let days = days(year, number(month)?, number(day)?)?;
-    match time {
-        None => Some(days * 86_400),
-        Some(time) => {
-            let zone_at =
-                time.find(|c: char| !c.is_ascii_digit() && c != ':' && c != '.').unwrap_or(time.len());
-            let (clock, zone) = time.split_at(zone_at);
-            Some(days * 86_400 + clock_seconds(clock)? - zone_seconds(zone.trim_start())?)
-        }
+    let start = days(digits(year, 4)?, number(month)?, number(day)?)? * 86_400;
+    match rest.as_bytes().first() {
+        None => Some(start),
+        Some(b'T' | b't' | b' ') => Some(start + time_seconds(&rest[1..])?),
+        Some(b'Z' | b'z' | b'+') => Some(start - zone_seconds(rest)?),
+        Some(_) => None,
     }
 }
 
 /// `Sat, 07 Sep 2002 00:00:01 GMT`; the weekday and the seconds are optional. Also `Sat Sep  7 00:00:01 2002`.
-fn rfc_822(text: &str) -> Option<i64> {
-    let mut words =
-        text.split([' ', '\t', '-', ',']).filter(|word| !word.is_empty()).skip_while(|word| is_weekday(word));
+fn with_name(text: &str) -> Option<i64> {
+    let text = text.to_lowercase();
+    let words = text.split([' ', '\t', '-', ',']).map(|word| word.trim_end_matches('.'));
+    let words: Vec<&str> = words.filter(|word| !matches!(*word, "" | "de")).collect();
+    let is_month = |at: usize| words.get(at).is_some_and(|word| month(word).is_some());
+    // The name of a day, in any language. Some languages call a day and a month `mar`.
+    let is_weekday = words.first().is_some_and(|word| !word.starts_with(|c: char| c.is_ascii_digit()))
+        && (!is_month(0) || is_month(1) || is_month(2));
+    let mut words = words.iter().copied().skip(usize::from(is_weekday));
     let (first, second) = (words.next()?, words.next()?);
     let (day, name) = if first.as_bytes()[0].is_ascii_digit() { (first, second) } else { (second, first) };
     let (day, month) = (short(day)?, month(name)?);
@@ -69,22 +72,25 @@ fn rfc_822(text: &str) -> Option<i64> {
         short if short.len() == 2 => digits(short, 2).map(|y| if y < 70 { 2000 + y } else { 1900 + y })?,
         long => digits(long, 4)?,
     };
-    let days = days(year, month, day)?;
-    let Some(time) = time.map(str::trim) else { return Some(days * 86_400) };
-    let end = time.find(|c: char| !c.is_ascii_digit() && c != ':' && c != '.').unwrap_or(time.len());
-    let (clock, zone) = time.split_at(end);
+    let start = days(year, month, day)? * 86_400;
+    match time {
+        None => Some(start),
+        Some(time) => Some(start + time_seconds(time)?),
+    }
+}
+
+/// A time of the day with its zone, as seconds of the day in UTC: `12:30:15.5Z`, `7:05 PM +0200`.
+fn time_seconds(text: &str) -> Option<i64> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && !matches!(c, ':' | '.' | ',')).unwrap_or(text.len());
+    let (clock, zone) = text.split_at(end);
     let (half_day, zone) = half_day(zone.trim_start());
     let seconds = match (clock_seconds(clock)?, half_day) {
         (seconds, Some(half)) if (3_600..46_800).contains(&seconds) => seconds % 43_200 + half,
         (_, Some(_)) => return None,
         (seconds, None) => seconds,
     };
-    Some(days * 86_400 + seconds - zone_seconds(zone)?)
-}
-
-fn is_weekday(word: &str) -> bool {
-    const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
-    word.get(..3).is_some_and(|start| DAYS.iter().any(|day| start.eq_ignore_ascii_case(day)))
+    Some(seconds - zone_seconds(zone)?)
 }
 
 /// The seconds that `AM` or `PM` adds, and what follows it.
@@ -98,30 +104,47 @@ fn half_day(text: &str) -> (Option<i64>, &str) {
     }
 }
 
+/// The month of a name in English, German, French, Spanish, Italian, Portuguese or Dutch, in lower case.
 fn month(name: &str) -> Option<u32> {
-    const MONTHS: [&str; 12] =
-        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
-    let name = name.get(..3)?.to_ascii_lowercase();
-    MONTHS.iter().position(|m| *m == name).map(|at| at as u32 + 1)
+    const STARTS: [&str; 12] = [
+        "jan jän ene gen",
+        "feb fev fév",
+        "mar mär mrz maa mrt",
+        "apr avr abr",
+        "may mai mei mag",
+        "jun juin giu",
+        "jul juil lug",
+        "aug aoû aou ago",
+        "sep set",
+        "oct okt ott out",
+        "nov",
+        "dec dez déc dic",
+    ];
+    let is_it = |starts: &&str| starts.split(' ').any(|start| name.starts_with(start));
+    STARTS.iter().position(is_it).map(|at| at as u32 + 1)
 }
 
-/// `12:30`, `12:30:15`, `12:30:15.25`. Drops the fraction; a leap second counts as the second
+/// `12:30`, `12:30:15`, `12:30:15.25`, `123015`. Drops the fraction; a leap second counts as the second
 /// before.
 fn clock_seconds(clock: &str) -> Option<i64> {
-    let mut parts = clock.split(':');
-    let hours = short(parts.next()?).filter(|h| *h < 24)?;
-    let minutes = digits(parts.next()?, 2).filter(|m| *m < 60)?;
-    let seconds = match parts.next() {
-        None => 0,
-        Some(seconds) => {
-            let (whole, fraction) = seconds.split_once('.').unwrap_or((seconds, "0"));
-            if fraction.is_empty() || !fraction.bytes().all(|b| b.is_ascii_digit()) {
-                return None;
-            }
-            short(whole).filter(|s| *s <= 60)?.min(59)
-        }
+    let parts: Vec<&str> = match (digits(clock, 4), digits(clock, 6)) {
+        (None, None) => clock.split(':').collect(),
+        (Some(_), _) => vec![&clock[..2], &clock[2..]],
+        (_, Some(_)) => vec![&clock[..2], &clock[2..4], &clock[4..]],
     };
-    parts.next().is_none().then(|| i64::from(hours) * 3600 + i64::from(minutes) * 60 + i64::from(seconds))
+    let (hours, minutes, seconds) = match parts[..] {
+        [hours, minutes] => (hours, minutes, "0"),
+        [hours, minutes, seconds] => (hours, minutes, seconds),
+        _ => return None,
+    };
+    let hours = short(hours).filter(|h| *h < 24)?;
+    let minutes = digits(minutes, 2).filter(|m| *m < 60)?;
+    let (whole, fraction) = seconds.split_once(['.', ',']).unwrap_or((seconds, "0"));
+    if fraction.is_empty() || !fraction.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let seconds = short(whole).filter(|s| *s <= 60)?.min(59);
+    Some(i64::from(hours) * 3600 + i64::from(minutes) * 60 + i64::from(seconds))
 }
 
 /// Names of zones in feeds, and their minutes before UTC. Where several zones share one, that of RFC 822 §5.1 counts,
@@ -203,7 +226,7 @@ fn zone_seconds(zone: &str) -> Option<i64> {
     if !matches!(name, "" | "UT" | "UTC" | "GMT" | "Z") {
         return None;
     }
-    let offset = &offset[1..];
+    let offset = offset.get(1..).filter(|offset| offset.is_ascii())?;
     let (hours, minutes) = match offset.split_once(':') {
         Some((hours, minutes)) => (hours, minutes),
         None if offset.len() > 2 => offset.split_at(offset.len() - 2),
@@ -344,11 +367,80 @@ mod tests {
             ("2002-09-07T2:00:09+02:00", 9),
             ("2002-9-7", 0),
             ("2002-09-07 00:00:09 CET", -3_591),
+            ("2002-09-07 08:53:11 PM", 75_191),
+            ("2002-09-07T12:00:01 am", 1),
+            ("2002-09-07Z", 0),
+            ("2002-09-07+01:00", -3_600),
+            ("2002/09/07", 0),
+            ("2002/9/7 00:00:09", 9),
+            ("20020907", 0),
+            ("20020907T000009Z", 9),
+            ("20020907T0100", 3_600),
+            ("2002-09-07T00:00:09,123Z", 9),
+            ("Sa, 07 Sep 2002 00:00:09 +0000", 9),
+            ("Samstag, 7. September 2002", 0),
+            ("sam., 7 sept. 2002 00:00:09 +0000", 9),
+            ("sáb, 07 set 2002 00:00:09 +0000", 9),
+            ("sábado, 7 de septiembre de 2002", 0),
+            ("za 7 september 2002", 0),
+            ("Sat, 07 Sep. 2002, 00:00:09 GMT", 9),
+            ("mar., 10 sept. 2002", 259_200),
+            ("Mar Sep 10 00:00:09 2002", 259_209),
         ] {
             let got = seconds(text).map(|at| i64::from(at) - 1_031_356_800);
             assert_eq!(got, Some(expected), "{text:?}");
         }
         assert!(ZONES.is_sorted());
+        for none in [
+            "2002-09+01:00",
+            "2002-09-07x",
+            "2002-09-07-01",
+            "200209071",
+            "2002-09-07T13:00 PM",
+            "20020907T000",
+            "7 9 2002",
+        ] {
+            assert_eq!(seconds(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn the_months_of_seven_languages() {
+        for (language, months) in [
+            ("en", "January February March April May June July August September October November December"),
+            ("de", "Jänner Februar März April Mai Juni Juli August September Oktober November Dezember"),
+            ("de, short", "Jan Feb Mrz Apr Mai Jun Jul Aug Sep Okt Nov Dez"),
+            ("fr", "janvier février mars avril mai juin juillet août septembre octobre novembre décembre"),
+            ("fr, short", "janv. févr. mars avr. mai juin juil. août sept. oct. nov. déc."),
+            (
+                "es",
+                "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+            ),
+            (
+                "it",
+                "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+            ),
+            (
+                "pt",
+                "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
+            ),
+            ("nl", "januari februari maart april mei juni juli augustus september oktober november december"),
+            ("nl, short", "jan feb mrt apr mei jun jul aug sep okt nov dec"),
+        ] {
+            for (at, name) in months.split(' ').enumerate() {
+                let expected = seconds(&format!("2002-{}-28", at + 1));
+                assert_eq!(
+                    seconds(&format!("Xx, 28 {name} 2002 00:00:00 +0000")),
+                    expected,
+                    "{language}: {name}"
+                );
+                assert_eq!(
+                    seconds(&format!("{} 28, 2002", name.to_uppercase())),
+                    expected,
+                    "{language}: {name}"
+                );
+            }
+        }
     }
 
     proptest! {
@@ -363,7 +455,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_a_date_or_none(text in "[0-9TZ:+. ,a-zA-Z-]{0,40}|\\PC{0,20}") {
+        fn any_text_is_a_date_or_none(text in "[0-9TZ:+. ,/a-zA-Zé-]{0,40}|\\PC{0,20}") {
             prop_assert!(seconds(&text).is_none_or(|s| s > 0));
         }
     }
