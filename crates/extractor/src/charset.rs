@@ -58,11 +58,12 @@ fn declared(body: &[u8], syntax: Syntax) -> Option<&'static Encoding> {
     }
 }
 
-/// Whether it is valid UTF-8, except a last character that the body's size limit may have cut.
+/// Whether it is valid UTF-8. Its size limit may have cut the last character, if others show that it was UTF-8: a last
+/// byte alone is more often a letter of another encoding.
 fn is_utf8(body: &[u8]) -> bool {
     match std::str::from_utf8(body) {
         Ok(_) => true,
-        Err(error) => error.error_len().is_none(),
+        Err(error) => error.error_len().is_none() && !body[..error.valid_up_to()].is_ascii(),
     }
 }
 
@@ -97,7 +98,7 @@ mod tests {
 
     #[test]
     fn each_source_of_the_encoding_in_its_rank() {
-        let cases: [(&[u8], Option<&str>, &str); 12] = [
+        let cases: [(&[u8], Option<&str>, &str); 14] = [
             // A byte order mark outranks the header.
             (b"\xEF\xBB\xBFgr\xC3\xBC\xC3\x9Fe", Some("iso-8859-1"), "grüße"),
             (b"\xFF\xFEg\0r\0\xFC\0", None, "grü"),
@@ -118,6 +119,9 @@ mod tests {
             (b"Gr\xFC\xDFe f\xFCr alle, sch\xF6ne B\xFCcher", None, "Grüße für alle, schöne Bücher"),
             // Cut in the middle of a character.
             (b"\xC3\xBC\xC3", None, "ü\u{FFFD}"),
+            // A last letter that is the only one of its kind is none that was cut.
+            (b"Caf\xE9", None, "Café"),
+            (b"Men\xFA del d\xEDa: Caf\xE9", None, "Menú del día: Café"),
             (b"", None, ""),
         ];
         for (bytes, label, expected) in cases {
