@@ -17,8 +17,9 @@
 //! path) bounds one check.
 
 use crate::net::limits::{MAX_ROBOTS, MAX_SITEMAPS};
-use recrawl_types::url::MAX_URL_BYTES;
+use recrawl_types::url::{MAX_URL_BYTES, is_whole, with_scheme};
 use recrawl_types::{CanonicalUrl, Origin, UrlRules};
+use std::borrow::Cow;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -75,9 +76,8 @@ impl RobotsRules {
                 continue;
             }
             if key.eq_ignore_ascii_case(b"sitemap") {
-                let address =
-                    std::str::from_utf8(value).ok().filter(|a| !a.is_empty() && a.len() <= MAX_URL_BYTES);
-                sitemaps.extend(address.filter(|_| sitemaps.len() < MAX_SITEMAPS).map(Box::from));
+                let room = MAX_SITEMAPS - sitemaps.len();
+                sitemaps.extend(addresses(value).into_iter().take(room).map(Box::from));
                 continue;
             }
             let allow = key.eq_ignore_ascii_case(b"allow");
@@ -145,8 +145,18 @@ pub fn sitemaps(rules: &RobotsRules, origin: &Origin, canonical: &UrlRules) -> V
     let Ok(base) = UrlRules::keep_all().canonicalize(&format!("{origin}/robots.txt")) else {
         return Vec::new();
     };
-    let base = base.to_url();
-    rules.sitemaps.iter().filter_map(|address| canonical.join(&base, address).ok()).collect()
+    let parsed = base.to_url();
+    let whole = |address| with_scheme(address, &base).map_or(Cow::Borrowed(address), Cow::Owned);
+    rules.sitemaps.iter().filter_map(|address| canonical.join(&parsed, &whole(address)).ok()).collect()
+}
+
+/// The URLs of a Sitemap record: one, or several with blanks between them; `<` and `>` may stand around each.
+fn addresses<'v>(value: &'v [u8]) -> Vec<&'v str> {
+    let bare = |address: &'v str| address.trim_matches(['<', '>']);
+    let Ok(value) = std::str::from_utf8(value) else { return Vec::new() };
+    let words: Vec<&str> = value.split_whitespace().map(bare).collect();
+    let addresses = if words.iter().all(|word| is_whole(word)) { words } else { vec![bare(value)] };
+    addresses.into_iter().filter(|a| !a.is_empty() && a.len() <= MAX_URL_BYTES).collect()
 }
 
 /// At most `limit` bytes, cut at the end of a line.

@@ -14,10 +14,12 @@ mod host;
 mod host_pattern;
 mod normalize;
 pub mod text;
+mod written;
 mod written_host;
 
 pub use host_pattern::HostPattern;
 pub use normalize::{UrlError, UrlRules, is_refused_port, joined};
+pub use written::{is_whole, with_scheme};
 pub use written_host::{HostError, HostProblem, WrittenHost};
 
 use crate::Origin;

@@ -308,12 +308,25 @@ fn what_keeps_texting_robots_from_being_the_judge() {
 #[test]
 fn rfc_9309_section_2_2_4_sitemaps_stand_in_no_group_and_are_addresses() {
     let file = b"Sitemap: https://a.test/1.xml\r\nUser-agent: other\nsitemap :/2.xml # ours\nDisallow: /\n\
-        SITEMAP: https://elsewhere.test/3.xml.gz\nSitemap:\nSitemap: mailto:x@a.test\nSitemap: \xff\n";
+        SITEMAP: https://elsewhere.test/3.xml.gz\nSitemap:\nSitemap: mailto:x@a.test\nSitemap: \xff\n\
+        Sitemap: a.test/deep/4.xml\nSitemap: <https://a.test/5.xml>\nSitemap: https://a.test/6.xml\thttp://a.test/7.xml\n\
+        Sitemap: sitemap 8.xml\nSitemap: maps/9.xml\nSitemap: www.other.test/10.xml\n";
     let rules = RobotsRules::parse(file, "recrawl");
     let origin = Origin { scheme: recrawl_types::Scheme::Https, host: "a.test".into(), port: 443 };
     let found = sitemaps(&rules, &origin, &UrlRules::default());
     let found: Vec<String> = found.iter().map(|url| url.as_text()).collect();
-    let expected = ["https://a.test/1.xml", "https://a.test/2.xml", "https://elsewhere.test/3.xml.gz"];
+    let expected = [
+        "https://a.test/1.xml",
+        "https://a.test/2.xml",
+        "https://elsewhere.test/3.xml.gz",
+        "https://a.test/deep/4.xml",
+        "https://a.test/5.xml",
+        "https://a.test/6.xml",
+        "http://a.test/7.xml",
+        "https://a.test/sitemap%208.xml",
+        "https://a.test/maps/9.xml",
+        "https://www.other.test/10.xml",
+    ];
     assert_eq!(found, expected);
     let many = format!("Sitemap: /{}\n{}", "x".repeat(MAX_URL_BYTES), "Sitemap: /x\n".repeat(5_000));
     assert_eq!(RobotsRules::parse(many.as_bytes(), "recrawl").sitemaps.len(), MAX_SITEMAPS);

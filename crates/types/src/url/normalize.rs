@@ -12,6 +12,7 @@
 //! Not changed, because they can make a difference to servers: case of the path, trailing slashes,
 //! `index.html`, order of parameters, `www.`, http or https.
 
+use super::written::of_feed;
 use super::written_host::{HostProblem, settled};
 use super::{CanonicalUrl, MAX_HOST_BYTES, MAX_URL_BYTES, Scheme};
 use serde::{Deserialize, Serialize};
@@ -132,8 +133,9 @@ impl UrlRules {
         if text.len() > 16 * MAX_URL_BYTES {
             return Err(UrlError::TooLong(text.len()));
         }
-        refuse_endless_host(text)?;
-        self.canonicalize_url(&Url::parse(text).map_err(|e| UrlError::Parse(words(e)))?)
+        let text = of_feed(text);
+        refuse_endless_host(&text)?;
+        self.canonicalize_url(&Url::parse(&text).map_err(|e| UrlError::Parse(words(e)))?)
     }
 
     /// The canonical form of a link on a page whose base is `base`.
@@ -157,8 +159,9 @@ impl UrlRules {
         if href.len() > 16 * MAX_URL_BYTES {
             return Err(UrlError::TooLong(href.len()));
         }
-        refuse_endless_host(href)?;
-        self.canonicalize_url(&joined(base, href, encoding).map_err(|e| UrlError::Parse(words(e)))?)
+        let href = of_feed(href);
+        refuse_endless_host(&href)?;
+        self.canonicalize_url(&joined(base, &href, encoding).map_err(|e| UrlError::Parse(words(e)))?)
     }
 
     /// The canonical form of a parsed URL.

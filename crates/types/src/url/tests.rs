@@ -77,6 +77,24 @@ fn more_than_two_slashes_before_a_host_are_two() {
 }
 
 #[test]
+fn the_scheme_of_feed_readers_is_one_of_http() {
+    let (rules, base) = (UrlRules::default(), ::url::Url::parse("https://example.com/a/b").unwrap());
+    for (feed, url) in [
+        ("feed://c.example/d", "http://c.example/d"),
+        (" FEED:https://c.example/d", "https://c.example/d"),
+        ("feed:http://c.example/d", "http://c.example/d"),
+    ] {
+        assert_eq!(rules.join(&base, feed).unwrap().to_string(), url, "{feed:?}");
+        assert_eq!(rules.canonicalize(feed).unwrap().to_string(), url, "{feed:?}");
+    }
+    for other in ["feed:d", "feed:/d", "feed:ftp://c.example/d", "feed:feed://c.example/"] {
+        assert_eq!(rules.join(&base, other), Err(UrlError::Scheme("feed".into())), "{other:?}");
+    }
+    assert_eq!(rules.join(&base, "feeds://c.example/d"), Err(UrlError::Scheme("feeds".into())));
+    assert_eq!(rules.join(&base, "feed").unwrap().to_string(), "https://example.com/a/feed");
+}
+
+#[test]
 fn what_servers_may_tell_apart_is_left_alone() {
     for text in [
         "http://example.com/A",
