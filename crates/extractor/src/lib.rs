@@ -170,8 +170,8 @@ pub enum Extracted {
     Page(PageContent),
     /// A sitemap or a feed, with the directives of the header.
     Listing(Listing, Consent),
-    /// Any other type: only its header is read.
-    Opaque(Consent),
+    /// Any other type: only its header is read, with its links.
+    Opaque(Consent, Vec<FoundLink>),
 }
 
 impl Extracted {
@@ -179,7 +179,7 @@ impl Extracted {
     pub fn consent(&self) -> &Consent {
         match self {
             Extracted::Page(page) => &page.consent,
-            Extracted::Listing(_, consent) | Extracted::Opaque(consent) => consent,
+            Extracted::Listing(_, consent) | Extracted::Opaque(consent, _) => consent,
         }
     }
 
@@ -188,7 +188,7 @@ impl Extracted {
         match self {
             Extracted::Page(page) => page.work,
             Extracted::Listing(listing, _) => listing.work,
-            Extracted::Opaque(_) => 0,
+            Extracted::Opaque(..) => 0,
         }
     }
 }
@@ -264,13 +264,20 @@ pub fn extract_part(
     part: Option<&CountedPart>,
 ) -> Extracted {
     let media = MediaType::detect(fields, body, &options.types);
-    let directives = PageDirectives::of_header(fields, url, rules, options);
+    let mut directives = PageDirectives::of_header(fields, url, rules, options);
+    let links_of_header = || {
+        let resolver = ReferenceResolver::new(url, None, rules);
+        read(WalkResult::default(), &resolver, fields, Consent::default(), url, &options.limits).links
+    };
     if let Some(mut listing) = listings::read(body, fields, &media, url, rules, &options.limits) {
         listing.text = stripped(listing.text, part);
+        let of_header = links_of_header().into_iter().map(|link| link.url);
+        let of_header: Vec<_> = of_header.filter(|url| !listing.further.contains(url)).collect();
+        listing.further.extend(of_header);
         return Extracted::Listing(listing, directives.decide());
     }
     match media.kind {
-        BodyKind::Opaque => Extracted::Opaque(directives.decide()),
+        BodyKind::Opaque => Extracted::Opaque(directives.decide(), links_of_header()),
         BodyKind::Plain => {
             let decoded = charset::decode(body, media.charset.as_deref(), media.syntax(), &url.host());
             let Decoded { text: decoded, encoding } = decoded;

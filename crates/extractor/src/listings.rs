@@ -1,32 +1,32 @@
 //! Sitemaps and feeds: the pages that a host lists, and their modification dates.
 //!
-//! The content decides, not the Content-Type: XML by its root element, plain text if it consists of
-//! URLs, and both also inside gzip. A document is read in one pass, without a tree. Only XML's own
-//! entities are expanded. Entries before damage, or before a limit, count.
+//! The content decides, not the Content-Type (module `detect`), also inside gzip. A document is read in one pass,
+//! without a tree. Entries before damage, or before a limit, count.
 
 mod address;
+mod bases;
+mod detect;
 mod entities;
 mod formats;
 mod gzip;
 mod hub;
 mod items;
+mod json;
 mod list;
+mod values;
 mod xml;
 
 pub use hub::Hub;
 
 use crate::base::ReferenceResolver;
-use crate::charset::{self, Syntax};
-use crate::date;
-use crate::media::{BodyKind, MediaType};
-use crate::{BodyFields, ExtractLimits};
+use crate::media::MediaType;
+use crate::{BodyFields, ExtractLimits, MAX_FEEDS, date, scope};
+use detect::{Decoder, DocumentFormat};
 use hub::HubLinks;
 use recrawl_types::{CanonicalUrl, UrlRules};
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
-
-/// Bytes used to detect the format: prologues, comments and document types are short.
-const SNIFFED: usize = 4_096;
+use values::EntryValues;
 
 /// Maximum bytes of all URLs of one document: a visit is one record of the log. With the 50,000
 /// entries of a full sitemap, this is 670 bytes each.
@@ -45,6 +45,9 @@ pub struct Listing {
     pub over_limit: u32,
     /// What the items of a feed say: of each the URL, date, title and text, on lines of their own. Empty for sitemaps.
     pub text: String,
+    /// Pages that the document links to beside its entries, each once, at most [`MAX_FEEDS`] of its own: the next and
+    /// the archived pages of a feed, and those that `Link` fields name.
+    pub further: Vec<CanonicalUrl>,
     /// The hub of a feed.
     pub hub: Option<Hub>,
     /// If reading stopped early: where and why.
@@ -70,12 +73,14 @@ pub enum ListingKind {
     Rdf,
     /// Atom (RFC 4287).
     Atom,
+    /// JSON Feed.
+    Json,
 }
 
 impl ListingKind {
     /// Whether it is a feed, whose author may link to any host.
     pub fn is_feed(self) -> bool {
-        matches!(self, ListingKind::Rss | ListingKind::Rdf | ListingKind::Atom)
+        matches!(self, ListingKind::Rss | ListingKind::Rdf | ListingKind::Atom | ListingKind::Json)
     }
 }
 
@@ -122,17 +127,11 @@ pub(crate) fn read(
         true => gzip::unpack(body, limits.max_unpacked),
         false => (Cow::Borrowed(body), None),
     };
-    let is_page = matches!(media.kind, BodyKind::Html | BodyKind::Xhtml);
-    let is_list = !is_page && list::is_list(&bytes);
-    let syntax = if is_list { Syntax::Plain } else { Syntax::Xml };
-    let decode = |part| charset::decode(part, media.charset.as_deref(), syntax, &url.host()).text;
-    let format = match is_list {
-        true => None,
-        false => Some(xml::format(&decode(&bytes[..bytes.len().min(SNIFFED)]))?),
-    };
+    let decoder = Decoder { label: media.charset.as_deref(), host: &url.host() };
+    let document = detect::detect(&bytes, &decoder, media)?;
     let mut found = EntryCollector {
         listing: Listing {
-            kind: format.map_or(ListingKind::Text, |f| f.kind),
+            kind: document.format.kind(),
             damage: cut,
             work: bytes.len() as u64,
             ..Listing::default()
@@ -148,12 +147,21 @@ pub(crate) fn read(
     if found.listing.kind.is_feed() {
         fields.links.iter().for_each(|value| found.hub.header(value));
     }
-    match format {
-        Some(format) => xml::read(&decode(&bytes), format, &mut found),
-        None => list::read(&decode(&bytes), &mut found),
-    }
+    let text = decoder.text(document.bytes, document.format.syntax());
+    let is_listing = match document.format {
+        DocumentFormat::Xml(format) => {
+            xml::read(&text, format, &mut found);
+            // Words that only speak of a sitemap have an empty one.
+            !document.is_behind_others || !found.listing.entries.is_empty()
+        }
+        DocumentFormat::Json => json::read(&text, &mut found),
+        DocumentFormat::List => {
+            list::read(&text, &mut found);
+            true
+        }
+    };
     found.add_alternates();
-    Some(Listing { hub: found.hub.decide(), ..found.listing })
+    is_listing.then(|| Listing { hub: found.hub.decide(), ..found.listing })
 }
 
 /// Collects entries within the limits.
@@ -171,15 +179,26 @@ struct EntryCollector<'r> {
 }
 
 impl EntryCollector<'_> {
-    /// Adds an entry as written in the document.
-    fn entry(&mut self, address: &str, date: Option<&str>) {
+    /// Adds an entry, and what it says.
+    fn take(&mut self, values: &EntryValues) {
+        let before = self.listing.entries.len();
+        self.entry(values.addresses.iter(), values.dates.iter());
+        self.item(before, values);
+    }
+
+    /// Adds an entry: the first of these URLs that can be requested, and the first of these dates that can be read.
+    fn entry<'t>(
+        &mut self,
+        mut addresses: impl Iterator<Item = &'t str>,
+        mut dates: impl Iterator<Item = &'t str>,
+    ) {
         if self.is_full() {
             self.listing.over_limit = self.listing.over_limit.saturating_add(1);
             return;
         }
-        match self.resolve(address) {
-            Some(url) => self.add(url, date.and_then(date::seconds).unwrap_or(0)),
-            None => self.refuse(),
+        match addresses.find_map(|address| self.resolve(address)) {
+            Some(url) => self.add(url, dates.find_map(date::seconds).unwrap_or(0)),
+            None => self.listing.refused = self.listing.refused.saturating_add(1),
         }
     }
 
@@ -231,8 +250,17 @@ impl EntryCollector<'_> {
         }
     }
 
-    fn refuse(&mut self) {
-        self.listing.refused = self.listing.refused.saturating_add(1);
+    /// Notes a link of the feed itself, if it counts in a page.
+    fn link(&mut self, rel: &str, href: &str, has_language: bool, media_type: &str) {
+        let further = &mut self.listing.further;
+        if further.len() < MAX_FEEDS
+            && scope::related(rel, has_language, media_type) == Some(false)
+            && let Ok(url) = self.resolver.resolve(href)
+            && url != *self.own
+            && !further.contains(&url)
+        {
+            further.push(url);
+        }
     }
 
     /// Reading cannot continue. If a limit has already cut the document, that message is kept.

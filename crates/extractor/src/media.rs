@@ -35,7 +35,7 @@ pub(crate) struct MediaType {
     /// Is it JSON, by its type?
     pub(crate) is_json: bool,
     /// Is it XML, by its type?
-    is_xml: bool,
+    pub(crate) is_xml: bool,
 }
 
 const HTML: &str = "text/html";

@@ -3,7 +3,7 @@
 //! Links are the pages that a visitor could reach without running scripts:
 //! - `a` and `area` with `href` (also `a` in SVG, with `xlink:href`);
 //! - `iframe` and `frame`, whose content is a page of its own, unless it stands in `srcdoc` (module `walk`);
-//! - `link` with `rel` `next` or `prev`, and `alternate` with a language (`hreflang`). Alternate
+//! - `link` with `rel` `next`, `prev` or `prev-archive` (RFC 5005), and `alternate` with a language (`hreflang`). Alternate
 //!   styles are no pages, feeds (`type` of RSS or Atom) are kept apart, and `canonical` is a claim
 //!   (module `canonical`);
 //! - the same as `Link` fields of the header;
@@ -87,10 +87,12 @@ pub(crate) fn field_reference(link: &HeaderLink<'_>) -> Option<PageReference<'st
 }
 
 /// Do these relation types name a page that counts? Whether it is a feed.
-fn related(rel: &str, has_language: bool, media_type: &str) -> Option<bool> {
+pub(crate) fn related(rel: &str, has_language: bool, media_type: &str) -> Option<bool> {
     let is = |word: &str| tokens(rel).any(|token| token.eq_ignore_ascii_case(word));
     let is_feed = is("alternate") && is_feed_type(media_type);
-    let counts = is_feed || is("next") || is("prev") || is("previous") || is("alternate") && has_language;
+    let counts = is_feed
+        || ["next", "prev", "previous", "prev-archive"].iter().any(|word| is(word))
+        || is("alternate") && has_language;
     (counts && !is("stylesheet")).then_some(is_feed)
 }
 
@@ -104,12 +106,12 @@ pub(crate) fn canonical<'d>(link: &Element<'d>) -> Option<Cow<'d, str>> {
     link.get(Attr::Href).filter(|href| !href.trim().is_empty()).cloned()
 }
 
+/// The types of RSS, Atom, RDF and JSON Feed, in all the spellings that sites have for them; XML in general as well.
 fn is_feed_type(media_type: &str) -> bool {
     let essence = media_type.split(';').next().unwrap_or_default().trim();
-    // The types of RFC 4287 and of the RSS board first; then what sites name as well.
-    let types =
-        ["application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/xml", "text/xml"];
-    is_one_of(essence, &types)
+    let names = essence.split_once('/').map_or("", |(_, names)| names);
+    is_one_of(essence, &["application/feed+json", "application/xml", "text/xml"])
+        || names.split(['+', '-']).any(|name| is_one_of(name, &["rss", "atom", "rdf"]))
 }
 
 fn tokens(list: &str) -> impl Iterator<Item = &str> {

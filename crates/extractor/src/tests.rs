@@ -82,10 +82,19 @@ fn feeds_are_named_by_alternate_links_of_their_types() {
     let html = r#"<link rel=alternate type="application/rss+xml" href="/rss"><link rel="ALTERNATE home" type="Application/Atom+XML; charset=utf-8" href="atom">
         <link rel=alternate type=application/rss+xml href=/rss#again><link rel=alternate type=application/json href=/j>
         <link rel=alternate type=application/rdf+xml href=/rdf><link rel=alternate type=text/xml href=/xml>
+        <link rel=alternate type=application/feed+json href=/json><link rel=alternate type=application/x-rss+xml href=feed:/no>
+        <link rel=alternate type=application/x-rss+xml href=feed://example.com/x><link rel=alternate type=text/css href=/css>
+        <link rel=alternate type=text/rss+xml href=FEED:https://example.com/t><link rel=alternate type=application/rss href=/r>
         <link rel="alternate stylesheet" type=application/rss+xml href=/no><link type=application/rss+xml href=/neither>"#;
     let found = page(html);
     let feeds: Vec<_> = found.feeds.iter().map(|url| url.as_text()).collect();
-    assert_eq!(feeds, ["rss", "a/atom", "rdf", "xml"].map(|path| format!("https://example.com/{path}")));
+    let expected =
+        ["s://example.com/rss", "s://example.com/a/atom", "s://example.com/rdf", "s://example.com/xml"];
+    let others = ["s://example.com/json", "://example.com/x", "s://example.com/t", "s://example.com/r"];
+    assert_eq!(
+        feeds,
+        [expected, others].concat().iter().map(|rest| format!("http{rest}")).collect::<Vec<_>>()
+    );
     assert_eq!(found.links, []);
     let many: String =
         (0..100).map(|n| format!("<link rel=alternate type=application/rss+xml href=/{n}>")).collect();
@@ -93,7 +102,7 @@ fn feeds_are_named_by_alternate_links_of_their_types() {
     // Also after the last link that is kept.
     let many: String = (0..=ExtractLimits::default().max_links).map(|n| format!("<a href=/{n}>")).collect();
     let found = page(&format!("{many}{html}"));
-    assert_eq!((found.links_over_limit, found.feeds.len()), (1, 4));
+    assert_eq!((found.links_over_limit, found.feeds.len()), (1, 8));
 }
 
 #[test]
@@ -184,8 +193,8 @@ fn a_page_that_is_all_frame_keeps_it() {
 #[test]
 fn other_types_of_body() {
     let read = |body: &[u8], kind| answer(body, kind, "https://example.com/", &ExtractLimits::default());
-    assert_eq!(read(b"\x89PNG\r\n\x1a\n\0", None), Extracted::Opaque(Consent::default()));
-    assert_eq!(read(b"<p>x", Some("application/pdf")), Extracted::Opaque(Consent::default()));
+    assert_eq!(read(b"\x89PNG\r\n\x1a\n\0", None), Extracted::Opaque(Consent::default(), Vec::new()));
+    assert_eq!(read(b"<p>x", Some("application/pdf")), Extracted::Opaque(Consent::default(), Vec::new()));
     let Extracted::Page(plain) = read(b" a  <b>\r\n\r\nc\xE9 \rd", Some("text/plain")) else {
         panic!("plain text is a page")
     };

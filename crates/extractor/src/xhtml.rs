@@ -114,7 +114,7 @@ pub(crate) fn reader(text: &str) -> Reader<&[u8]> {
 }
 
 /// Prefix and local part of a name.
-fn parts(name: &str) -> (&str, &str) {
+pub(crate) fn parts(name: &str) -> (&str, &str) {
     name.split_once(':').unwrap_or(("", name))
 }
 

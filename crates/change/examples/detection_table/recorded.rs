@@ -99,7 +99,7 @@ fn rendered(markdown: &str) -> String {
     let fields = BodyFields { content_type: Some("text/html; charset=utf-8"), ..BodyFields::default() };
     match extract(page.as_bytes(), &fields, &url, &rules, &recrawl_extractor::ExtractOptions::default()) {
         Extracted::Page(page) => page.text,
-        Extracted::Listing(..) | Extracted::Opaque(_) => unreachable!("HTML is a page"),
+        Extracted::Listing(..) | Extracted::Opaque(..) => unreachable!("HTML is a page"),
     }
 }
 

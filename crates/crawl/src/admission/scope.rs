@@ -290,7 +290,7 @@ mod tests {
     fn media_types_belong_to_the_digest_only_if_there_are_any() {
         let digest = |types: &[&str]| {
             let scope = scope(|s| s.types = types.iter().map(ToString::to_string).collect());
-            let opaque = Extracted::Opaque(Consent::default());
+            let opaque = Extracted::Opaque(Consent::default(), Vec::new());
             let listing = Extracted::Listing(Listing::default(), Consent::default());
             let refused =
                 |content_type, extracted| scope.refuse_type(content_type, b"\x89PNG\r\n\x1a\n", extracted);

@@ -70,7 +70,8 @@ impl HintRules<'_> {
     /// When the table of hosts cannot be read.
     pub fn entries(&self, page: &FetchedPage, hints: Listing) -> io::Result<Vec<Link>> {
         let url = &page.entry.url;
-        let Listing { kind, mut entries, refused, over_limit, mut damage, hub: _, work: _, text: _ } = hints;
+        let Listing { kind, mut entries, refused, over_limit, mut damage, further, hub: _, work: _, text: _ } =
+            hints;
         if let FetchResult::Page(response) = &page.result
             && response.is_cut()
             && damage.is_none()
@@ -112,6 +113,8 @@ impl HintRules<'_> {
             let lastmod = if is_dated { entry.lastmod } else { 0 };
             links.push(Link { hops, listed: true, lastmod, ..Link::to(entry.url, depth) });
         }
+        let further = further.into_iter().filter(|url| self.scope.admits_link(url, depth));
+        links.extend(further.map(|url| Link { listed: true, ..Link::to(url, depth) }));
         if let Some(damage) = damage {
             tracing::info!(%url, entries = links.len(), "damaged sitemap or feed: {damage}");
         }

@@ -254,7 +254,7 @@ impl PageReader<'_> {
             Extracted::Listing(hints, _) => {
                 (ContentKind::Hints, Fingerprint::of_bytes(&hints.comparable_bytes()))
             }
-            Extracted::Opaque(_) => (ContentKind::Opaque, Fingerprint::of_bytes(&response.body)),
+            Extracted::Opaque(..) => (ContentKind::Opaque, Fingerprint::of_bytes(&response.body)),
         }
     }
 
@@ -421,7 +421,7 @@ impl PageReader<'_> {
         let (found, feeds) = match extracted {
             Extracted::Listing(hints, _) => return self.hints.entries(page, hints).map_err(Failure::from),
             Extracted::Page(read) => (read.links, read.feeds),
-            Extracted::Opaque(_) => Default::default(),
+            Extracted::Opaque(_, links) => (links, Vec::new()),
         };
         let depth = page.entry.record.known.depth.saturating_add(1);
         let counted = change == Change::First;

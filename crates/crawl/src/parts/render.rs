@@ -274,7 +274,7 @@ impl RenderRules {
                 }
                 match recrawl_extractor::extract_part(body, &fields, &url, urls, reading, part) {
                     Extracted::Page(read) => read.text.split_whitespace().count(),
-                    Extracted::Listing(..) | Extracted::Opaque(_) => 0,
+                    Extracted::Listing(..) | Extracted::Opaque(..) => 0,
                 }
             };
             Measured { sent: words(&response.body, false), rendered: words(html.as_bytes(), true) }

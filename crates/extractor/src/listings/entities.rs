@@ -1,16 +1,18 @@
 //! References in XML: its five entities, characters by number, and entities that the document defines. These are
 //! expanded where they are defined, so none grows beyond its limit.
 
+use html5ever::data::NAMED_ENTITIES;
 use recrawl_types::url::MAX_URL_BYTES;
+use std::collections::HashMap;
 
-/// Maximum entities of a document. The rest is unknown.
-const MAX_ENTITIES: usize = 64;
+/// Maximum entities of a document: more than HTML 4 has. The rest is unknown.
+const MAX_ENTITIES: usize = 1_024;
 /// Maximum bytes of an entity's text.
 const MAX_ENTITY_TEXT: usize = MAX_URL_BYTES;
 
 /// The entities of a document: name and text.
 #[derive(Default)]
-pub(super) struct Entities(Vec<(String, String)>);
+pub(super) struct Entities(HashMap<String, String>);
 
 impl Entities {
     /// Reads the definitions of a document type. Parameter entities and external ones are not read.
@@ -30,10 +32,8 @@ impl Entities {
                 // Markup in an entity is never a part of a URL or date.
                 let text =
                     self.expand(text).filter(|text| text.len() <= MAX_ENTITY_TEXT && !text.contains('<'));
-                if let Some(text) = text
-                    && self.custom(name).is_none()
-                {
-                    self.0.push((name.to_owned(), text));
+                if let Some(text) = text {
+                    self.0.entry(name.to_owned()).or_insert(text);
                 }
             }
         }
@@ -49,7 +49,7 @@ impl Entities {
             "apos" => '\'',
             _ => match name.strip_prefix('#') {
                 Some(number) => character(number)?,
-                None => return self.custom(name).map(str::to_owned),
+                None => return self.0.get(name).cloned(),
             },
         };
         Some(character.into())
@@ -65,7 +65,8 @@ impl Entities {
             let end = rest.find(|c: char| !c.is_alphanumeric() && !"#_.-:".contains(c)).unwrap_or(rest.len());
             match rest[end..].strip_prefix(';').filter(|_| end > 0) {
                 Some(behind) => {
-                    text.push_str(&self.text(&rest[..end])?);
+                    let name = &rest[..end];
+                    text.push_str(&self.text(name).or_else(|| Entities::of_html(name))?);
                     rest = behind;
                 }
                 None => text.push('&'),
@@ -78,8 +79,10 @@ impl Entities {
         Some(text)
     }
 
-    fn custom(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(known, _)| known == name).map(|(_, text)| text.as_str())
+    /// The characters that HTML calls so.
+    pub fn of_html(name: &str) -> Option<String> {
+        let (first, second) = NAMED_ENTITIES.get(&*format!("{name};")).copied()?;
+        [first, second].iter().filter(|c| **c != 0).map(|c| char::from_u32(*c)).collect()
     }
 }
 

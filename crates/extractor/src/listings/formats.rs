@@ -5,11 +5,10 @@ use super::ListingKind;
 #[derive(Debug)]
 pub(super) struct ListingFormat {
     pub kind: ListingKind,
-    /// The root element's name. Prefixes and namespaces are ignored: many are wrong, and an
-    /// element's position is enough.
+    /// The root element's name. Namespaces are ignored: many are wrong, and an element's position is enough.
     pub root: &'static str,
-    /// The name of an entry element.
-    pub entry: &'static str,
+    /// The names of entry elements. Sitemaps and their indexes are often mistaken for each other.
+    entries: &'static [&'static str],
     /// The meaning of an entry's direct children. Deeper elements are ignored: an image's URL is
     /// not the page's.
     fields: &'static [(&'static str, EntryField)],
@@ -18,10 +17,10 @@ pub(super) struct ListingFormat {
 /// The meaning of a child of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EntryField {
-    /// The URL, as text.
+    /// The URL, as text or in the attribute `href` of a link to the page itself (RFC 4287 §4.2.7.2).
     Address,
-    /// The URL, in the attribute `href` of a link to the page itself (RFC 4287 §4.2.7.2).
-    Href,
+    /// The text of a link that has a `href`: the URL if it is a whole one.
+    BesideHref,
     /// An identifier that serves as the URL if there is no other, unless it says that it is not
     /// one.
     Permalink,
@@ -33,8 +32,10 @@ pub(super) enum EntryField {
     Published,
     /// The title of a feed's item.
     Title,
-    /// What the item says.
+    /// What the item says. It may stand elsewhere, in `src`.
     Text,
+    /// Not a field: its children are read as if they were the entry's.
+    Group,
 }
 
 impl EntryField {
@@ -44,65 +45,67 @@ impl EntryField {
     }
 }
 
-const SITEMAP: &[(&str, EntryField)] = &[("loc", EntryField::Address), ("lastmod", EntryField::Modified)];
+const SITEMAPS: &[&str] = &["url", "sitemap"];
 
-const URLSET: &[(&str, EntryField)] =
-    &[("loc", EntryField::Address), ("lastmod", EntryField::Modified), ("link", EntryField::Alternate)];
-
-static FORMATS: [ListingFormat; 5] = [
-    ListingFormat { kind: ListingKind::Index, root: "sitemapindex", entry: "sitemap", fields: SITEMAP },
-    ListingFormat { kind: ListingKind::Urlset, root: "urlset", entry: "url", fields: URLSET },
-    ListingFormat {
-        kind: ListingKind::Rss,
-        root: "rss",
-        entry: "item",
-        fields: &[
-            ("link", EntryField::Address),
-            ("guid", EntryField::Permalink),
-            ("pubDate", EntryField::Published),
-            ("date", EntryField::Published),
-            ("updated", EntryField::Modified),
-            ("title", EntryField::Title),
-            ("description", EntryField::Text),
-            ("encoded", EntryField::Text),
-            ("summary", EntryField::Text),
-        ],
-    },
-    ListingFormat {
-        kind: ListingKind::Rdf,
-        root: "RDF",
-        entry: "item",
-        fields: &[
-            ("link", EntryField::Address),
-            ("date", EntryField::Published),
-            ("modified", EntryField::Modified),
-            ("title", EntryField::Title),
-            ("description", EntryField::Text),
-            ("encoded", EntryField::Text),
-        ],
-    },
-    ListingFormat {
-        kind: ListingKind::Atom,
-        root: "feed",
-        entry: "entry",
-        fields: &[
-            ("link", EntryField::Href),
-            ("updated", EntryField::Modified),
-            ("published", EntryField::Published),
-            ("title", EntryField::Title),
-            ("summary", EntryField::Text),
-            ("content", EntryField::Text),
-        ],
-    },
+const SITEMAP: &[(&str, EntryField)] = &[
+    ("loc", EntryField::Address),
+    ("lastmod", EntryField::Modified),
+    ("link", EntryField::Alternate),
+    ("news", EntryField::Group),
+    ("publication_date", EntryField::Published),
 ];
 
+const RSS: &[(&str, EntryField)] = &[
+    ("link", EntryField::Address),
+    ("guid", EntryField::Permalink),
+    ("pubDate", EntryField::Published),
+    ("date", EntryField::Published),
+    ("published", EntryField::Published),
+    ("updated", EntryField::Modified),
+    ("modified", EntryField::Modified),
+    ("title", EntryField::Title),
+    ("description", EntryField::Text),
+    ("encoded", EntryField::Text),
+    ("summary", EntryField::Text),
+];
+
+const ATOM: &[(&str, EntryField)] = &[
+    ("link", EntryField::Address),
+    ("id", EntryField::Permalink),
+    ("updated", EntryField::Modified),
+    ("modified", EntryField::Modified),
+    ("published", EntryField::Published),
+    ("issued", EntryField::Published),
+    ("created", EntryField::Published),
+    ("title", EntryField::Title),
+    ("summary", EntryField::Text),
+    ("content", EntryField::Text),
+];
+
+static FORMATS: [ListingFormat; 5] = [
+    ListingFormat { kind: ListingKind::Index, root: "sitemapindex", entries: SITEMAPS, fields: SITEMAP },
+    ListingFormat { kind: ListingKind::Urlset, root: "urlset", entries: SITEMAPS, fields: SITEMAP },
+    ListingFormat { kind: ListingKind::Rss, root: "rss", entries: &["item"], fields: RSS },
+    ListingFormat { kind: ListingKind::Rdf, root: "RDF", entries: &["item"], fields: RSS },
+    ListingFormat { kind: ListingKind::Atom, root: "feed", entries: &["entry"], fields: ATOM },
+];
+
+/// Names are compared without case: feeds of the last century shout.
 impl ListingFormat {
     /// The format with this root element.
     pub fn of_root(root: &str) -> Option<&'static ListingFormat> {
-        FORMATS.iter().find(|format| format.root == root)
+        FORMATS.iter().find(|format| format.is_root(root))
+    }
+
+    pub fn is_root(&self, name: &str) -> bool {
+        self.root.eq_ignore_ascii_case(name)
+    }
+
+    pub fn is_entry(&self, name: &str) -> bool {
+        self.entries.iter().any(|known| known.eq_ignore_ascii_case(name))
     }
 
     pub fn field(&self, name: &str) -> Option<EntryField> {
-        self.fields.iter().find(|(known, _)| *known == name).map(|(_, field)| *field)
+        self.fields.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, field)| *field)
     }
 }

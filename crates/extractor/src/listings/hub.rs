@@ -37,6 +37,9 @@ impl<'p> HubLinks<'p> {
     pub fn link(&mut self, rel: &str, href: &str) {
         let has = |name: &str| rel.split_ascii_whitespace().any(|rel| rel.eq_ignore_ascii_case(name));
         let href = href.trim();
+        if href.is_empty() {
+            return;
+        }
         if self.hub.is_none() && has("hub") {
             self.hub = self.rules.join(&self.page.to_url(), href).ok();
         }

@@ -1,5 +1,6 @@
 //! What the items of a feed say, as text: it is compared, matched by patterns and shown.
 
+use super::values::{EntryValues, cut};
 use super::{EntryCollector, ListingEntry};
 use crate::html::{self, Attributes};
 use crate::stream;
@@ -8,21 +9,20 @@ use jiff::Timestamp;
 
 impl EntryCollector<'_> {
     /// Adds what an item of a feed says. Its entry is the one behind the first `before`, if it has one.
-    pub(super) fn item(&mut self, before: usize, title: Option<&str>, texts: &[String]) {
+    pub(super) fn item(&mut self, before: usize, values: &EntryValues) {
         let room = self.max_text.saturating_sub(self.listing.text.len());
         if !self.listing.kind.is_feed() || self.listing.over_limit > 0 || room == 0 {
             return;
         }
         let mut item = self.listing.entries.get(before).map(line).unwrap_or_default();
-        for text in title.into_iter().chain(texts.iter().map(String::as_str)) {
+        for text in values.titles.iter().take(1).chain(values.texts.iter().map(String::as_str)) {
             let text = visible(text, room);
             if !text.is_empty() {
                 item += &text;
                 item.push('\n');
             }
         }
-        let end = (0..=room.min(item.len())).rev().find(|at| item.is_char_boundary(*at)).unwrap_or(0);
-        self.listing.text.push_str(&item[..end]);
+        self.listing.text.push_str(cut(&item, room));
     }
 }
 

@@ -2,59 +2,88 @@
 //!
 //! quick-xml tokenizes. Depth is only a counter, so a million open elements cost nothing. Text is kept only inside
 //! a field, up to a length that no URL reaches. Where end tags are missing, entries and their fields end where the
-//! next ones begin.
+//! next ones begin, or where the end tag of what they stand in is.
 
+use super::bases::Bases;
 use super::entities::Entities;
 use super::formats::{EntryField, ListingFormat};
+use super::values::{EntryValues, MAX_TEXT, ValueRank, cut};
 use super::{EntryCollector, address};
-use crate::xhtml::reader;
+use crate::xhtml::{parts, reader};
+use memchr::memchr_iter;
 use quick_xml::events::{BytesStart, Event};
 use recrawl_types::url::MAX_URL_BYTES;
-use url::Url;
+use std::borrow::Cow;
 
-/// Maximum items skipped before the root element.
-const MAX_PROLOGUE: usize = 64;
 /// Maximum bytes of a field's text; longer text is no URL and no date.
 const MAX_FIELD: usize = 2 * MAX_URL_BYTES;
-/// Maximum bytes of a field that is text for people, with its markup; the rest is left out.
-const MAX_TEXT: usize = 256 << 10;
 /// Maximum depth of a feed's own links: children of Atom's root, or of the channel in RSS.
 const MAX_LINK_DEPTH: usize = 3;
 
-/// Maximum elements of a document whose `xml:base` is read.
-const MAX_BASES: usize = 10_000;
+/// Elements of HTML without an end tag, in texts that were not escaped.
+const VOID: [&str; 12] =
+    ["area", "base", "br", "col", "embed", "hr", "img", "input", "meta", "source", "track", "wbr"];
 
-/// The format of a document with this beginning.
-pub(super) fn format(head: &str) -> Option<&'static ListingFormat> {
+/// The root element stands beyond the text.
+pub(super) struct RootBeyond;
+
+/// The format of a document with this beginning; none if it is of another kind.
+pub(super) fn format(head: &str) -> Result<Option<&'static ListingFormat>, RootBeyond> {
     if !head.trim_start().starts_with('<') {
-        return None;
+        return if head.trim().is_empty() { Err(RootBeyond) } else { Ok(None) };
     }
     let mut reader = reader(head);
-    for _ in 0..MAX_PROLOGUE {
-        match reader.read_event().ok()? {
+    loop {
+        // Where the text ends within a comment or tag, this is an error.
+        match reader.read_event().map_err(|_| RootBeyond)? {
             Event::Start(root) | Event::Empty(root) => {
-                return ListingFormat::of_root(root.local_name().as_ref());
+                return Ok(ListingFormat::of_root(parts(root.name().as_ref()).1));
             }
-            Event::Text(text) if !text.trim().is_empty() => return None,
-            Event::Eof | Event::End(_) | Event::CData(_) | Event::GeneralRef(_) => return None,
+            Event::Eof => return Err(RootBeyond),
+            Event::Text(text) if !text.trim().is_empty() => return Ok(None),
+            Event::End(_) | Event::CData(_) | Event::GeneralRef(_) => return Ok(None),
             _ => {}
         }
     }
-    None
+}
+
+/// The text with each `<` escaped that begins no tag, as in `a < b`.
+fn with_sound_brackets(text: &str) -> Cow<'_, str> {
+    let is_text = |at: &usize| {
+        let next = text.as_bytes().get(at + 1);
+        next.is_some_and(|b| {
+            b.is_ascii() && !b.is_ascii_alphabetic() && !matches!(b, b'/' | b'!' | b'?' | b'_')
+        })
+    };
+    let (mut sound, mut from) = (String::new(), 0);
+    for at in memchr_iter(b'<', text.as_bytes()).filter(is_text) {
+        sound.push_str(&text[from..at]);
+        sound.push_str("&lt;");
+        from = at + 1;
+    }
+    if from == 0 {
+        return text.into();
+    }
+    sound.push_str(&text[from..]);
+    sound.into()
 }
 
 /// Reads a document of this format to its end, or up to the first damage.
 pub(super) fn read(text: &str, format: &ListingFormat, found: &mut EntryCollector<'_>) {
-    let mut reader = reader(text);
+    let text = with_sound_brackets(text);
+    let mut reader = reader(&text);
     let mut walk = Walk {
         format,
         depth: 0,
         entry: None,
+        child: String::new(),
+        alike: 0,
         field: None,
+        is_foreign: false,
         text: String::new(),
         is_sound: true,
         entities: Entities::default(),
-        bases: Bases { document: found.own.to_url(), open: Vec::new(), read: 0 },
+        bases: Bases::new(found.own.to_url()),
     };
     loop {
         let event = match reader.read_event() {
@@ -65,19 +94,12 @@ pub(super) fn read(text: &str, format: &ListingFormat, found: &mut EntryCollecto
             Event::Start(element) => walk.open(&element, found),
             Event::Empty(element) => {
                 walk.open(&element, found);
-                walk.close(element.local_name().as_ref(), found);
+                walk.close(parts(element.name().as_ref()).1, found);
             }
-            Event::End(element) => walk.close(element.local_name().as_ref(), found),
+            Event::End(element) => walk.close(parts(element.name().as_ref()).1, found),
             Event::Text(text) => walk.push(&text),
             Event::CData(text) => walk.push(&text),
-            Event::GeneralRef(reference) => match walk.entities.text(&reference) {
-                Some(text) => walk.push(&text),
-                // One of HTML, which the text is read as.
-                None if walk.field.is_some_and(EntryField::is_text) => {
-                    walk.push(&format!("&{};", &*reference))
-                }
-                None => walk.is_sound = false,
-            },
+            Event::GeneralRef(reference) => walk.refer(&reference),
             Event::DocType(text) => walk.entities.define(&text),
             Event::Eof if walk.depth > 0 => {
                 return found.damaged(reader.buffer_position(), "it ends within an element");
@@ -93,9 +115,14 @@ struct Walk<'f> {
     format: &'f ListingFormat,
     /// Number of open elements.
     depth: usize,
-    /// The open entry, and the depth of its children.
-    entry: Option<(XmlEntry, usize)>,
+    entry: Option<OpenEntry>,
+    /// The name of the last child of the entry.
+    child: String,
+    /// Number of elements of that name that are open in it.
+    alike: usize,
     field: Option<EntryField>,
+    /// Has the field another prefix than its entry?
+    is_foreign: bool,
     /// The text of the open field.
     text: String,
     /// False if the text is too long or has an unknown reference.
@@ -104,62 +131,132 @@ struct Walk<'f> {
     bases: Bases,
 }
 
-/// The values of an entry so far; the first of each counts.
-#[derive(Default)]
-struct XmlEntry {
-    address: Option<String>,
-    permalink: Option<String>,
-    modified: Option<String>,
-    published: Option<String>,
-    title: Option<String>,
-    /// All that the item says: a summary, then the whole.
-    texts: Vec<String>,
+/// The open entry.
+struct OpenEntry {
+    values: EntryValues,
+    /// The prefix of its own fields.
+    prefix: String,
+    /// The depth around it.
+    outer: usize,
+    /// The depth of its children. A `loc` without an entry around it is the child of one that has no tags.
+    children: usize,
+    /// Its own text.
+    text: String,
+}
+
+impl OpenEntry {
+    fn new(prefix: &str, outer: usize, children: usize) -> OpenEntry {
+        OpenEntry {
+            values: EntryValues::default(),
+            prefix: prefix.into(),
+            outer,
+            children,
+            text: String::new(),
+        }
+    }
 }
 
 impl Walk<'_> {
     fn open(&mut self, element: &BytesStart<'_>, found: &mut EntryCollector<'_>) {
-        let name = element.local_name();
+        let name = element.name();
+        let (prefix, name) = parts(name.as_ref());
+        let field = self.format.field(name);
+        if self.is_void(name) {
+            return self.push(" ");
+        }
         match &self.entry {
             // The entry before it was not closed.
-            Some(_) if name.as_ref() == self.format.entry => self.end_entry(found),
+            Some(_) if self.format.is_entry(name) => self.end_entry(found),
             // Nor was the field before it.
-            Some((_, children))
-                if *children == self.depth
-                    && self.field.is_some()
-                    && self.format.field(name.as_ref()).is_some() =>
-            {
+            Some(entry) if entry.children == self.depth && self.field.is_some() && field.is_some() => {
                 self.end_field();
                 self.bases.close(self.depth);
                 self.depth -= 1;
             }
             _ => {}
         }
+        if field == Some(EntryField::Group)
+            && self.entry.as_ref().is_some_and(|e| e.children == self.depth + 1)
+        {
+            return;
+        }
         self.depth += 1;
         let is_feed = self.format.kind.is_feed();
         if is_feed && element.contains("xml:base") {
             self.bases.open(self.depth, self.attribute(element, "xml:base"));
         }
+        self.begin_entry(element, prefix, name, found);
         match &self.entry {
-            None if self.depth > 1 && name.as_ref() == self.format.entry => {
-                self.entry = Some((XmlEntry::default(), self.depth + 1));
+            None if self.depth <= MAX_LINK_DEPTH && name.eq_ignore_ascii_case("link") && is_feed => {
+                self.link_of_feed(element, found);
             }
-            None if self.depth <= MAX_LINK_DEPTH && name.as_ref() == "link" && is_feed => {
-                if let (Some(rel), Some(href)) =
-                    (self.attribute(element, "rel"), self.attribute(element, "href"))
-                    && let Some(href) = self.bases.resolve(&href)
-                {
-                    found.hub.link(&rel, &href);
-                }
-            }
-            Some((_, children)) if *children == self.depth => {
-                self.field = self.format.field(name.as_ref());
+            Some(entry) if entry.children == self.depth => {
+                self.is_foreign = entry.prefix != prefix;
+                self.field = field;
+                self.child.clear();
+                self.child.push_str(name);
+                self.alike = 0;
                 self.text.clear();
                 self.is_sound = true;
                 self.read_attributes(element, found);
             }
-            // Markup of the text separates words.
-            Some(_) if self.field.is_some_and(EntryField::is_text) => self.push(" "),
+            Some(entry) if entry.children < self.depth => {
+                self.alike += usize::from(self.child.eq_ignore_ascii_case(name));
+                // Markup of the text separates words.
+                if self.field.is_some_and(EntryField::is_text) {
+                    self.push(" ");
+                }
+            }
             _ => {}
+        }
+    }
+
+    /// Does it open nothing, as an element of HTML in a text?
+    fn is_void(&self, name: &str) -> bool {
+        self.field.is_some_and(EntryField::is_text) && VOID.iter().any(|void| void.eq_ignore_ascii_case(name))
+    }
+
+    /// Begins an entry with the element of this name, if it does.
+    fn begin_entry(
+        &mut self,
+        element: &BytesStart<'_>,
+        prefix: &str,
+        name: &str,
+        found: &mut EntryCollector<'_>,
+    ) {
+        let (depth, is_feed) = (self.depth, self.format.kind.is_feed());
+        let is_address = !is_feed && self.format.field(name) == Some(EntryField::Address);
+        match &mut self.entry {
+            None if depth > 1 && self.format.is_entry(name) => {
+                let mut entry = OpenEntry::new(prefix, depth - 1, depth + 1);
+                if let Some(about) = self.attribute(element, "rdf:about").filter(|_| is_feed) {
+                    entry.values.identifier(true, &about);
+                }
+                self.entry = Some(entry);
+            }
+            None if depth > 1 && is_address => self.entry = Some(OpenEntry::new(prefix, depth - 1, depth)),
+            // A second URL is one of another page.
+            Some(entry)
+                if is_address
+                    && entry.children == depth
+                    && entry.prefix == prefix
+                    && entry.values.addresses.has_own() =>
+            {
+                found.take(&std::mem::take(&mut entry.values));
+            }
+            _ => {}
+        }
+    }
+
+    /// Reads a link of the feed itself: its hub, its other pages.
+    fn link_of_feed(&self, element: &BytesStart<'_>, found: &mut EntryCollector<'_>) {
+        let attribute = |name| self.attribute(element, name);
+        if let (Some(rel), Some(href)) = (attribute("rel"), attribute("href"))
+            && let Some(href) = self.bases.resolve(&href)
+        {
+            found.hub.link(&rel, &href);
+            let media_type = attribute("type").unwrap_or_default();
+            found.link(&rel, &href, attribute("hreflang").is_some(), &media_type);
         }
     }
 
@@ -173,15 +270,19 @@ impl Walk<'_> {
             })
         };
         match self.field {
-            // A missing `rel` means the same (RFC 4287 §4.2.7.2). Some items of RSS have no link but such a one.
-            Some(field @ (EntryField::Href | EntryField::Address))
-                if attribute("rel").is_none_or(|rel| is_alternate(&rel)) =>
-            {
-                let href = attribute("href").and_then(|href| self.bases.resolve(&href));
-                if let Some((entry, _)) = &mut self.entry {
-                    let place =
-                        if field == EntryField::Href { &mut entry.address } else { &mut entry.permalink };
-                    *place = place.take().or(href);
+            Some(EntryField::Address) => {
+                let Some(href) = attribute("href") else { return };
+                // A missing `rel` means the same (RFC 4287 §4.2.7.2).
+                if attribute("rel").is_none_or(|rel| is_alternate(&rel)) {
+                    let media_type = attribute("type").unwrap_or_default();
+                    let rank = if is_page(&media_type) { ValueRank::Page } else { ValueRank::OtherForm };
+                    self.address(rank, &href);
+                }
+                self.field = Some(EntryField::BesideHref);
+            }
+            Some(EntryField::Text) => {
+                if let Some(source) = attribute("src") {
+                    self.address(ValueRank::Content, &source);
                 }
             }
             Some(EntryField::Alternate) if attribute("rel").is_some_and(|rel| is_alternate(&rel)) => {
@@ -198,14 +299,34 @@ impl Walk<'_> {
         }
     }
 
+    /// Adds a URL of the entry, relative to its base.
+    fn address(&mut self, rank: ValueRank, address: &str) {
+        if let (Some(entry), Some(address)) = (&mut self.entry, self.bases.resolve(&address::clean(address)))
+        {
+            entry.values.addresses.add(rank, self.is_foreign, address);
+        }
+    }
+
     fn close(&mut self, name: &str, found: &mut EntryCollector<'_>) {
+        let is_root = self.format.is_root(name);
         match &self.entry {
-            Some(_) if name == self.format.entry => return self.end_entry(found),
+            Some(_) if self.format.is_entry(name) => return self.end_entry(found),
+            Some(_) if is_root => self.end_entry(found),
             // It closes nothing that is open.
-            Some((_, children)) if self.depth < *children && name != self.format.root => return,
-            None if self.depth == 1 && name != self.format.root => return,
-            Some((_, children)) if self.depth < *children => self.end_entry(found),
-            Some((_, children)) if self.depth == *children => self.end_field(),
+            Some(entry) if self.depth < entry.children => return,
+            None if self.depth == 1 && !is_root => return,
+            Some(_) if self.is_void(name) => return,
+            Some(_) if self.child.eq_ignore_ascii_case(name) && self.alike > 0 => self.alike -= 1,
+            // What is open in the child ends with it.
+            Some(entry) if self.child.eq_ignore_ascii_case(name) => {
+                self.depth = entry.children;
+                self.end_field();
+            }
+            // An end tag too many in the markup of a text.
+            Some(entry) if entry.children == self.depth && self.field.is_some_and(EntryField::is_text) => {
+                return;
+            }
+            Some(entry) if entry.children == self.depth => self.end_field(),
             _ => {}
         }
         self.bases.close(self.depth);
@@ -214,66 +335,73 @@ impl Walk<'_> {
 
     /// Takes the text of the open field, if there is one.
     fn end_field(&mut self) {
+        let text = std::mem::take(&mut self.text);
         let Some(field) = self.field.take().filter(|_| self.is_sound) else { return };
-        let text = match field.is_text() {
-            true => self.text.trim().into(),
-            false => address::clean(&self.text),
-        };
-        if let Some((entry, _)) = &mut self.entry
-            && !text.is_empty()
+        let is_foreign = self.is_foreign;
+        if matches!(field, EntryField::Address)
+            || matches!(field, EntryField::BesideHref) && address::is_whole(&address::clean(&text))
         {
-            let text = match field {
-                EntryField::Address => self.bases.resolve(&text),
-                // An identifier without a scheme of the Web is no URL, whatever it says.
-                EntryField::Permalink => address::is_whole(&text).then(|| text.into_owned()),
-                _ => Some(text.into_owned()),
-            };
-            if let Some(text) = text {
-                entry.say(field, text);
-            }
+            return self.address(ValueRank::Own, &text);
+        }
+        let Some(OpenEntry { values, .. }) = &mut self.entry else { return };
+        let trimmed = text.trim();
+        match field {
+            EntryField::Permalink => values.identifier(is_foreign, trimmed),
+            EntryField::Modified => values.dates.add(ValueRank::Own, is_foreign, trimmed.into()),
+            EntryField::Published => values.dates.add(ValueRank::Published, is_foreign, trimmed.into()),
+            EntryField::Title => values.titles.add(ValueRank::Own, is_foreign, trimmed.into()),
+            EntryField::Text if !trimmed.is_empty() => values.texts.push(trimmed.into()),
+            _ => {}
         }
     }
 
     /// Ends the open entry, with what is open in it.
     fn end_entry(&mut self, found: &mut EntryCollector<'_>) {
-        if self.entry.as_ref().is_some_and(|(_, children)| self.depth == *children) {
-            self.end_field();
+        self.end_field();
+        let Some(mut entry) = self.entry.take() else { return };
+        self.depth = entry.outer;
+        self.bases.close(entry.outer + 1);
+        if !self.format.kind.is_feed() {
+            entry.values.identifier(false, &entry.text);
         }
-        let Some((entry, children)) = self.entry.take() else { return };
-        self.field = None;
-        self.depth = children - 2;
-        self.bases.close(children - 1);
-        let before = found.listing.entries.len();
-        match entry.address.or(entry.permalink) {
-            Some(address) => found.entry(&address, entry.modified.or(entry.published).as_deref()),
-            None => found.refuse(),
-        }
-        found.item(before, entry.title.as_deref(), &entry.texts);
+        found.take(&entry.values);
     }
 
     fn push(&mut self, text: &str) {
-        // Elements inside a field are not part of its text; URLs and dates have none.
-        let is_inside = self.entry.as_ref().is_some_and(|(_, depth)| *depth == self.depth);
-        if self.field.is_some_and(EntryField::is_text) {
-            let room = MAX_TEXT.saturating_sub(self.text.len()).min(text.len());
-            let end = (0..=room).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-            self.text.push_str(&text[..end]);
-            return;
+        let Some(entry) = &mut self.entry else { return };
+        match self.field {
+            Some(field) if field.is_text() => {
+                self.text.push_str(cut(text, MAX_TEXT.saturating_sub(self.text.len())));
+            }
+            // Elements inside a field are not part of its text; URLs and dates have none.
+            Some(_) if entry.children != self.depth => {}
+            Some(_) if self.text.len() + text.len() > MAX_FIELD => self.is_sound = false,
+            Some(_) => self.text.push_str(text),
+            None if entry.children == self.depth + 1 && entry.text.len() + text.len() <= MAX_FIELD => {
+                entry.text.push_str(text);
+            }
+            None => {}
         }
-        if self.field.is_none() || !is_inside {
-            return;
-        }
-        if self.text.len() + text.len() > MAX_FIELD {
-            self.is_sound = false;
-        } else {
-            self.text.push_str(text);
+    }
+
+    /// Adds the text of `&name;`. HTML's names count too; a text for people is read as HTML later.
+    fn refer(&mut self, name: &str) {
+        let is_text = self.field.is_some_and(EntryField::is_text);
+        match self.entities.text(name) {
+            Some(text) => self.push(&text),
+            None if is_text => self.push(&format!("&{name};")),
+            None => match Entities::of_html(name) {
+                Some(text) => self.push(&text),
+                None => self.is_sound = false,
+            },
         }
     }
 
     /// The value of an attribute. Duplicates are not checked, so the cost is linear in the number of attributes.
     fn attribute(&self, element: &BytesStart<'_>, name: &str) -> Option<String> {
         let mut attributes = element.attributes();
-        let found = attributes.with_checks(false).flatten().find(|a| a.key.as_ref() == name)?;
+        let found =
+            attributes.with_checks(false).flatten().find(|a| a.key.as_ref().eq_ignore_ascii_case(name))?;
         if found.value.len() > MAX_FIELD {
             return None;
         }
@@ -281,55 +409,8 @@ impl Walk<'_> {
     }
 }
 
-impl XmlEntry {
-    fn say(&mut self, field: EntryField, text: String) {
-        let place = match field {
-            EntryField::Address => &mut self.address,
-            EntryField::Permalink => &mut self.permalink,
-            EntryField::Modified => &mut self.modified,
-            EntryField::Published => &mut self.published,
-            EntryField::Title => &mut self.title,
-            EntryField::Text => return self.texts.push(text),
-            EntryField::Href | EntryField::Alternate => return,
-        };
-        place.get_or_insert(text);
-    }
-}
-
-/// The bases that `xml:base` gives to open elements (RFC 4287 §2, XML Base).
-struct Bases {
-    document: Url,
-    /// Depth of the element, and its base; none if that is no URL.
-    open: Vec<(usize, Option<Url>)>,
-    /// How many were read.
-    read: usize,
-}
-
-impl Bases {
-    fn open(&mut self, depth: usize, base: Option<String>) {
-        self.read += 1;
-        let outer = self.open.last().map_or(Some(&self.document), |(_, base)| base.as_ref());
-        let base = base.filter(|_| self.read <= MAX_BASES).and_then(|base| {
-            let base = address::clean(&base).into_owned();
-            match outer {
-                Some(outer) => outer.join(&base).ok(),
-                None => Url::parse(&base).ok(),
-            }
-        });
-        self.open.push((depth, base.filter(|base| base.as_str().len() <= MAX_FIELD)));
-    }
-
-    fn close(&mut self, depth: usize) {
-        while self.open.last().is_some_and(|(open, _)| *open >= depth) {
-            self.open.pop();
-        }
-    }
-
-    /// A reference in the innermost element with a base. A whole URL stays as it is written.
-    fn resolve(&self, href: &str) -> Option<String> {
-        match self.open.last() {
-            Some((_, base)) if Url::parse(href).is_err() => base.as_ref()?.join(href).ok().map(String::from),
-            _ => Some(href.to_owned()),
-        }
-    }
+/// Is it the type of a page for people? A link without one leads to such a page.
+fn is_page(media_type: &str) -> bool {
+    let essence = media_type.split(';').next().unwrap_or_default().trim();
+    ["", "text/html", "application/xhtml+xml"].iter().any(|page| page.eq_ignore_ascii_case(essence))
 }

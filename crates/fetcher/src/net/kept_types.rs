@@ -17,8 +17,17 @@ pub struct KeptTypes {
 }
 
 /// Types of sitemaps and feeds, beside those of XML.
-const OF_LISTINGS: [&str; 5] =
-    ["text/plain", "text/xml", "text/rss+xml", "application/gzip", "application/x-gzip"];
+const OF_LISTINGS: [&str; 9] = [
+    "text/plain",
+    "text/xml",
+    "text/rss+xml",
+    "text/atom+xml",
+    "application/rss",
+    "application/xml+rss",
+    "application/feed+json",
+    "application/gzip",
+    "application/x-gzip",
+];
 
 impl KeptTypes {
     /// Is a body read whose fields Content-Type have these values? One without a type is: its first bytes tell.
@@ -48,6 +57,7 @@ mod tests {
             (Some("application/xhtml+xml"), false),
             (Some("application/pdf, text/html"), true),
             (Some("application/rss+xml"), true),
+            (Some("application/feed+json"), true),
             (Some("application/xml"), true),
             (Some("text/xml"), true),
             (Some("text/plain"), true),

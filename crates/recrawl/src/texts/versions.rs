@@ -202,7 +202,7 @@ pub(super) fn titled_text_of(
             };
             Some((None, hints.entries.iter().map(line).collect()))
         }
-        Extracted::Opaque(_) => None,
+        Extracted::Opaque(..) => None,
     }
 }
 
