@@ -51,6 +51,7 @@ fn is_sound(hints: &Listing, own: &CanonicalUrl, limits: &ExtractLimits) {
     assert!(hints.entries.len() <= limits.max_entries);
     assert!(hints.over_limit == 0 || hints.entries.len() == limits.max_entries, "refused below the limit");
     assert!(hints.entries.iter().all(|entry| entry.url != *own), "the document lists itself");
+    assert!(!hints.further.contains(own), "the document links to itself");
     if let Some(hub) = &hints.hub {
         assert!(hints.kind.is_feed(), "a sitemap has no hub");
         assert!(hub.topic.len() <= MAX_URL_BYTES);

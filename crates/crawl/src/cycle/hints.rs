@@ -260,6 +260,33 @@ mod tests {
     }
 
     #[test]
+    fn the_other_pages_of_a_feed_are_links_within_the_scope() {
+        let further = ["https://maps.example/f?page=2", "https://other.example/old"].map(url).to_vec();
+        let feed = || Listing {
+            further: further.clone(),
+            ..hints(ListingKind::Atom, &[("https://maps.example/1", 7)])
+        };
+        let entry = ("https://maps.example/1".to_owned(), 0, 7);
+        let next = ("https://maps.example/f?page=2".to_owned(), 0, 0);
+        with_rules(
+            |_| {},
+            |rules| {
+                let page = page("https://maps.example/f", 0, None);
+                let links = rules.entries(&page, feed()).unwrap();
+                assert!(links.iter().all(|link| link.listed), "they leave places to pages");
+                assert_eq!(
+                    told(links),
+                    [entry.clone(), next.clone(), ("https://other.example/old".to_owned(), 0, 0)]
+                );
+                let own = config::Scope { hosts: vec!["maps.example".into()], ..config::Scope::default() };
+                let scope = Scope::new(&own, &UrlRules::default()).unwrap();
+                let links = HintRules { scope: &scope, ..*rules }.entries(&page, feed()).unwrap();
+                assert_eq!(told(links), [entry, next]);
+            },
+        );
+    }
+
+    #[test]
     fn indexes_lead_to_indexes_so_many_times() {
         with_rules(
             |config| config.max_nesting = 2,
