@@ -9,6 +9,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { attacking, hostile } from "./hostile.js";
+import { pictured } from "./looks-site.js";
 
 const run = promisify(execFile);
 
@@ -244,6 +245,46 @@ export async function exported() {
   await recrawl("export", "wacz", "--out", wacz);
   const contents = (await recrawl("export", "contents", "--out", "-")).trim().split("\n").map((line) => JSON.parse(line));
   return { wacz, contents, stop: ending(folder, web) };
+}
+
+/** With these settings a cycle asks for all pages and what they need; some are read in a browser. */
+const REQUISITES = (origin) => `
+[scope]
+include = ["${origin}/*"]
+[render]
+sandbox = false
+[[pages]]
+match = "${origin}/rendered/*"
+render = true
+requisites = true
+[[pages]]
+match = "*"
+requisites = true
+`;
+
+/** A daemon whose archive has the pages of `pictured` with their requisites. `wacz` is the export, `data` its directory. */
+export async function looked() {
+  const folder = await mkdtemp(join(tmpdir(), "recrawl-browser-"));
+  const site = await pictured();
+  const [config, seeds, wacz] = ["recrawl.toml", "seeds.txt", "archive.wacz"].map((name) => join(folder, name));
+  await writeFile(seeds, `${site.origin}/`);
+  const settings = SETTINGS(folder, 'delay_per_host = "0 s"', "1 d").replace('"40%"', '"100%"');
+  await writeFile(config, settings.replace(/tokens = .*/, "") + REQUISITES(site.origin));
+  const recrawl = async (...words) =>
+    (await run(join(BUILT, "recrawl"), [...words, "--config", config, "--data-dir", join(folder, "data")])).stdout;
+  await recrawl("crawl", "--until", "filled", "--seeds", seeds);
+  await recrawl("export", "wacz", "--out", wacz);
+  const daemon = await serve(config, folder);
+  return {
+    ...client(daemon.origin),
+    ...site,
+    site: site.origin,
+    origin: daemon.origin,
+    wacz,
+    data: join(folder, "data"),
+    recrawl,
+    stop: ending(folder, site, daemon),
+  };
 }
 
 /** Versions that `archived` has of a page that changes at every visit. */
