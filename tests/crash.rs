@@ -46,7 +46,11 @@ impl Moment {
 
     /// Waits for it, or for the end of the crawl.
     pub fn wait(&self, world: &World, child: &mut Child) {
-        let log_length = || world.server.log(0).expect("the log is in memory").len() as u64;
+        self.wait_for(world, child, &|| world.server.log(0).expect("the log is in memory").len() as u64);
+    }
+
+    /// The same where another site counts its requests.
+    pub fn wait_for(&self, world: &World, child: &mut Child, log_length: &dyn Fn() -> u64) {
         let (asked, generation) = (log_length(), newest_file(world));
         loop {
             if child.try_wait().expect("our child").is_some() {

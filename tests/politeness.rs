@@ -3,7 +3,7 @@
 use crate::harness::{World, count, json_lines, succeeds, web};
 use recrawl_mockweb::Config;
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -46,6 +46,36 @@ fn hosts_are_asked_one_request_at_a_time_and_a_delay_apart() {
     for (url, page) in private {
         assert!(page["n"].is_null() && world.asked(url) == 0, "{url}");
     }
+}
+
+#[test]
+fn requisites_are_asked_for_as_politely_as_pages_and_change_no_figure_of_them() {
+    let delay = "[cycle]\npages = \"100%\"\n[politeness]\ndelay_per_host = \"100 ms\"\n";
+    let with_requisites = || Config { requisites: true, ..web(30, 5) };
+    let world = World::new(with_requisites(), &format!("{delay}[[pages]]\nmatch = \"*\"\nrequisites = true\n"));
+    let plain = World::new(with_requisites(), delay);
+    let figures = |reports: Vec<Value>| {
+        let kept = ["scheduled", "fetched", "first_visits", "changed", "unchanged", "not_modified", "links_new", "pages_known"];
+        reports.iter().map(|report| kept.map(|name| count(report, name))).collect::<Vec<_>>()
+    };
+    assert_eq!(figures(world.crawl(3)), figures(plain.crawl(3)));
+    was_polite(&world, DELAY);
+    let mut asked = BTreeMap::<String, u64>::new();
+    for request in world.server.log(0).unwrap().iter().filter(|request| request.path.contains("/look")) {
+        *asked.entry(format!("{:?}{}", request.host_id, request.path)).or_default() += 1;
+    }
+    assert!(asked.len() > 30 && asked.values().all(|times| *times <= 3), "once a round: {asked:?}");
+    assert!(!asked.keys().any(|target| target.contains("/private/")), "{asked:?}");
+    assert!(plain.server.log(0).unwrap().iter().all(|request| !request.path.contains("/look")));
+    let names = |world: &World| world.pages().into_iter().map(|(url, page)| (without_port(&url), page["n"].clone())).collect::<Vec<_>>();
+    assert_eq!(names(&world), names(&plain), "the same pages, visited as often");
+}
+
+/// A URL without the port of its mock web.
+fn without_port(url: &str) -> String {
+    let rest = url.strip_prefix("http://").unwrap();
+    let (authority, path) = rest.split_once('/').unwrap();
+    format!("{}/{path}", authority.split(':').next().unwrap())
 }
 
 /// What a mock of one's own network may stand: robots.txt and sitemaps count as pages do.

@@ -31,7 +31,7 @@ async function difference(pictures) {
 async function pywb(program, crawl) {
   const folder = await mkdtemp(join(tmpdir(), "recrawl-pywb-"));
   await crawl.recrawl("export", "cdxj", "--out", join(folder, "index.cdxj"));
-  await cp(join(crawl.data, "archive"), join(folder, "archive"), { recursive: true });
+  await cp(join(crawl.data, "warc"), join(folder, "archive"), { recursive: true });
   await writeFile(
     join(folder, "config.yaml"),
     "collections:\n  looks:\n    index_paths: ./index.cdxj\n    archive_paths: ./archive/\n",

@@ -70,7 +70,7 @@ pub use markdown::{MAX_MARKDOWN_BYTES, Markdown, PageExtent, markdown};
 pub use media::media_type;
 pub use page_fields::{FieldValues, MAX_FIELD_BYTES, MAX_FIELD_VALUES, PageFields};
 pub use part::{CountedPart, MAX_PART_ENTRIES, PartError};
-pub use requisites::{Requisite, RequisiteKind, requisites, style_requisites};
+pub use requisites::{Requisite, RequisiteKind, requisites};
 pub use stream::assert_both_ways;
 
 use crate::anchor::Context;

@@ -5,6 +5,7 @@
 //! since an archive does not know the screen of its readers.
 
 mod css;
+mod modules;
 mod srcset;
 
 pub(crate) use css::{CssTarget, rewrite};
@@ -29,13 +30,18 @@ pub(crate) const LAZY_SRC: &str = "data-src";
 /// The same of a list of candidates.
 pub(crate) const LAZY_SRCSET: &str = "data-srcset";
 
+/// Documents in the `srcdoc` of each other that are read.
+const MAX_SRCDOC: usize = 4;
+
 /// The part that a requisite plays. Where a limit leaves some out, the first ones of this list matter most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RequisiteKind {
     /// A style sheet.
     Style,
-    /// A script or a module.
+    /// A script.
     Script,
+    /// A script that imports others.
+    Module,
     /// A font.
     Font,
     /// An image or an icon.
@@ -44,6 +50,13 @@ pub enum RequisiteKind {
     Frame,
     /// Sound, video, subtitles.
     Media,
+}
+
+impl RequisiteKind {
+    /// Does its body name further requisites?
+    pub fn names_more(self) -> bool {
+        matches!(self, RequisiteKind::Style | RequisiteKind::Module | RequisiteKind::Frame)
+    }
 }
 
 /// A requisite of a page.
@@ -102,16 +115,26 @@ pub(crate) fn document(
     Some((html, fields.queries.unwrap_or(encoding)))
 }
 
-/// The same of a style sheet that this URL served.
-pub fn style_requisites(body: &[u8], content_type: Option<&str>, url: &CanonicalUrl) -> Vec<Requisite> {
-    let rules = UrlRules::keep_all();
-    let resolver = ReferenceResolver::new(url, None, &rules);
-    let mut found = FoundRequisites::new(&resolver, url);
-    found.style(&style_text(body, content_type, url));
-    found.finish()
+impl Requisite {
+    /// The same of this requisite, by the body that its URL served.
+    pub fn named_in(&self, body: &[u8], fields: &BodyFields<'_>, types: &MediaTypes) -> Vec<Requisite> {
+        let Requisite { url, kind } = self;
+        if *kind == RequisiteKind::Frame {
+            return requisites(body, fields, url, types);
+        }
+        let rules = UrlRules::keep_all();
+        let resolver = ReferenceResolver::new(url, None, &rules);
+        let mut found = FoundRequisites::new(&resolver, url);
+        match kind {
+            RequisiteKind::Style => found.style(&style_text(body, fields.content_type, url)),
+            RequisiteKind::Module => found.module(&style_text(body, fields.content_type, url)),
+            _ => {}
+        }
+        found.finish()
+    }
 }
 
-/// A style sheet as text.
+/// A style sheet or a module as text.
 pub(crate) fn style_text(body: &[u8], content_type: Option<&str>, url: &CanonicalUrl) -> String {
     let label = content_type.and_then(|kind| {
         kind.to_ascii_lowercase().split_once("charset=").map(|(_, label)| {
@@ -136,11 +159,13 @@ struct FoundRequisites<'r> {
     own: &'r CanonicalUrl,
     seen: HashSet<CanonicalUrl>,
     all: Vec<Requisite>,
+    /// Documents in the `srcdoc` of each other, at this place.
+    depth: usize,
 }
 
 impl<'r> FoundRequisites<'r> {
     fn new(resolver: &'r ReferenceResolver<'r>, own: &'r CanonicalUrl) -> FoundRequisites<'r> {
-        FoundRequisites { resolver, own, seen: HashSet::new(), all: Vec::new() }
+        FoundRequisites { resolver, own, seen: HashSet::new(), all: Vec::new(), depth: 0 }
     }
 
     fn finish(mut self) -> Vec<Requisite> {
@@ -159,15 +184,23 @@ impl<'r> FoundRequisites<'r> {
     fn document(&mut self, html: &Html) {
         for node in html.tree.root().descendants() {
             let Node::Element(element) = node.value() else { continue };
-            match element.name() {
-                "style" => {
-                    let text = node.children().filter_map(|child| child.value().as_text());
-                    self.style(&text.map(|text| &**text).collect::<String>());
-                }
-                name => self.element(name, element),
+            let text = || -> String {
+                node.children().filter_map(|child| child.value().as_text()).map(|text| &**text).collect()
+            };
+            match (element.name(), script_type(element)) {
+                ("style", _) => self.style(&text()),
+                ("script", Some("module")) if element.attr("src").is_none() => self.module(&text()),
+                ("script", Some("importmap")) => self.import_map(&text()),
+                (name, _) => self.element(name, element),
             }
             if let Some(style) = element.attr("style") {
                 self.style(style);
+            }
+            let inner = element.attr("srcdoc").filter(|_| element.name() == "iframe" && self.depth < MAX_SRCDOC);
+            if let Some(inner) = inner {
+                self.depth += 1;
+                self.document(&html::parse(inner, Attributes::All).0);
+                self.depth -= 1;
             }
         }
     }
@@ -180,7 +213,11 @@ impl<'r> FoundRequisites<'r> {
                     self.srcset(element.attr("imagesrcset"));
                 }
             }
-            "script" => self.attribute(RequisiteKind::Script, element, "src"),
+            "script" => {
+                let is_module = script_type(element) == Some("module");
+                let kind = if is_module { RequisiteKind::Module } else { RequisiteKind::Script };
+                self.attribute(kind, element, "src");
+            }
             "img" => {
                 for name in ["src", LAZY_SRC] {
                     self.attribute(RequisiteKind::Image, element, name);
@@ -236,6 +273,22 @@ impl<'r> FoundRequisites<'r> {
         }
     }
 
+    fn module(&mut self, text: &str) {
+        modules::scan(text, &mut |specifier| self.add(RequisiteKind::Module, specifier));
+    }
+
+    /// The modules that a map names. Entries that end in `/` are the beginnings of their addresses.
+    fn import_map(&mut self, text: &str) {
+        let map: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
+        let scopes = map["scopes"].as_object().into_iter().flat_map(|scopes| scopes.values());
+        for names in scopes.chain([&map["imports"]]).filter_map(|names| names.as_object()) {
+            let addresses = names.values().filter_map(|address| address.as_str());
+            addresses
+                .filter(|address| !address.ends_with('/'))
+                .for_each(|address| self.add(RequisiteKind::Module, address));
+        }
+    }
+
     fn style(&mut self, text: &str) {
         css::scan(text, &mut |reference| match reference.target {
             CssTarget::Import { reference, .. } => self.add(RequisiteKind::Style, &reference),
@@ -244,6 +297,12 @@ impl<'r> FoundRequisites<'r> {
             CssTarget::Nothing => {}
         });
     }
+}
+
+/// The type of a script that is no classic one.
+fn script_type(element: &Element) -> Option<&'static str> {
+    let kind = element.attr("type")?.trim();
+    ["module", "importmap"].into_iter().find(|known| kind.eq_ignore_ascii_case(known))
 }
 
 /// The kind of requisite that a link element loads; none if it only leads somewhere.
@@ -255,7 +314,7 @@ fn kind_of_link(element: &Element) -> Option<RequisiteKind> {
         () if has(&["icon", "apple-touch-icon", "apple-touch-icon-precomposed", "mask-icon"]) => {
             Some(RequisiteKind::Image)
         }
-        () if has(&["modulepreload"]) => Some(RequisiteKind::Script),
+        () if has(&["modulepreload"]) => Some(RequisiteKind::Module),
         () if has(&["preload"]) => match element.attr("as")?.to_ascii_lowercase().as_str() {
             "style" => Some(RequisiteKind::Style),
             "script" => Some(RequisiteKind::Script),

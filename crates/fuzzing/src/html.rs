@@ -5,7 +5,7 @@ use crate::{FuzzTarget, first_line};
 use recrawl_extractor::{
     ArchivedRequisite, BodyFields, CountedPart, ExtractLimits, ExtractOptions, Extracted, MAX_ANCHOR_BYTES,
     MAX_ANCHORS_BYTES, MAX_FEEDS, MAX_MARKDOWN_BYTES, MAX_TITLE_BYTES, PageContent, PageExtent,
-    RequisiteKind, extract, extract_part, inert, inert_look, markdown, requisites, style_requisites,
+    Requisite, RequisiteKind, extract, extract_part, inert, inert_look, markdown, requisites,
 };
 use recrawl_types::{Canonical, CanonicalUrl, UrlRules};
 use std::collections::BTreeSet;
@@ -26,7 +26,9 @@ pub fn check(data: &[u8]) {
     let found = requisites(body, &fields, &url, &types);
     let distinct: BTreeSet<&CanonicalUrl> = found.iter().map(|requisite| &requisite.url).collect();
     assert_eq!(distinct.len(), found.len(), "a requisite is named twice");
-    style_requisites(body, fields.content_type, &url);
+    for kind in [RequisiteKind::Style, RequisiteKind::Module] {
+        Requisite { url: url.clone(), kind }.named_in(body, &fields, &types);
+    }
     // Whatever it asks for, it gets itself.
     let mut itself = |url: &CanonicalUrl, _: RequisiteKind| {
         Some(ArchivedRequisite { url: url.clone(), content_type: Some("text/css".into()), body: body.into() })

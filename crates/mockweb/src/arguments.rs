@@ -62,6 +62,9 @@ pub struct ServingArguments {
     /// Send pages as shells, whose script loads text and links
     #[arg(long)]
     scripted: bool,
+    /// Give pages style sheets and images, some of them shared, one forbidden by robots.txt
+    #[arg(long)]
+    requisites: bool,
     /// Key of IndexNow: every host has it in the file /KEY.txt
     #[arg(long, value_name = "KEY")]
     ping_key: Option<String>,
@@ -96,6 +99,7 @@ impl ServingArguments {
             validators: self.validators,
             gzip: self.gzip,
             scripted: self.scripted,
+            requisites: self.requisites,
             ping_key: self.ping_key.clone(),
             faults: self.faults.clone(),
             log: self.log.clone(),

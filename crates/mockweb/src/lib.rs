@@ -16,6 +16,7 @@ pub mod raw;
 pub mod recording;
 pub mod replay;
 pub mod robots;
+pub(crate) mod requisites;
 pub(crate) mod scripted;
 mod seed;
 pub mod server;

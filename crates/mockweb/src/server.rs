@@ -93,6 +93,7 @@ impl Server {
             validators: config.validators,
             gzip: config.gzip,
             scripted: config.scripted,
+            requisites: config.requisites,
             ping_key: config.ping_key,
         });
         let (stop, stopped) = oneshot::channel();

@@ -48,9 +48,11 @@ pub use repository::salvage::{LostRange, SalvageError, Salvaged, salvage};
 pub use repository::snapshot::{Snapshot, SnapshotError};
 pub use repository::writer::GenerationWriter;
 pub use round::carried_pages::{CarriedPages, CarriedWriter};
+pub use round::log_file::LogError;
 pub use round::request_log::{RequestFile, RequestReader};
+pub use round::requisite_log::{RequisiteFile, RequisiteReader};
 pub use round::schedule_file::{Ranked, ScheduleFile, ScheduleWriter};
-pub use round::visit_log::{LogChunk, LogError, Recovered, VisitLog, VisitReader, VisitedIndexes};
+pub use round::visit_log::{LogChunk, Recovered, VisitLog, VisitReader, VisitedIndexes};
 pub use tables::{
-    DropCounts, OriginTable, RequisiteRow, RowKey, SledTables, SyncFolder, TablesFound, sync_files,
+    DropCounts, OriginTable, RequisiteChange, RequisiteRow, RowKey, SledTables, SyncFolder, TablesFound, sync_files,
 };

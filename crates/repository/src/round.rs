@@ -3,5 +3,6 @@
 pub mod carried_pages;
 pub mod log_file;
 pub mod request_log;
+pub mod requisite_log;
 pub mod schedule_file;
 pub mod visit_log;

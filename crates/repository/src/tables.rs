@@ -34,7 +34,8 @@ mod takedown;
 
 pub use damage::TablesFound;
 pub use durable::{SyncFolder, sync_files};
-pub use requisites::RequisiteRow;
+pub use requisites::{RequisiteChange, RequisiteRow};
+pub(crate) use requisites::{put_change, take_change};
 pub use rows::RowKey;
 pub use takedown::OriginTable;
 

@@ -25,7 +25,7 @@ use crate::parts::noise::site::SiteNoise;
 use crate::parts::render::{Renders, StageInputs};
 use crate::parts::repeated_links::RepeatedLinks;
 use crate::parts::requisites::{
-    self, RequisiteCounts, RequisiteFigures, RequisiteRecord, Requisites, RowChange,
+    self, RequisiteCounts, RequisiteFigures, RequisiteRecord, Requisites,
 };
 use crate::parts::traps::Traps;
 use crate::process::CycleDisplay;
@@ -37,9 +37,9 @@ use crossbeam_channel::RecvTimeoutError;
 use recrawl_archive::cap::Bodies;
 use recrawl_archive::{Archive, ArchiveEnd};
 use recrawl_fetcher::{FetchReport, FetchedPage, Job, Precedence, RunPatience, StoppedBy, UnvisitedHosts};
-use recrawl_repository::{RequestFile, VisitLog, VisitedIndexes};
+use recrawl_repository::{RequestFile, RequisiteChange, RequisiteFile, VisitLog, VisitedIndexes};
 use recrawl_types::{
-    CanonicalUrl, Change, Cycle, LogRecord, RequestLog, ScheduleEntry, ScheduleSource, Share,
+    CanonicalUrl, Change, DatedRound, LogRecord, RequestLog, ScheduleEntry, ScheduleSource, Share,
 };
 use rustix::time::{ClockId, clock_gettime};
 use std::convert::Infallible;
@@ -117,8 +117,9 @@ pub fn run(crawl: &Crawl, plan: RoundPlan, traps: &Arc<Traps>) -> Result<Fetched
         display: &*crawl.display,
         room,
         crawl,
-        cycle: facts.cycle,
+        round: facts.round(),
         unsynced: 0,
+        requisites: None,
         rows: Vec::new(),
     };
     let allowance = pings_allowed(crawl, &facts);
@@ -556,7 +557,7 @@ impl Drop for DisplayGuard<'_> {
 /// The state of the recorder.
 struct Recorder<'r> {
     crawl: &'r Crawl,
-    cycle: Cycle,
+    round: DatedRound,
     /// Page bodies; none if they are not archived.
     archive: Option<&'r mut Archive>,
     log: &'r mut VisitLog,
@@ -569,8 +570,10 @@ struct Recorder<'r> {
     room: SpaceWatch<'r>,
     /// Bytes of records since the last sync.
     unsynced: u64,
+    /// From the first requisite on.
+    requisites: Option<RequisiteFile>,
     /// Rows of requisites whose records may not be durable yet.
-    rows: Vec<(CanonicalUrl, RowChange)>,
+    rows: Vec<(CanonicalUrl, RequisiteChange)>,
 }
 
 /// Records pages until there are no more. After an error the remaining pages are dropped, so that
@@ -652,10 +655,19 @@ fn record_requisite(record: RequisiteRecord, recorder: &mut Recorder<'_>) -> Res
     if let (Some(member), Some(archive)) = (member, recorder.archive.as_deref_mut()) {
         recorder.unsynced += member.len() as u64;
         let position = archive.append(&member)?;
-        if let RowChange::Replaced(row) = &mut change {
+        if let RequisiteChange::Replaced(row) = &mut change {
             row.archive = position;
         }
     }
+    // Before the visit of the page: one in the log is not asked again, so its requisites must survive the process, too.
+    let log = match &mut recorder.requisites {
+        Some(log) => log,
+        none => {
+            let log = RequisiteFile::open(&*recorder.crawl.storage, recorder.round.round);
+            none.insert(log.map_err(Failure::work)?)
+        }
+    };
+    log.append(&url, &change).map_err(Failure::work)?;
     recorder.rows.push((url, change));
     recorder.crawl.live.moved();
     Ok(())
@@ -680,7 +692,7 @@ fn record_page(page: ReadPage, recorder: &mut Recorder<'_>) -> Result<(), Failur
             recorder.crawl.steering.found_pages();
         }
         recorder.crawl.live.recorded(visit);
-        recorder.crawl.control.recorded(visit, recorder.cycle);
+        recorder.crawl.control.recorded(visit, recorder.round.cycle);
     }
     recorder.display.page_done();
     Ok(())

@@ -22,6 +22,7 @@ use crate::fleet::{Planning, SharedPlan};
 use crate::parts::focus::report::FocusFacts;
 use crate::parts::improve::steps::PlanComparison;
 use crate::parts::promises::Surveyed;
+use crate::parts::requisites;
 use crate::parts::traps::Traps;
 use crate::report::Bursts;
 use crate::report::facts::Facts;
@@ -99,6 +100,7 @@ pub fn resume_or_make(
     let (mut log, recovered) =
         VisitLog::open_observed(&*crawl.storage, round, observe).map_err(Failure::work)?;
     observed?;
+    requisites::resume(&*crawl.storage, &crawl.tables, round, archived.sound)?;
     if recovered.cut > 0 {
         tracing::warn!(
             bytes = recovered.cut,

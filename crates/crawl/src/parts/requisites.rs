@@ -7,11 +7,11 @@
 
 mod capture;
 mod figures;
-mod row_change;
+mod rows;
 
 pub use capture::{RecordSink, RequisiteRecord};
 pub use figures::{RequisiteCounts, RequisiteFigures};
-pub use row_change::{RowChange, remove_unnamed};
+pub use rows::{remove_unnamed, resume};
 
 use crate::admission::blocks::Blocks;
 use crate::admission::loading::LoadRules;
@@ -26,10 +26,10 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use recrawl_archive::ArchiveReader;
 use recrawl_archive::cap::Bodies;
-use recrawl_extractor::{Requisite, RequisiteKind};
+use recrawl_extractor::Requisite;
 use recrawl_fetcher::{FetchResult, FetchedPage, PageLoad, RequestOptions, Response, WallClock};
 use recrawl_repository::storage::Storage;
-use recrawl_repository::{RequisiteRow, SledTables};
+use recrawl_repository::{RequisiteChange, RequisiteRow, SledTables};
 use recrawl_types::{CanonicalUrl, DatedRound, Failure as FetchFailure, Origin, Outcome, Skip, UrlRules};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -371,7 +371,7 @@ impl<'c> Requisites<'c> {
             return Arc::default();
         }
         let row = self.row(&requisite.url);
-        let names_more = matches!(requisite.kind, RequisiteKind::Style | RequisiteKind::Frame);
+        let names_more = requisite.kind.names_more();
         // Most are fresh, and need no place.
         if !names_more && self.rests(&row) {
             return Arc::default();
@@ -458,7 +458,7 @@ impl<'c> Requisites<'c> {
             AnswerRecord::Nothing if has_failed => {}
             AnswerRecord::Nothing => return Arc::default(),
         }
-        self.hand_on(RequisiteRecord { url, member: None, change: RowChange::Failed(self.round) }).await;
+        self.hand_on(RequisiteRecord { url, member: None, change: RequisiteChange::Failed(self.round) }).await;
         Arc::default()
     }
 
@@ -469,7 +469,7 @@ impl<'c> Requisites<'c> {
         }
         let RequisiteRow { failures, failed_in, .. } = row;
         let row = RequisiteRow { failures, failed_in, ..RequisiteRow::default() };
-        let change = RowChange::Replaced(row.failed(self.round.cycle));
+        let change = RequisiteChange::Replaced(row.failed(self.round.cycle));
         self.hand_on(RequisiteRecord { url: url.clone(), member: None, change }).await;
         Arc::default()
     }

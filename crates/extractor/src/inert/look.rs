@@ -28,6 +28,8 @@ const MAX_LOOK: usize = 16 << 20;
 const MAX_IMPORTS: usize = 8;
 /// Requisites that found no room, before the archive is asked for no more.
 const MAX_WITHOUT_ROOM: usize = 16;
+/// Types of images that browsers show.
+const IMAGES: [&str; 6] = ["image/avif", "image/gif", "image/jpeg", "image/png", "image/svg+xml", "image/webp"];
 /// A reference that leads nowhere.
 const NOWHERE: &str = "url(\"data:,\")";
 /// Attributes of `html` and `body` that stay.
@@ -83,7 +85,7 @@ pub fn inert_look(
         look.inline_style(element, &resolver);
         match element.name() {
             "picture" => of_picture.clear(),
-            "source" => {
+            "source" if is_shown_anywhere(element) => {
                 let lists = [LAZY_SRCSET, "srcset"].into_iter().filter_map(|name| element.attr(name));
                 of_picture.extend(lists.flat_map(candidates).map(str::to_owned));
             }
@@ -93,6 +95,7 @@ pub fn inert_look(
         if element.name() == "img" && !look.image(element, &resolver, &std::mem::take(&mut of_picture)) {
             *node = Node::Text(Text { text: alternative(element).unwrap_or_default() });
         } else if !is_root {
+            stand_in(&mut element.name);
             rename(&mut element.name);
             show_target(&mut element.attrs);
         }
@@ -262,13 +265,11 @@ impl LookWriter<'_> {
         // No script will put the late ones in the place of the others.
         let sources = [LAZY_SRC, "src"].map(|name| element.attr(name).map(str::to_owned));
         let lists = [LAZY_SRCSET, "srcset"].map(|name| element.attr(name).unwrap_or_default().to_owned());
-        let first = sources.iter().flatten().find_map(|reference| {
+        let own = lists.iter().flat_map(|list| candidates(list));
+        let mut all = of_picture.iter().map(String::as_str).chain(sources.iter().flatten().map(String::as_str)).chain(own);
+        let data = all.find_map(|reference| {
             self.own_data(reference.trim()).or_else(|| self.data(reference, resolver, RequisiteKind::Image))
         });
-        let own = lists.iter().flat_map(|list| candidates(list));
-        let mut listed = own.chain(of_picture.iter().map(String::as_str));
-        let data = first
-            .or_else(|| listed.find_map(|reference| self.data(reference, resolver, RequisiteKind::Image)));
         let Some(data) = data else { return false };
         let src = QualName::new(None, ns!(), LocalName::from("src"));
         element.attrs.retain(|(name, _)| !matches!(&*name.local, "src" | "srcset" | LAZY_SRC | LAZY_SRCSET));
@@ -295,6 +296,23 @@ fn only_inline(target: CssTarget<'_>) -> String {
         CssTarget::Font(_) | CssTarget::Image(_) => NOWHERE.into(),
         CssTarget::Import { .. } | CssTarget::Nothing => String::new(),
     }
+}
+
+/// Does a source of a picture come before its image on every screen?
+fn is_shown_anywhere(source: &Element) -> bool {
+    let is_known = |kind: &str| IMAGES.contains(&&*kind.trim().to_ascii_lowercase());
+    source.attr("media").is_none() && source.attr("type").is_none_or(is_known)
+}
+
+/// An element that does not stay becomes one that does, with its place, its classes and its style.
+fn stand_in(name: &mut QualName) {
+    let other = match &*name.local {
+        "dialog" | "fieldset" | "form" | "legend" => "div",
+        "button" | "label" | "output" => "span",
+        custom if custom.contains('-') && !custom.starts_with('#') => "span",
+        _ => return,
+    };
+    *name = QualName::new(None, ns!(html), LocalName::from(other));
 }
 
 /// Is it a style sheet that is on from the start?

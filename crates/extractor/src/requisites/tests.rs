@@ -13,7 +13,13 @@ fn of_page(html: &str) -> Vec<(RequisiteKind, String)> {
 }
 
 fn of_style(css: &str) -> Vec<(RequisiteKind, String)> {
-    short(style_requisites(css.as_bytes(), Some("text/css"), &url("http://a.test/s/x.css")))
+    named_in(RequisiteKind::Style, css)
+}
+
+fn named_in(kind: RequisiteKind, body: &str) -> Vec<(RequisiteKind, String)> {
+    let requisite = Requisite { url: url("http://a.test/s/x.css"), kind };
+    let fields = BodyFields { content_type: Some("text/css"), ..BodyFields::default() };
+    short(requisite.named_in(body.as_bytes(), &fields, &MediaTypes::default()))
 }
 
 fn short(found: Vec<Requisite>) -> Vec<(RequisiteKind, String)> {
@@ -36,7 +42,7 @@ fn all_that_a_browser_might_load_is_found_once_the_most_important_first() {
         <picture><source data-srcset=latest.webp></picture><link rel=preload as=image imagesrcset='set.png 2x'>
         <link rel=preload as=style href=early.css><link rel=preload as=fetch href=no.json>
         <p style='background: image-set(&quot;set1.png&quot; 1x)'><div data-src=no.png></div>
-        <iframe src=frame.html></iframe><iframe data-src=late.html></iframe><object data=o.swf></object>
+        <iframe src=frame.html srcdoc='<img src=in.png><iframe srcdoc=&quot;<img src=deep.png>&quot;></iframe>'></iframe><iframe data-src=late.html></iframe><object data=o.swf></object>
         <svg><image href=nine.png /><use xlink:href='sprite.svg#a'/></svg>
         <a href=link.html>x</a><img src='data:image/png;base64,AAAA'><img src='#top'><img src=''><img src=/d/p>
         <img src='javascript:x'><noscript><img src=ten.png></noscript><img src='//cdn.test/x.png'>";
@@ -44,7 +50,7 @@ fn all_that_a_browser_might_load_is_found_once_the_most_important_first() {
         of_page(html).into_iter().filter(|(of, _)| *of == kind).map(|(_, path)| path).collect()
     };
     assert_eq!(of(Style), ["/b/main.css", "/b/more.css", "/b/early.css"]);
-    assert_eq!(of(Script), ["/b/m.js", "/b/s.js"]);
+    assert_eq!((of(Script), of(Module)), (vec!["/b/s.js".into()], vec!["/b/m.js".into()]));
     assert_eq!(of(Font), ["/b/f.woff2"]);
     let images = [
         "/b/ground.png",
@@ -64,6 +70,8 @@ fn all_that_a_browser_might_load_is_found_once_the_most_important_first() {
         "/b/latest.webp",
         "/b/set.png",
         "/b/set1.png",
+        "/b/in.png",
+        "/b/deep.png",
         "/b/nine.png",
         "/b/sprite.svg",
         "/b/ten.png",
@@ -81,6 +89,18 @@ fn all_that_a_browser_might_load_is_found_once_the_most_important_first() {
     assert!(kinds.is_sorted());
     assert_eq!(of_page("<base href='data:text/html,x'><img src=x.png>")[0].1, "/d/x.png");
     assert_eq!(requisites(b"{}", &BodyFields::default(), &url("http://a.test/"), &MediaTypes::default()), []);
+}
+
+#[test]
+fn modules_and_what_they_import_are_found() {
+    use RequisiteKind::*;
+    let html = r#"<script type=importmap>{"imports": {"a": "./mapped.js", "b/": "/folder/"}, "scopes": {"/x/": {"c": "/scoped.js"}}}
+        </script><script type=Module src=main.js></script><script type=module>import "/own.js"; import "a"</script>
+        <script>import("./no.js")</script><script type=importmap>{</script>"#;
+    let found = ["/scoped.js", "/d/mapped.js", "/d/main.js", "/own.js"];
+    assert_eq!(of_page(html), found.map(|path| (Module, path.to_owned())));
+    assert_eq!(named_in(Module, "export * from './y.js'"), [(Module, "/s/y.js".to_owned())]);
+    assert_eq!(named_in(Script, "import('./y.js')"), []);
 }
 
 #[test]
@@ -156,6 +176,8 @@ proptest! {
         let fields = BodyFields { content_type: Some("text/html"), ..BodyFields::default() };
         let found = requisites(&body, &fields, &page, &MediaTypes::default());
         prop_assert!(found.iter().all(|requisite| requisite.url != page));
-        style_requisites(&body, None, &page);
+        for kind in [RequisiteKind::Style, RequisiteKind::Module] {
+            Requisite { url: page.clone(), kind }.named_in(&body, &fields, &MediaTypes::default());
+        }
     }
 }

@@ -48,6 +48,8 @@ pub struct Config {
     pub gzip: bool,
     /// Are pages made by script? Then they are sent as shells without text and links.
     pub scripted: bool,
+    /// Have pages style sheets and images?
+    pub requisites: bool,
     /// Key of IndexNow, which every host has in the file /KEY.txt.
     pub ping_key: Option<String>,
     /// Fault rules.
@@ -75,6 +77,7 @@ impl Config {
             validators: Validators::Strong,
             gzip: false,
             scripted: false,
+            requisites: false,
             ping_key: None,
             faults: Vec::new(),
             log: None,

@@ -66,6 +66,7 @@ pub(crate) struct Core {
     pub(crate) validators: Validators,
     pub(crate) gzip: bool,
     pub(crate) scripted: bool,
+    pub(crate) requisites: bool,
     pub(crate) ping_key: Option<String>,
 }
 

@@ -4,6 +4,7 @@ use super::body::{Manner, PageBody};
 use super::connection::ExchangeLog;
 use crate::fault::Action;
 use crate::ledger::{AccessEntry, Arrival};
+use crate::requisites;
 use crate::scripted;
 use crate::sites::Spelling;
 use crate::validators::{SentValidators, State};
@@ -169,7 +170,7 @@ pub async fn respond(line: Arc<ExchangeLog>, request: Request<Incoming>) -> io::
 /// The web's response, with pages as shells if they are made by script.
 fn shown(line: &ExchangeLog, visit: &WebRequest, request: &Request<Incoming>) -> PlannedResponse {
     if !line.core.scripted {
-        return answer(line, visit, request);
+        return with_requisites(line, visit, request);
     }
     if visit.target == scripted::SCRIPT_TARGET {
         return PlannedResponse::of_type("text/javascript", scripted::SCRIPT.into());
@@ -187,6 +188,20 @@ fn shown(line: &ExchangeLog, visit: &WebRequest, request: &Request<Incoming>) ->
         }
         false => answer,
     }
+}
+
+/// The web's response, with the requisites of pages if they have any.
+fn with_requisites(line: &ExchangeLog, visit: &WebRequest, request: &Request<Incoming>) -> PlannedResponse {
+    let found = line.core.requisites.then(|| requisites::find(&visit.target)).flatten();
+    if let Some((kind, body)) = found {
+        return PlannedResponse::of_type(kind, body);
+    }
+    let mut answer = answer(line, visit, request);
+    let is_page = answer.status == 200 && answer.fields.iter().any(|(_, value)| value == HTML);
+    if line.core.requisites && is_page {
+        requisites::add_to(&mut answer.body, &visit.target);
+    }
+    answer
 }
 
 /// The web's response for the target.

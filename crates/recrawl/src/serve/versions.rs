@@ -28,6 +28,9 @@ const STYLE: &str = ":root { color-scheme: light dark; font: 1rem/1.5 system-ui,
     table { border-collapse: collapse } td, th { padding: .2rem .5rem; vertical-align: top; text-align: start }\n\
     a { text-decoration: underline dotted }";
 
+/// Links of a page with its look. They lead nowhere, so a browser would show them as text; each rule of the page outweighs this.
+const LINKS: &str = "<style>:where(a[title]) { color: LinkText; text-decoration: underline }</style>\n";
+
 /// A page of the last commit, or why nothing of it is kept.
 fn page(
     shared: &SharedState,
@@ -135,7 +138,7 @@ fn with_look(page: &ArchivedPage, answer: &ArchivedAnswer, looked: &Looked) -> S
     let (head, notice) = head_and_notice(page, answer, &left_out);
     let own = if styles.is_empty() { format!("<style>{STYLE}</style>\n") } else { String::new() };
     format!(
-        "{document_type}<html{html_attributes}>\n{head}{own}{styles}</head>\n<body tabindex=\"0\"{body_attributes}>\n\
+        "{document_type}<html{html_attributes}>\n{head}{LINKS}{own}{styles}</head>\n<body tabindex=\"0\"{body_attributes}>\n\
          {body}\n<hr>\n{notice}{}</body>\n</html>\n",
         rest_of(answer)
     )

@@ -7,7 +7,7 @@ use recrawl_archive::answer::ArchivedAnswer;
 use recrawl_crawl::admission::loading::{LoadRules, is_inside};
 use recrawl_crawl::settings::Settings;
 use recrawl_extractor::{
-    ArchivedRequisite, BodyFields, Looked, Requisite, RequisiteKind, inert_look, requisites, style_requisites,
+    ArchivedRequisite, BodyFields, Looked, Requisite, RequisiteKind, inert_look, requisites,
 };
 use recrawl_repository::{RequisiteRow, SledTables};
 use recrawl_types::{ArchivePosition, CanonicalUrl};
@@ -195,22 +195,17 @@ impl<'a> ArchivedRequisites<'a> {
     }
 
     /// The requisites that a capture names.
-    fn named_by(&self, Requisite { url, kind }: &Requisite, place: &VersionPlace) -> Rc<[Requisite]> {
+    fn named_by(&self, requisite: &Requisite, place: &VersionPlace) -> Rc<[Requisite]> {
+        let Requisite { url, kind } = requisite;
         if let Some(named) = self.named.borrow().get(&(place.at, *kind)) {
             return named.clone();
         }
-        let types = &self.settings.reading.types;
         let named = self.answer(url, place).map(|answer| {
             let content_type = answer.content_type();
-            match (answer.target(url), kind) {
-                (Some(url), kind) => vec![Requisite { url, kind: *kind }],
-                (None, RequisiteKind::Style) => style_requisites(&answer.body, content_type.as_deref(), url),
-                (None, RequisiteKind::Frame) => {
-                    let fields =
-                        BodyFields { content_type: content_type.as_deref(), ..BodyFields::default() };
-                    requisites(&answer.body, &fields, url, types)
-                }
-                (None, _) => Vec::new(),
+            let fields = BodyFields { content_type: content_type.as_deref(), ..BodyFields::default() };
+            match answer.target(url) {
+                Some(url) => vec![Requisite { url, kind: *kind }],
+                None => requisite.named_in(&answer.body, &fields, &self.settings.reading.types),
             }
         });
         let named: Rc<[Requisite]> = named.unwrap_or_default().into();

@@ -54,6 +54,8 @@ pub enum FileKind {
     Requests = 16,
     /// Pages that a target of documents holds.
     Copy = 17,
+    /// Changes of the rows of requisites in a round.
+    Requisites = 18,
 }
 
 /// The committed state.

@@ -1,12 +1,37 @@
-//! A file of a round that only grows, a frame a record, each in one write: the visit log and the
-//! request log.
+//! A file of a round that only grows, a frame a record, each in one write: the visit log, the request log and the log of
+//! requisites.
 
 use crate::file::error::{ReadError, WriteError};
 use crate::file::format::{FileKind, HEADER_BYTES, MAX_FRAME_BYTES, header, put_frame};
-use crate::file::frames::FrameSource;
+use crate::file::frames::{FrameReader, FrameSource};
+use crate::repository::sound_length;
 use crate::storage::{Storage, WriteFile};
 use recrawl_types::{Round, Size};
 use std::io;
+
+/// A log could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LogError {
+    /// It cannot be read, or is damaged before its tail.
+    #[error("{0}")]
+    Read(ReadError),
+    /// It cannot be made or cut.
+    #[error("{0}")]
+    Write(WriteError),
+}
+
+impl From<ReadError> for LogError {
+    fn from(e: ReadError) -> LogError {
+        LogError::Read(e)
+    }
+}
+
+impl From<WriteError> for LogError {
+    fn from(e: WriteError) -> LogError {
+        LogError::Write(e)
+    }
+}
 
 /// The file, open for appending.
 pub(crate) struct LogFile {
@@ -39,6 +64,23 @@ impl LogFile {
             return Ok(None);
         }
         checked.map(|_| Some(source))
+    }
+
+    /// Opens the round's file, or begins it. A torn tail, as a crash leaves it, is cut off.
+    pub fn open(storage: &dyn Storage, name: &str, kind: FileKind, round: Round) -> Result<LogFile, LogError> {
+        Ok(match LogFile::begun(storage, name, kind, round)? {
+            None => LogFile::create(storage, name, kind, round)?,
+            Some(source) => {
+                let sound = sound_length(&source, kind)?;
+                LogFile::resume(storage, name, kind, sound, source.length())?
+            }
+        })
+    }
+
+    /// The sound frames of a file that was begun.
+    pub fn sound(source: FrameSource, kind: FileKind) -> Result<FrameReader, ReadError> {
+        let sound = sound_length(&source, kind)?;
+        Ok(FrameReader::over(source, kind, sound))
     }
 
     /// Makes the file with its header, durable with its name.

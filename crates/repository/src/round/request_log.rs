@@ -8,9 +8,7 @@ use crate::file::bytes::{Malformed, Put, Take};
 use crate::file::error::{ReadError, WriteError};
 use crate::file::format::{FileKind, round_file};
 use crate::file::frames::FrameReader;
-use crate::repository::sound_length;
-use crate::round::log_file::LogFile;
-use crate::round::visit_log::LogError;
+use crate::round::log_file::{LogError, LogFile};
 use crate::storage::Storage;
 use recrawl_types::{CanonicalUrl, Origin, RequestLog, Round, SentRequest};
 use std::io;
@@ -35,14 +33,7 @@ impl RequestFile {
     /// # Errors
     /// [`LogError`].
     pub fn open(storage: &dyn Storage, round: Round) -> Result<RequestFile, LogError> {
-        let name = file(round);
-        let log = match LogFile::begun(storage, &name, FileKind::Requests, round)? {
-            None => LogFile::create(storage, &name, FileKind::Requests, round)?,
-            Some(source) => {
-                let sound = sound_length(&source, FileKind::Requests)?;
-                LogFile::resume(storage, &name, FileKind::Requests, sound, source.length())?
-            }
-        };
+        let log = LogFile::open(storage, &file(round), FileKind::Requests, round)?;
         Ok(RequestFile(Mutex::new(OpenLog { log, payload: Vec::new() })))
     }
 

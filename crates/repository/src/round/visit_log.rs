@@ -11,7 +11,7 @@ use crate::file::frames::{FrameReader, FrameSource};
 use crate::generation::codec::{put_log_record, take_log_record};
 use crate::generation::read_ahead::read_ahead;
 use crate::repository::sound_length;
-use crate::round::log_file::LogFile;
+use crate::round::log_file::{LogError, LogFile};
 use crate::storage::Storage;
 use recrawl_types::{CanonicalUrl, LogRecord, Origin, Round, Skipped, Visit};
 use std::collections::BTreeMap;
@@ -99,30 +99,6 @@ impl VisitedIndexes {
     pub fn last(&self) -> Option<u64> {
         let word = self.words.iter().rposition(|word| *word != 0)?;
         Some(64 * word as u64 + u64::from(self.words[word].ilog2()))
-    }
-}
-
-/// A log could not be opened.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum LogError {
-    /// It cannot be read, or is damaged before its tail.
-    #[error("{0}")]
-    Read(ReadError),
-    /// It cannot be made or cut.
-    #[error("{0}")]
-    Write(WriteError),
-}
-
-impl From<ReadError> for LogError {
-    fn from(e: ReadError) -> LogError {
-        LogError::Read(e)
-    }
-}
-
-impl From<WriteError> for LogError {
-    fn from(e: WriteError) -> LogError {
-        LogError::Write(e)
     }
 }
 

@@ -6,8 +6,8 @@
 use super::pings::url_of_key;
 use super::{SledTables, failed, opened};
 use crate::file::bytes::{Malformed, Put, Take};
-use recrawl_types::{ArchivePosition, CanonicalUrl, Cycle, Known, Round, Validators};
-use std::io;
+use recrawl_types::{ArchivePosition, CanonicalUrl, Cycle, DatedRound, Known, Round, Validators};
+use std::io::{self, ErrorKind};
 
 /// The state of a requisite.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,9 +42,56 @@ impl RequisiteRow {
         RequisiteRow { failures: self.failures.saturating_add(1), failed_in: cycle, ..self }
     }
 
+    /// Does a failure of this round count? One a cycle does, and none beside a capture.
+    fn may_fail_in(&self, round: DatedRound) -> bool {
+        let has_failed = self.failures > 0 && self.failed_in == round.cycle;
+        !has_failed && (!self.is_archived() || self.round != round.round)
+    }
+
     /// May it be asked for? One that failed waits as long as a page would.
     pub fn is_due(&self, cycle: Cycle) -> bool {
         Known { failures: self.failures, last_attempt: self.failed_in, ..Known::default() }.is_due(cycle)
+    }
+}
+
+/// A change of the row of a requisite.
+///
+/// A round may ask for a requisite twice: for pages that may load it from an inside address, and for others. Both requests
+/// begin with the same row, and their answers come in any order. So an answer changes no more than it says, and a capture of
+/// the round stays. To store a change again changes nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RequisiteChange {
+    /// There is a capture, or none may be shown any more.
+    Replaced(RequisiteRow),
+    /// The server confirmed the capture in this row.
+    Confirmed(RequisiteRow),
+    /// It failed or was refused in this round.
+    Failed(DatedRound),
+}
+
+impl RequisiteChange {
+    /// Stores it. The record that a row names must be durable.
+    ///
+    /// # Errors
+    /// When the table cannot be read or written.
+    pub fn store(&self, tables: &SledTables, url: &CanonicalUrl) -> io::Result<()> {
+        if let RequisiteChange::Replaced(row) = self {
+            return tables.keep_requisite(url, row);
+        }
+        let before = match tables.requisite(url) {
+            // The request has told of the damage.
+            Err(e) if e.kind() == ErrorKind::InvalidData => RequisiteRow::default(),
+            row => row?.unwrap_or_default(),
+        };
+        match self {
+            RequisiteChange::Confirmed(row) if before.archive == row.archive => {
+                tables.keep_requisite(url, row)
+            }
+            RequisiteChange::Failed(round) if before.may_fail_in(*round) => {
+                tables.keep_requisite(url, &before.failed(round.cycle))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -116,6 +163,41 @@ impl SledTables {
             }
         })
     }
+}
+
+const REPLACED: u8 = 0;
+const CONFIRMED: u8 = 1;
+const FAILED: u8 = 2;
+
+/// A change with its URL, for a log.
+pub(crate) fn put_change(out: &mut Vec<u8>, url: &CanonicalUrl, change: &RequisiteChange) {
+    out.put_bytes(url.as_text().as_bytes());
+    match change {
+        RequisiteChange::Replaced(row) | RequisiteChange::Confirmed(row) => {
+            out.put_u8(if matches!(change, RequisiteChange::Replaced(_)) { REPLACED } else { CONFIRMED });
+            out.extend(put_row(row));
+        }
+        RequisiteChange::Failed(DatedRound { round, cycle }) => {
+            out.put_u8(FAILED);
+            [round.0, cycle.0].into_iter().for_each(|number| out.put_varint(number.into()));
+        }
+    }
+}
+
+pub(crate) fn take_change(bytes: &[u8]) -> Result<(CanonicalUrl, RequisiteChange), Malformed> {
+    let mut take = Take(bytes);
+    let url = url_of_key(take.bytes()?)?;
+    let change = match take.u8()? {
+        REPLACED => RequisiteChange::Replaced(take_row(take.0)?),
+        CONFIRMED => RequisiteChange::Confirmed(take_row(take.0)?),
+        FAILED => {
+            let round = DatedRound { round: Round(take.narrow()?), cycle: Cycle(take.narrow()?) };
+            take.end()?;
+            RequisiteChange::Failed(round)
+        }
+        _ => return Err(Malformed("a change of a requisite is of no kind")),
+    };
+    Ok((url, change))
 }
 
 fn put_row(row: &RequisiteRow) -> Vec<u8> {

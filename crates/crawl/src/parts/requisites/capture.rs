@@ -1,6 +1,5 @@
 //! Reads pages and answers, and makes records of them. No request is made here.
 
-use super::RowChange;
 use crate::admission::consent;
 use crate::capture::head;
 use crate::config::Consent;
@@ -8,10 +7,10 @@ use recrawl_archive::answer::ArchivedAnswer;
 use recrawl_archive::{ArchiveReader, Compressor, EarlierCapture, Record};
 use recrawl_extractor::{
     BodyFields, ExtractOptions, Extracted, Requisite, RequisiteKind, consent_of_header, extract, media_type,
-    requisites, style_requisites,
+    requisites,
 };
 use recrawl_fetcher::{FetchResult, Response};
-use recrawl_repository::RequisiteRow;
+use recrawl_repository::{RequisiteChange, RequisiteRow};
 use recrawl_types::{ArchivePosition, CanonicalUrl, Content, Round, UrlRules};
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +22,7 @@ pub struct RequisiteRecord {
     /// For the archive; none where a server confirmed what is there. Its place becomes that of a row that it replaces.
     pub member: Option<Vec<u8>>,
     /// For the table, once the member is durable.
-    pub change: RowChange,
+    pub change: RequisiteChange,
 }
 
 /// Takes records to the recorder; may block.
@@ -189,26 +188,26 @@ impl RequisiteReader {
             Some(target) => [Requisite { url: target, kind: requisite.kind }].into(),
             None => self.named_in(requisite, body, &consent::fields(&response)),
         };
-        let change = if is_same { RowChange::Confirmed(row) } else { RowChange::Replaced(row) };
+        let change = if is_same { RequisiteChange::Confirmed(row) } else { RequisiteChange::Replaced(row) };
         let record = RequisiteRecord { url: url.clone(), member: Some(member), change };
         AnswerRecord::Record(Box::new(record), named)
     }
 
     /// The row after a 304.
-    pub fn renewed(&self, row: RequisiteRow, response: &Response, at: u64) -> RowChange {
+    pub fn renewed(&self, row: RequisiteRow, response: &Response, at: u64) -> RequisiteChange {
         let fresh_until = self.fresh_until(response, at);
         let mut row = RequisiteRow { round: self.round, fresh_until, failures: 0, ..row };
         let news = response.validators.clone();
         row.validators.etag = news.etag.or(row.validators.etag);
         row.validators.last_modified = news.last_modified.or(row.validators.last_modified);
-        RowChange::Confirmed(row)
+        RequisiteChange::Confirmed(row)
     }
 
     fn fresh_until(&self, response: &Response, at: u64) -> u64 {
         at.saturating_add(response.fresh_for().min(self.max_fresh).as_millis() as u64)
     }
 
-    /// The requisites that an archived one names. Only style sheets, documents and redirects name any.
+    /// The requisites that an archived one names. Redirects name their target.
     pub fn named_by(&self, requisite: &Requisite, row: &RequisiteRow) -> Arc<[Requisite]> {
         let Ok(answer) = ArchivedAnswer::read(&self.archive, row.archive, self.max_body) else {
             return Arc::default();
@@ -226,13 +225,7 @@ impl RequisiteReader {
     }
 
     fn named_in(&self, requisite: &Requisite, body: &[u8], fields: &BodyFields<'_>) -> Arc<[Requisite]> {
-        let mut named = match requisite.kind {
-            RequisiteKind::Style => style_requisites(body, fields.content_type, &requisite.url),
-            RequisiteKind::Frame => requisites(body, fields, &requisite.url, &self.reading.types),
-            RequisiteKind::Script | RequisiteKind::Font | RequisiteKind::Image | RequisiteKind::Media => {
-                Vec::new()
-            }
-        };
+        let mut named = requisite.named_in(body, fields, &self.reading.types);
         named.truncate(self.max_named);
         named.into()
     }

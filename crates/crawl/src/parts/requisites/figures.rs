@@ -1,7 +1,8 @@
 //! Figures of the requisites of a round. Those of an interrupted run are not counted.
 
-use super::{RequisiteRecord, RowChange, has_failed, is_left_out};
+use super::{RequisiteRecord, has_failed, is_left_out};
 use recrawl_fetcher::FetchResult;
+use recrawl_repository::RequisiteChange;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// RequisiteCounts that requests add to.
@@ -95,8 +96,8 @@ impl RequisiteCounts {
     /// Counts a record.
     pub(super) fn recorded(&self, record: &RequisiteRecord) {
         let counter = match record.change {
-            RowChange::Replaced(_) => &self.archived,
-            RowChange::Confirmed(_) | RowChange::Failed(_) => &self.same,
+            RequisiteChange::Replaced(_) => &self.archived,
+            RequisiteChange::Confirmed(_) | RequisiteChange::Failed(_) => &self.same,
         };
         counter.fetch_add(1, Relaxed);
     }
