@@ -13,18 +13,20 @@ import urllib.parse
 import zlib
 
 REVISIT = 500
+CHUNK = 1 << 16
 
 
 def records(path):
     """The fields, the body and the compressed length of each record."""
-    data = path.read_bytes()
-    while data:
-        member = zlib.decompressobj(31)
-        text = member.decompress(data)
-        length, data = len(data) - len(member.unused_data), member.unused_data
+    data, at = path.read_bytes(), 0
+    while at < len(data):
+        member, text, start = zlib.decompressobj(31), b"", at
+        while not member.eof:
+            text += member.decompress(data[at : at + CHUNK])
+            at = min(at + CHUNK, len(data)) - len(member.unused_data)
         head, _, block = text.partition(b"\r\n\r\n")
         fields = dict(line.split(": ", 1) for line in head.decode("utf-8", "replace").split("\r\n")[1:])
-        yield fields, block.partition(b"\r\n\r\n")[2][:-4], length
+        yield fields, block.partition(b"\r\n\r\n")[2][:-4], at - start
 
 
 def main(folders):

@@ -5,6 +5,7 @@
 //! SVG or MathML, or loads anything, and none of these attributes has a URL. So each `<` of the result begins one of
 //! these tags, however a browser nests them. [`look`] adds style sheets and images from the archive.
 
+mod drawings;
 mod look;
 
 pub use look::{ArchivedRequisite, Looked, inert_look};

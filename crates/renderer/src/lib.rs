@@ -29,7 +29,9 @@ mod tab;
 pub use browser::{BrowserError, find, installed, program};
 pub use clock::WaitingRequest;
 pub use pool::{RenderFigures, RenderOptions, Renderer};
-pub use resources::{AnswerFuture, Ask, Resource, ResourceAnswer, ResourceKind, ResourceSource};
+pub use resources::{
+    AnswerFuture, Ask, LeftOut, LeftOutKind, Resource, ResourceAnswer, ResourceKind, ResourceSource,
+};
 
 use bytes::Bytes;
 use std::time::Duration;
@@ -54,6 +56,8 @@ pub struct Rendered {
     pub html: String,
     /// Where the page's scripts wanted to go: other documents, in the order of their wishes.
     pub navigations: Vec<String>,
+    /// Images, fonts and media that scripts asked for, and the browser was refused.
+    pub left_out: Vec<LeftOut>,
     /// From the start of the first attempt.
     pub took: Duration,
 }

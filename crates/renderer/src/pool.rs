@@ -178,9 +178,10 @@ impl Renderer {
                 tracing::debug!(url = page.url, why = error.name(), "a page was not rendered");
             }
         }
-        result.map(|RenderedDocument { html, navigations }| Rendered {
+        result.map(|RenderedDocument { html, navigations, left_out }| Rendered {
             html,
             navigations,
+            left_out,
             took: start.elapsed(),
         })
     }

@@ -88,6 +88,26 @@ impl Resource {
     }
 }
 
+/// What is no part of a document's text, so that a browser is refused it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeftOutKind {
+    /// A font.
+    Font,
+    /// An image.
+    Image,
+    /// Sound or video.
+    Media,
+}
+
+/// A request that a browser was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// What for.
+    pub kind: LeftOutKind,
+    /// Its URL.
+    pub url: String,
+}
+
 /// How a paused request is decided before anybody is asked.
 #[derive(Debug, PartialEq, Eq)]
 pub enum RequestVerdict {
@@ -97,6 +117,8 @@ pub enum RequestVerdict {
     NoStyle,
     /// Another document in place of the page.
     Navigation,
+    /// Refused, and told.
+    LeaveOut(LeftOutKind),
     /// Refused.
     Refuse,
 }
@@ -120,6 +142,9 @@ pub fn decide(
         "Script" => RequestVerdict::Ask(ResourceKind::Script),
         "XHR" | "Fetch" => RequestVerdict::Ask(ResourceKind::Data),
         "Stylesheet" => RequestVerdict::NoStyle,
+        "Font" => RequestVerdict::LeaveOut(LeftOutKind::Font),
+        "Image" => RequestVerdict::LeaveOut(LeftOutKind::Image),
+        "Media" => RequestVerdict::LeaveOut(LeftOutKind::Media),
         _ => RequestVerdict::Refuse,
     }
 }
@@ -160,6 +185,8 @@ mod tests {
         );
         assert_eq!(decided("GET", "Fetch", "http://a.test/x"), RequestVerdict::Ask(ResourceKind::Data));
         assert_eq!(decided("GET", "Stylesheet", "http://a.test/x.css"), RequestVerdict::NoStyle);
+        let image = RequestVerdict::LeaveOut(LeftOutKind::Image);
+        assert_eq!(decided("GET", "Image", "http://a.test/x.png"), image);
         assert_eq!(decide("POST", "Document", "http://a.test/", true, None), RequestVerdict::Navigation);
         let preflight = |of: Option<&str>| decide("OPTIONS", "XHR", "http://a.test/x", false, of);
         assert_eq!(preflight(Some("GET")), RequestVerdict::Ask(ResourceKind::Preflight));
@@ -172,9 +199,8 @@ mod tests {
             ("HEAD", "Fetch", "http://a.test/x"),
             ("OPTIONS", "Script", "http://a.test/x"),
             ("GET", "Document", "http://a.test/frame"),
-            ("GET", "Image", "http://a.test/x.png"),
-            ("GET", "Media", "http://a.test/x.mp4"),
-            ("GET", "Font", "http://a.test/x.woff"),
+            ("HEAD", "Image", "http://a.test/x.png"),
+            ("GET", "Font", "blob:http://a.test/x"),
             ("GET", "Ping", "http://a.test/x"),
             ("GET", "Other", "http://a.test/worker.js"),
             ("GET", "Fetch", "file:///etc/passwd"),

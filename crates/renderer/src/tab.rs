@@ -11,7 +11,7 @@ use crate::origins;
 use crate::pipe::{CallError, Pipe, ReceivedEvent, SessionEvent};
 use crate::pool::RenderCounters;
 use crate::resources::{
-    Ask, RequestVerdict, Resource, ResourceAnswer, ResourceSource, SENT, decide, is_shown,
+    Ask, LeftOut, RequestVerdict, Resource, ResourceAnswer, ResourceSource, SENT, decide, is_shown,
 };
 use crate::scroll::{self, Scrolling};
 use crate::{RenderError, ServedPage};
@@ -27,6 +27,9 @@ use url::Url;
 
 /// Documents that a page's scripts wanted to go to, at most.
 pub const MAX_NAVIGATIONS: usize = 20;
+
+/// Images, fonts and media that are told of a page, at most.
+const MAX_LEFT_OUT: usize = 200;
 
 /// How long the browser may take to make room for a page, or to throw it away. One that takes longer is ended.
 const ANSWER: Duration = Duration::from_secs(30);
@@ -56,6 +59,7 @@ pub struct PageLimits {
 pub struct RenderedDocument {
     pub html: String,
     pub navigations: Vec<String>,
+    pub left_out: Vec<LeftOut>,
 }
 
 impl From<CallError> for RenderError {
@@ -138,6 +142,7 @@ impl<'t> Tab<'t> {
             loader: None,
             requests: 0,
             navigations: Vec::new(),
+            left_out: Vec::new(),
         };
         let document = visit.run(events).await;
         self.pipe().forget(session);
@@ -160,6 +165,7 @@ struct TabVisit<'t> {
     loader: Option<String>,
     requests: usize,
     navigations: Vec<String>,
+    left_out: Vec<LeftOut>,
 }
 
 /// What an event brings.
@@ -249,7 +255,7 @@ impl TabVisit<'_> {
             }
         }
         let html = self.read().await?;
-        Ok(RenderedDocument { html, navigations: self.navigations })
+        Ok(RenderedDocument { html, navigations: self.navigations, left_out: self.left_out })
     }
 
     async fn tell(&self, method: &str, params: Value) -> Result<(), RenderError> {
@@ -323,6 +329,13 @@ impl TabVisit<'_> {
                 if origins::may_ask(&ask, is_foreign) {
                     self.requests += 1;
                     return Ok(TabStep::Ask(request, ask));
+                }
+                self.refuse_counted(&request).await?;
+            }
+            RequestVerdict::LeaveOut(kind) => {
+                let left_out = LeftOut { kind, url };
+                if self.left_out.len() < MAX_LEFT_OUT && !self.left_out.contains(&left_out) {
+                    self.left_out.push(left_out);
                 }
                 self.refuse_counted(&request).await?;
             }

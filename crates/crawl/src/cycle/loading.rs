@@ -11,6 +11,7 @@ use crate::parts::render::{RenderChoice, RenderRules, Renders};
 use crate::parts::requisites::{RequisiteWait, Requisites, WaitingPages};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use recrawl_extractor::Requisite;
 use recrawl_fetcher::{
     FetchResult, FetchedPage, Fetcher, Hold, LoadingPages, PageLoad, Resources, StoppedBy,
 };
@@ -86,7 +87,7 @@ impl<'c> LoadingStage<'c> {
                         let renders = self.renders.as_ref().filter(|_| turn != RenderChoice::AsSent);
                         match renders {
                             None => match self.converts.as_ref().and_then(|converts| converts.begin(&page)) {
-                                None => self.begin(page, None, Vec::new()),
+                                None => self.begin(page, None, LoadedAnswers::default()),
                                 Some(conversion) => {
                                     converting.push(conversion.run(page));
                                     continue;
@@ -119,7 +120,7 @@ impl<'c> LoadingStage<'c> {
                     Some((page, loaded, load)) => self.begin(page, Some(load), loaded),
                     None => continue,
                 },
-                Some(page) = converting.next(), if !converting.is_empty() => self.begin(page, None, Vec::new()),
+                Some(page) = converting.next(), if !converting.is_empty() => self.begin(page, None, LoadedAnswers::default()),
                 Some(page) = loading.next(), if !loading.is_empty() => Begun::Done(Box::new(page)),
                 else => break,
             };
@@ -161,5 +162,5 @@ enum Begun {
     Loads(Box<FetchedPage>, RequisiteWait, PageLoad, LoadedAnswers),
 }
 
-/// LoadedAnswers that a browser got for a page.
-type LoadedAnswers = Vec<(CanonicalUrl, FetchResult)>;
+/// The answers that a browser got for a page, and what it was refused.
+type LoadedAnswers = (Vec<(CanonicalUrl, FetchResult)>, Vec<Requisite>);

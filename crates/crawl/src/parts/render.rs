@@ -23,9 +23,9 @@ use crate::operator::control::Control;
 use crate::page_rules::{PageRule, PageRules};
 use auto::Measured;
 use bytes::Bytes;
-use recrawl_extractor::Extracted;
+use recrawl_extractor::{Extracted, Requisite, RequisiteKind};
 use recrawl_fetcher::{FetchResult, FetchedPage, PageLoad, Response, StoppedBy};
-use recrawl_renderer::{RenderError, RenderOptions, Rendered, Renderer, ServedPage};
+use recrawl_renderer::{LeftOut, LeftOutKind, RenderError, RenderOptions, Rendered, Renderer, ServedPage};
 use recrawl_repository::SledTables;
 use recrawl_types::{CanonicalUrl, Outcome, Skip, UrlRules};
 use source::{Loaded, PageSource};
@@ -127,8 +127,8 @@ pub struct Renders<'c> {
     rules: Arc<RenderRules>,
 }
 
-/// A page, and the answers that are archived with it.
-pub type RenderedPage = (FetchedPage, Vec<(CanonicalUrl, FetchResult)>);
+/// A page, and what is archived with it: the answers that a browser got, and what it was refused.
+pub type RenderedPage = (FetchedPage, (Vec<(CanonicalUrl, FetchResult)>, Vec<Requisite>));
 
 /// Which pages are rendered, for the fetcher.
 pub struct RenderRules {
@@ -215,11 +215,11 @@ impl<'c> Renders<'c> {
         _waiting: RenderWait,
         load: &PageLoad,
     ) -> Result<Option<RenderedPage>, Failure> {
-        let FetchResult::Page(response) = &mut page.result else { return Ok(Some((page, Vec::new()))) };
+        let FetchResult::Page(response) = &mut page.result else { return Ok(Some((page, Default::default()))) };
         let url = &page.entry.url;
         let rules = LoadRules::new(url, response, self.scope);
         let rule = self.rules.pages.rule_for(url).expect("a page is rendered by its rule");
-        let loaded = Loaded::default();
+        let (loaded, mut left_out) = (Loaded::default(), Vec::new());
         let kept = Some(&loaded).filter(|_| rule.requisites && turn == RenderChoice::Rendered);
         let source = PageSource { page: url, rules, rendering: load, control: self.control, loaded: kept };
         let rendered = self.renderer.render(&to_render(url, response), &source).await;
@@ -238,6 +238,9 @@ impl<'c> Renders<'c> {
             Ok(rendered) => {
                 response.rendered = Some(rendered.html.into());
                 response.navigations = rendered.navigations;
+                if kept.is_some() {
+                    left_out = rendered.left_out.into_iter().filter_map(requisite).collect();
+                }
             }
             Err(why) => match load.ended().filter(|_| why == RenderError::NotNow) {
                 Some(StoppedBy::Deadline) => page.result = skipped(Skip::Deadline),
@@ -250,7 +253,7 @@ impl<'c> Renders<'c> {
             },
         }
         let loaded = loaded.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Ok(Some((page, loaded)))
+        Ok(Some((page, (loaded, left_out))))
     }
 }
 
@@ -297,6 +300,16 @@ fn skipped(why: Skip) -> FetchResult {
 }
 
 /// Only whole HTML documents are rendered: a browser shows others without their scripts, or not at all.
+/// A URL that a browser was refused, as a requisite.
+fn requisite(LeftOut { kind, url }: LeftOut) -> Option<Requisite> {
+    let kind = match kind {
+        LeftOutKind::Font => RequisiteKind::Font,
+        LeftOutKind::Image => RequisiteKind::Image,
+        LeftOutKind::Media => RequisiteKind::Media,
+    };
+    Some(Requisite { url: UrlRules::keep_all().canonicalize(&url).ok()?, kind })
+}
+
 fn is_html(response: &Response) -> bool {
     let media =
         response.content_type.as_deref().and_then(|value| value.split(';').next()).unwrap_or_default();

@@ -250,13 +250,14 @@ impl<'c> Requisites<'c> {
         Some(RequisiteWait(self.waiting.clone(), host))
     }
 
-    /// Archives the requisites of a page, then passes it on. What a browser `loaded` for it is kept as it was answered.
+    /// Archives the requisites of a page, then passes it on. What a browser `loaded` for it is kept as it was answered; what
+    /// it was refused is asked for.
     pub async fn load(
         &self,
         page: FetchedPage,
         waiting: RequisiteWait,
         load: PageLoad,
-        loaded: Vec<(CanonicalUrl, FetchResult)>,
+        (loaded, refused): (Vec<(CanonicalUrl, FetchResult)>, Vec<Requisite>),
     ) -> FetchedPage {
         let Some(response) = response_of(&page) else { return page };
         let url = &page.entry.url;
@@ -283,6 +284,7 @@ impl<'c> Requisites<'c> {
         }
         let blocks = self.control.blocks();
         let mut wanted = VecDeque::from(found.requisites);
+        wanted.extend(refused.into_iter().filter(|_| found.is_archived));
         let (mut seen, mut asked) = (HashSet::new(), FuturesUnordered::new());
         let until = Instant::now() + MAX_WAIT;
         loop {

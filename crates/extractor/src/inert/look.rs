@@ -1,11 +1,12 @@
 //! The look of an archived page: its style sheets and images, in the document itself.
 //!
 //! Nothing is asked for: each style sheet becomes a `style` element, each image and font a `data:` URL, and any other
-//! reference of a style leads nowhere. An SVG image is shown as an image, in which a browser runs and loads nothing. What
+//! reference of a style leads nowhere. An SVG drawing is an image, too (module `drawings`). What
 //! is put in is bounded by [`MAX_LOOK`] for the document, in the order in which it stands there.
 
 use crate::base::ReferenceResolver;
 use crate::html;
+use crate::inert::drawings::{self, DrawingFiles, Sprites};
 use crate::inert::{alternative, cleaned, rename, show_target};
 use crate::media::media_type;
 use crate::requisites::{
@@ -13,6 +14,7 @@ use crate::requisites::{
 };
 use crate::{BodyFields, RequisiteKind};
 use data_encoding::BASE64;
+use ego_tree::NodeId;
 use html5ever::tendril::StrTendril;
 use html5ever::tree_builder::QuirksMode;
 use html5ever::{LocalName, QualName, ns};
@@ -28,12 +30,14 @@ const MAX_LOOK: usize = 16 << 20;
 const MAX_IMPORTS: usize = 8;
 /// Requisites that found no room, before the archive is asked for no more.
 const MAX_WITHOUT_ROOM: usize = 16;
+/// Attributes that stay of what becomes an image: those of its box.
+const OF_BOX: [&str; 5] = ["class", "height", "id", "style", "width"];
 /// Types of images that browsers show.
 const IMAGES: [&str; 6] = ["image/avif", "image/gif", "image/jpeg", "image/png", "image/svg+xml", "image/webp"];
 /// A reference that leads nowhere.
 const NOWHERE: &str = "url(\"data:,\")";
 /// Attributes of `html` and `body` that stay.
-const OF_BODY: [&str; 6] = ["bgcolor", "class", "dir", "id", "lang", "style"];
+const OF_BODY: [&str; 8] = ["bgcolor", "class", "dir", "id", "lang", "link", "style", "text"];
 
 /// A requisite as the archive has it.
 #[derive(Clone, Debug)]
@@ -77,11 +81,23 @@ pub fn inert_look(
     let resolver = ReferenceResolver::of_page(url, base.as_deref(), &rules, encoding);
     let mut look = LookWriter { archive, rules: &rules, room: MAX_LOOK, without_room: 0, missing: 0 };
     let styles = look.styles(&html, &resolver);
+    let mut sprites = Sprites::new();
+    for drawing in drawings::drawings(&html) {
+        let files = &mut DrawingLook { look: &mut look, resolver: &resolver };
+        let image = drawings::image(&html, drawing, &mut sprites, files);
+        replace(&mut html, drawing, image);
+    }
+    for (still, reference) in stills(&html) {
+        if let Some(image) = look.data(&reference, &resolver, RequisiteKind::Image) {
+            replace(&mut html, still, Some(image));
+        }
+    }
     let of_root = |html: &Html, name: &str| find(html, name).map(|element| attributes(element.value()));
     // Of the picture that was met last, for its image.
     let mut of_picture = Vec::new();
     for node in html.tree.values_mut() {
         let Node::Element(element) = node else { continue };
+        look.background(element, &resolver);
         look.inline_style(element, &resolver);
         match element.name() {
             "picture" => of_picture.clear(),
@@ -110,6 +126,38 @@ pub fn inert_look(
         missing: look.missing,
         has_quirks: html.quirks_mode == QuirksMode::Quirks,
     })
+}
+
+/// Puts an image in the place of something else, with its box; an empty one if there is none.
+fn replace(html: &mut Html, other: NodeId, image: Option<String>) {
+    let Some(mut node) = html.tree.get_mut(other) else { return };
+    while let Some(mut child) = node.first_child() {
+        child.detach();
+    }
+    if let Node::Element(element) = node.value() {
+        element.name = QualName::new(None, ns!(html), LocalName::from("img"));
+        element.attrs.retain(|(name, _)| OF_BOX.contains(&&*name.local));
+        let src = QualName::new(None, ns!(), LocalName::from("src"));
+        element.attrs.extend(image.map(|image| (src, StrTendril::from(image))));
+        // They are searched by halving.
+        element.attrs.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+    }
+}
+
+/// Videos with their posters, and images that are put in as objects.
+fn stills(html: &Html) -> Vec<(NodeId, String)> {
+    let elements = html.tree.root().descendants().filter_map(ElementRef::wrap);
+    let found = elements.filter_map(|element| {
+        let is_image = element.attr("type").is_some_and(|kind| kind.starts_with("image/"));
+        let reference = match element.value().name() {
+            "video" => element.attr("poster"),
+            "object" => element.attr("data").filter(|_| is_image),
+            "embed" => element.attr("src").filter(|_| is_image),
+            _ => None,
+        };
+        Some((element.id(), reference?.to_owned()))
+    });
+    found.collect()
 }
 
 /// The first element of this name.
@@ -277,11 +325,44 @@ impl LookWriter<'_> {
         true
     }
 
+    /// The older way to say which image is behind a part of the page, as a style.
+    fn background(&mut self, element: &mut Element, resolver: &ReferenceResolver<'_>) {
+        let name = |name: &str| LocalName::from(name);
+        let Some(reference) = element.attr("background") else { return };
+        let image = format!("background-image:{};", self.data_url(reference, resolver, RequisiteKind::Image));
+        match element.attrs.iter_mut().find(|(attribute, _)| attribute.local == name("style")) {
+            // What the element's own style says comes later, and outweighs it.
+            Some((_, style)) => *style = StrTendril::from(image + style),
+            None => {
+                element.attrs.push((QualName::new(None, ns!(), name("style")), StrTendril::from(image)));
+                element.attrs.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+            }
+        }
+    }
+
     fn inline_style(&mut self, element: &mut Element, resolver: &ReferenceResolver<'_>) {
         for (name, value) in element.attrs.iter_mut().filter(|(name, _)| &*name.local == "style") {
             debug_assert_eq!(name.ns, ns!());
             *value = self.rewritten(value, resolver, MAX_IMPORTS).into();
         }
+    }
+}
+
+/// What drawings name, as the archive has it.
+struct DrawingLook<'d, 'l> {
+    look: &'d mut LookWriter<'l>,
+    resolver: &'d ReferenceResolver<'d>,
+}
+
+impl DrawingFiles for DrawingLook<'_, '_> {
+    fn image(&mut self, reference: &str) -> Option<String> {
+        let own = self.look.own_data(reference);
+        own.or_else(|| self.look.data(reference, self.resolver, RequisiteKind::Image))
+    }
+
+    fn text(&mut self, reference: &str) -> Option<String> {
+        let found = self.look.get(reference, self.resolver, RequisiteKind::Image)?;
+        Some(String::from_utf8_lossy(&found.body).into_owned())
     }
 }
 

@@ -124,7 +124,7 @@ pub fn raw(shared: &SharedState, asked: &OneVersion) -> Result<RawVersion, Refus
     })
 }
 
-/// The same of a page whose style sheets and images are archived. Without a style sheet of its own it has ours.
+/// The same of a page whose style sheets and images are archived.
 fn with_look(page: &ArchivedPage, answer: &ArchivedAnswer, looked: &Looked) -> String {
     let Looked { styles, html_attributes, body_attributes, body, missing, has_quirks } = looked;
     let document_type = if *has_quirks { "" } else { "<!doctype html>\n" };
@@ -136,9 +136,8 @@ fn with_look(page: &ArchivedPage, answer: &ArchivedAnswer, looked: &Looked) -> S
         ),
     };
     let (head, notice) = head_and_notice(page, answer, &left_out);
-    let own = if styles.is_empty() { format!("<style>{STYLE}</style>\n") } else { String::new() };
     format!(
-        "{document_type}<html{html_attributes}>\n{head}{LINKS}{own}{styles}</head>\n<body tabindex=\"0\"{body_attributes}>\n\
+        "{document_type}<html{html_attributes}>\n{head}{LINKS}{styles}</head>\n<body tabindex=\"0\"{body_attributes}>\n\
          {body}\n<hr>\n{notice}{}</body>\n</html>\n",
         rest_of(answer)
     )

@@ -28,6 +28,11 @@ fn archive(url: &CanonicalUrl, _kind: RequisiteKind) -> Option<ArchivedRequisite
         "/open.css" => archived(url, "text/css", b"x { content: \""),
         "/one.png" | "/two.png" => archived(url, "image/png", PNG),
         "/page.png" => archived(url, "text/html", b"<script>alert(1)</script>"),
+        "/sprite.svg" => archived(
+            url,
+            "image/svg+xml",
+            b"<svg xmlns='http://www.w3.org/2000/svg'><symbol id='i' viewBox='0 0 9 9'><path d='M1 1'/></symbol></svg>",
+        ),
         "/odd.png" => archived(url, "image/png\" onload=\"x", PNG),
         "/f.woff" => archived(url, "font/woff", b"wOFF"),
         _ => None,
@@ -83,6 +88,57 @@ fn style_sheets_and_images_are_in_the_document_and_all_else_leads_nowhere() {
                  <a title=\"/x\" style=\"background:url(&quot;data:,&quot;)\">a</a>";
     assert_eq!(body, shown);
     assert!(looked.missing >= 4, "{}", looked.missing);
+}
+
+#[test]
+fn a_drawing_is_an_image_with_all_that_it_names() {
+    let looked = look(
+        "<svg id=s class=c width=9 onload=a()><defs><g id=own></g></defs><use href='sprite.svg#i'/><use xlink:href='#far'/>
+         <use href='#own'/><use href='http://evil.test/x#y'/><image href=one.png x=1 x=2 /><image href=http://evil.test/z />
+         <script>b()</script><foreignObject><p>no</p></foreignObject><a href=/x><text fill='url(#g)'>1 &lt; 2 & \u{1}\"</text></a></svg>
+         <svg style='display:none'><linearGradient id=far><stop/></linearGradient></svg>",
+    );
+    let parts: Vec<&str> = looked.body.split('"').filter(|part| part.starts_with("data:")).collect();
+    let drawing = |at: usize| {
+        let encoded = parts[at].strip_prefix("data:image/svg+xml;base64,").unwrap();
+        String::from_utf8(BASE64.decode(encoded.as_bytes()).unwrap()).unwrap().replace("\n         ", "")
+    };
+    let png = BASE64.encode(PNG);
+    assert_eq!(
+        drawing(0),
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"c\" id=\"s\" onload=\"a()\" width=\"9\"><defs><g id=\"own\"></g></defs>\
+             <use href=\"#i\"></use><use href=\"#far\"></use><use href=\"#own\"></use><use href=\"#y\"></use>\
+             <image href=\"data:image/png;base64,{png}\" x=\"1\"></image><image></image><a><text fill=\"url(#g)\">1 &lt; 2 &amp; &quot;</text></a>\
+             <defs><symbol id=\"i\" viewBox=\"0 0 9 9\"><path d=\"M1 1\"></path></symbol>\
+             <linearGradient id=\"far\"><stop></stop></linearGradient></defs></svg>"
+        )
+    );
+    let boxed = looked.body.split('>').next().unwrap();
+    assert!(["id=\"s\"", "class=\"c\"", "width=\"9\""].iter().all(|kept| boxed.contains(kept)), "{boxed}");
+    assert!(!boxed.contains("onload"), "{boxed}");
+    assert_eq!(parts.len(), 2, "{}", looked.body);
+    let large = format!("<svg>{}</svg>x", "<path d='M1 1'/>".repeat(100_000));
+    assert_eq!(look(&large).body, "x");
+}
+
+#[test]
+fn elements_that_do_not_stay_leave_their_place_and_links_their_look() {
+    let looked = look(
+        "<form class=f action=/x><fieldset><label class=l>a</label><button style='color: red'>b</button></fieldset></form>
+         <x-card id=k>c</x-card><table background=one.png style='color: red'><tr><td>d</td></tr></table>
+         <picture><source media='(min-width: 1px)' srcset=two.png><source type=image/odd srcset=two.png>
+         <source type=image/png srcset=one.png><img src=gone.png></picture><video class=v poster=one.png src=x.mp4>e</video>
+         <object type=image/png data=one.png>f</object><embed type=image/png src=one.png><object data=x.swf>g</object>",
+    );
+    let png = format!("data:image/png;base64,{}", BASE64.encode(PNG));
+    let body = looked.body.replace(&png, "PNG").replace("\n         ", "");
+    assert_eq!(
+        body,
+        "<div class=\"f\"><div><span class=\"l\">a</span><span style=\"color: red\">b</span></div></div><span id=\"k\">c</span>\
+         <table style=\"background-image:url(&quot;PNG&quot;);color: red\"><tbody><tr><td>d</td></tr></tbody></table><img src=\"PNG\">\
+         <img class=\"v\" src=\"PNG\"><img src=\"PNG\"><img src=\"PNG\">g"
+    );
 }
 
 #[test]
