@@ -1,16 +1,20 @@
 //! A crawl that is a partition of a fleet: which links leave at a merge and which come in, and how a plan is made with others.
 
+mod divide;
 mod links;
 mod plan;
+mod range;
 
+pub use divide::{NEXT_MESSAGE, PARENT_INBOX, ParentInbox, PartitionDivision, divide};
 pub use links::{Leaving, keep_marks, take_in};
 pub use plan::{Planning, SharedPlan};
+pub use range::{CutPages, keep_range};
 
 use crate::clock::RoundToPlan;
 use crate::crawl::Crawl;
 use crate::failure::Failure;
 use crate::partition::{PartitionToTake, check};
-use recrawl_fleet::Partition;
+use recrawl_fleet::{Partition, is_outdated};
 use recrawl_types::{CanonicalUrl, Cycle, DatedRound, Round};
 use std::sync::Arc;
 
@@ -32,6 +36,10 @@ impl Crawl {
     pub(crate) fn own(&mut self, to_take: PartitionToTake) -> Result<(), Failure> {
         let PartitionToTake { store, map, id, waits, .. } = to_take;
         let epoch = self.vault.get().map_or(0, |vault| vault.epoch());
+        // Behind the epoch: whoever divides this partition from now on takes a later one.
+        if is_outdated(&*store, &map)? {
+            return Err(Failure::Work("fleet: a partition was divided meanwhile".into()));
+        }
         let partition = Partition::owned(store, map, id, epoch, waits)?;
         self.join(partition.ok_or_else(|| Failure::Usage(format!("fleet: its map has no partition {id}")))?)
     }

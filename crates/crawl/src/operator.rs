@@ -2,6 +2,7 @@
 
 pub mod control;
 pub mod import;
+pub(crate) mod removal;
 pub mod rollback;
 pub mod seeds;
 pub mod stopped;

@@ -6,7 +6,7 @@
 use crate::admission::pattern::Pattern;
 use crate::failure::Failure;
 use recrawl_repository::{OriginTable, SledTables};
-use recrawl_types::UrlRules;
+use recrawl_types::{CanonicalUrl, UrlRules};
 use serde::Serialize;
 
 /// A part.
@@ -29,12 +29,39 @@ pub enum Forget {
     Nothing(&'static str),
 }
 
-/// A takedown of data in the tables of a stopped crawl.
+/// The pages whose data is removed.
+pub trait MeantPages {
+    /// Is it meant?
+    fn matches(&self, url: &CanonicalUrl) -> bool;
+    /// Is this URL of a requisite meant? It has all its parameters, a page only those that the rules keep.
+    fn matches_requisite(&self, url: &CanonicalUrl, rules: &UrlRules) -> bool;
+    /// Are all pages of this host meant?
+    fn covers_host(&self, host: &str) -> bool;
+    /// Is what is known of this site known from a host whose pages are all meant, perhaps?
+    fn touches_site(&self, site: &str) -> bool;
+}
+
+impl MeantPages for Pattern {
+    fn matches(&self, url: &CanonicalUrl) -> bool {
+        Pattern::matches(self, url)
+    }
+    fn matches_requisite(&self, url: &CanonicalUrl, rules: &UrlRules) -> bool {
+        Pattern::matches_requisite(self, url, rules)
+    }
+    fn covers_host(&self, host: &str) -> bool {
+        Pattern::covers_host(self, host)
+    }
+    fn touches_site(&self, site: &str) -> bool {
+        Pattern::touches_site(self, site)
+    }
+}
+
+/// The removal of data in the tables of a stopped crawl, by a takedown or after a division.
 pub struct Takedown<'t> {
     /// The tables.
     pub tables: &'t SledTables,
     /// The pages.
-    pub meant: &'t Pattern,
+    pub meant: &'t dyn MeantPages,
     /// How URLs of pages are read.
     pub rules: &'t UrlRules,
     /// Is nothing to be removed?

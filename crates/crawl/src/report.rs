@@ -29,6 +29,8 @@ use serde::{Deserialize, Serialize};
 pub const IMPORT: &str = "import";
 /// `formula` and `stopped_by` in the report of a takedown.
 pub const TAKEDOWN: &str = "takedown";
+/// `formula` and `stopped_by` in the report of a partition that dropped what another one has.
+pub const DIVISION: &str = "division";
 
 /// The report of a round: one object per line with `--json`, stored with the generation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -195,7 +197,7 @@ impl RoundReport {
     /// Is this the report of a crawl? Imports and takedowns are commits without visits, so they do
     /// not count for the cycle period or the ChangeRate.
     pub fn is_of_crawl(&self) -> bool {
-        self.stopped_by != IMPORT && self.stopped_by != TAKEDOWN
+        ![IMPORT, TAKEDOWN, DIVISION].contains(&&*self.stopped_by)
     }
 
     /// Did visits end, and none with a page? Pages left for the next round are no reason.

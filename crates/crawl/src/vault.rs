@@ -12,7 +12,7 @@ pub mod restore;
 mod rows;
 mod stopped;
 
-pub use stopped::{out_of_reach, ship_stopped, will_purge};
+pub use stopped::{out_of_reach, ship_stopped, ship_stopped_in, will_purge};
 
 use crate::failure::Failure;
 use crate::partition::{OnTaken, PartitionToTake, boot_clock};

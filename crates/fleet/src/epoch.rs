@@ -48,7 +48,7 @@ pub fn begin(store: &dyn Store, partition: u32, after: u64, nonce: &str, at: u64
 }
 
 /// The store of a partition's vault.
-pub fn partition_store(store: &dyn Store, partition: u32) -> StoreWithin<'_> {
+pub fn partition_store(store: &dyn Store, partition: u32) -> StoreWithin<&dyn Store> {
     StoreWithin::new(store, key::partition(partition))
 }
 

@@ -59,7 +59,7 @@ struct Close {
 /// The exchanges of one plan.
 pub struct PlanExchange<'s> {
     store: &'s dyn Store,
-    map: u64,
+    map: &'s FleetMap,
     cycle: u32,
     own: u32,
     /// In the order of URLs; all of the map, until the first exchange is over.
@@ -83,10 +83,10 @@ pub struct PlanMembers {
 ///
 /// # Errors
 /// When the store does not answer.
-pub fn fleet_cycle(store: &dyn Store, map: &FleetMap, own: u32, next: u32) -> Result<u32, VaultError> {
-    let listed = store.list(&key::plans(map.number()))?;
-    let Some(newest) = cycles(&listed, map).max() else { return Ok(next) };
-    let folder = key::bars(map.number(), newest);
+pub fn fleet_cycle(store: &dyn Store, own: u32, next: u32) -> Result<u32, VaultError> {
+    let listed = store.list(key::PLANS)?;
+    let Some(newest) = cycles(&listed).max() else { return Ok(next) };
+    let folder = key::bars(newest);
     let is_there = |key: String| listed.iter().any(|object| object.key == key);
     let is_over = || is_there(format!("{folder}close")) && !is_there(told(&folder, 0, own));
     Ok(next.max(newest + u32::from(next == 1 && is_over())))
@@ -96,8 +96,8 @@ pub fn fleet_cycle(store: &dyn Store, map: &FleetMap, own: u32, next: u32) -> Re
 ///
 /// # Errors
 /// When the store does not answer.
-pub fn called_cycle(store: &dyn Store, map: u64) -> Result<u32, VaultError> {
-    match store.read(&key::call(map), 10) {
+pub fn called_cycle(store: &dyn Store) -> Result<u32, VaultError> {
+    match store.read(key::CALL, 10) {
         Err(StoreError::Absent(_)) => Ok(0),
         Err(error) => Err(error.into()),
         // Whatever else stands there calls nobody.
@@ -105,12 +105,13 @@ pub fn called_cycle(store: &dyn Store, map: u64) -> Result<u32, VaultError> {
     }
 }
 
-fn cycles(listed: &[Listed], map: &FleetMap) -> impl Iterator<Item = u32> {
-    let folder = key::plans(map.number());
-    listed.iter().filter_map(move |object| {
-        let (cycle, _) = object.key.strip_prefix(&folder)?.split_once('/')?;
-        cycle.parse().ok()
-    })
+fn cycles(listed: &[Listed]) -> impl Iterator<Item = u32> {
+    listed.iter().filter_map(cycle_of)
+}
+
+/// The cycle of whose plan an object tells.
+fn cycle_of(object: &Listed) -> Option<u32> {
+    object.key.strip_prefix(key::PLANS)?.split_once('/')?.0.parse().ok()
 }
 
 fn told(folder: &str, step: u64, partition: u32) -> String {
@@ -121,17 +122,17 @@ impl<'s> PlanExchange<'s> {
     /// The exchanges of a cycle's plan.
     pub fn new(
         store: &'s dyn Store,
-        map: &FleetMap,
+        map: &'s FleetMap,
         own: u32,
         cycle: u32,
         patience: &'s dyn ExchangePatience,
     ) -> PlanExchange<'s> {
         let members = map.ranges().iter().map(|range| range.id).collect();
-        PlanExchange { store, map: map.number(), cycle, own, members, step: 0, patience }
+        PlanExchange { store, map, cycle, own, members, step: 0, patience }
     }
 
     fn folder(&self) -> String {
-        key::bars(self.map, self.cycle)
+        key::bars(self.cycle)
     }
 
     fn key(&self, partition: u32) -> String {
@@ -144,9 +145,7 @@ impl<'s> PlanExchange<'s> {
     /// [`ExchangeError::Alone`] if this partition has no part in it, or the members' rules differ.
     pub fn meet(&mut self, own: MemberFigures) -> Result<PlanMembers, ExchangeError> {
         self.tell(&framed(&self.key(self.own), &own, b""))?;
-        self.store
-            .replace(&key::call(self.map), self.cycle.to_string().as_bytes())
-            .map_err(VaultError::from)?;
+        self.store.replace(key::CALL, self.cycle.to_string().as_bytes()).map_err(VaultError::from)?;
         let heard = self.hear()?;
         let close = self.close(&heard)?;
         if !close.members.contains(&self.own) {
@@ -237,11 +236,11 @@ impl<'s> PlanExchange<'s> {
     }
 
     fn figures(&self, cycle: u32, member: u32) -> Result<Option<MemberFigures>, VaultError> {
-        read_framed(self.store, &told(&key::bars(self.map, cycle), 0, member))
+        read_framed(self.store, &told(&key::bars(cycle), 0, member))
     }
 
     fn closed(&self, cycle: u32) -> Result<Option<Close>, VaultError> {
-        read_framed(self.store, &format!("{}close", key::bars(self.map, cycle)))
+        read_framed(self.store, &format!("{}close", key::bars(cycle)))
     }
 
     /// Says whose plan this is, unless another has said it.
@@ -266,7 +265,8 @@ impl<'s> PlanExchange<'s> {
         }
     }
 
-    /// The last figures of a member, or those that others knew; zeros of one that was never heard, which spends nothing.
+    /// The last figures of a member, or those that others knew; of one that was divided off and never heard, those of the
+    /// partition that it was a part of, which is too much rather than too little. Zeros of any other: it spends nothing.
     fn last_told(&self, member: u32) -> Result<MemberFigures, VaultError> {
         for cycle in (self.cycle.saturating_sub(PLANS_KEPT)..self.cycle).rev() {
             if let Some(figures) = self.figures(cycle, member)? {
@@ -276,35 +276,28 @@ impl<'s> PlanExchange<'s> {
                 return Ok(figures);
             }
         }
-        Ok(MemberFigures::default())
+        self.map.parent_of(member).map_or(Ok(MemberFigures::default()), |parent| self.last_told(parent))
     }
 
     /// Removes what was told of plans that nobody makes any more.
     fn sweep(&self) -> Result<(), VaultError> {
-        let folder = key::plans(self.map);
-        let is_old = |object: &&Listed| {
-            let cycle =
-                object.key.strip_prefix(&folder).and_then(|rest| rest.split_once('/')?.0.parse::<u32>().ok());
-            cycle.is_some_and(|cycle| cycle + PLANS_KEPT < self.cycle)
-        };
+        let is_old = |object: &&Listed| cycle_of(object).is_some_and(|cycle| cycle + PLANS_KEPT < self.cycle);
         self.store
-            .list(&folder)?
+            .list(key::PLANS)?
             .iter()
             .filter(is_old)
             .try_for_each(|object| Ok(self.store.remove(&object.key)?))
     }
 
-    /// The part of the budget that the others leave to this partition, if it plans alone.
+    /// The part of the budget that the others leave to this partition, if it plans alone. One that was divided since has told
+    /// of less than they leave.
     ///
     /// # Errors
     /// When the store does not answer.
     pub fn left_to_own(&self) -> Result<u64, VaultError> {
-        let absent = self.closed(self.cycle)?.and_then(|close| close.absent.get(&self.own).copied());
-        let figures = match absent {
-            Some(figures) => Some(figures),
-            None => self.figures(self.cycle, self.own)?,
-        };
-        Ok(figures.unwrap_or_default().spent)
+        let left = self.closed(self.cycle)?.and_then(|close| close.absent.get(&self.own).copied());
+        let told = self.figures(self.cycle, self.own)?;
+        Ok(left.into_iter().chain(told).map(|figures| figures.spent).min().unwrap_or_default())
     }
 }
 
@@ -342,7 +335,7 @@ mod tests {
     }
 
     fn tells(store: &dyn Store, cycle: u32, id: u32, own: MemberFigures) {
-        let key = told(&key::bars(1, cycle), 0, id);
+        let key = told(&key::bars(cycle), 0, id);
         let _ = store.create(&key, &framed(&key, &own, b""));
     }
 
@@ -353,7 +346,7 @@ mod tests {
         tells(&store, 6, 2, figures(50, 5));
         let slow = Meanwhile(Box::new(|times| {
             tells(&store, 7, 1, figures(10, 1));
-            let _ = store.create(&told(&key::bars(1, 7), 1, 1), b"more of one");
+            let _ = store.create(&told(&key::bars(7), 1, 1), b"more of one");
             times < 3
         }));
         let mut first = PlanExchange::new(&store, &map, 3, 7, &slow);
@@ -387,7 +380,7 @@ mod tests {
     #[test]
     fn cycles_have_one_number_and_old_plans_are_swept() {
         let (store, map) = (MemoryStore::new(), map());
-        let cycle = |own, next| fleet_cycle(&store, &map, own, next).unwrap();
+        let cycle = |own, next| fleet_cycle(&store, own, next).unwrap();
         assert_eq!(cycle(1, 4), 4, "nobody has planned anything");
         tells(&store, 7, 1, figures(10, 1));
         assert_eq!((cycle(1, 5), cycle(2, 5)), (7, 7), "a plan that is begun is made again, and joined");
@@ -400,8 +393,8 @@ mod tests {
             "it is over, and leaves the second its part"
         );
         assert_eq!((cycle(1, 1), cycle(2, 1)), (7, 8), "which is nothing, if it never planned");
-        assert_eq!(called_cycle(&store, 1).unwrap(), 7);
+        assert_eq!(called_cycle(&store).unwrap(), 7);
         PlanExchange::new(&store, &map, 3, 16, &nobody).meet(figures(30, 3)).unwrap();
-        assert_eq!(cycles(&store.list("").unwrap(), &map).min(), Some(16), "the plan of cycle 7 is gone");
+        assert_eq!(cycles(&store.list("").unwrap()).min(), Some(16), "the plan of cycle 7 is gone");
     }
 }

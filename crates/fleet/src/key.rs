@@ -73,17 +73,13 @@ pub(crate) fn marks(partition: u32, epoch: u64) -> String {
     format!("p/{partition:010}/{epoch:010}/marks")
 }
 
-/// The folder of the plans that are made under a map.
-pub(crate) fn plans(map: u64) -> String {
-    format!("bars/{map:010}/")
-}
+/// The folder of the plans: one for all maps, so that what was spent stays known when a partition is divided.
+pub(crate) const PLANS: &str = "bars/";
 
 /// That says which plan was begun last.
-pub(crate) fn call(map: u64) -> String {
-    format!("{}call", plans(map))
-}
+pub(crate) const CALL: &str = "bars/call";
 
 /// The folder of what is told of the plan of a cycle.
-pub(crate) fn bars(map: u64, cycle: u32) -> String {
-    format!("{}{cycle:010}/", plans(map))
+pub(crate) fn bars(cycle: u32) -> String {
+    format!("{PLANS}{cycle:010}/")
 }

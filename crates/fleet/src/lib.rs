@@ -5,7 +5,7 @@
 //! Objects are created and never overwritten, but for beats; who creates number N has written it.
 //!
 //! ```text
-//! map/N                       the ranges
+//! map/N                       the ranges, and the division that made them
 //! p/ID/inbox/N                a message to the owner
 //! p/ID/epoch/E                each owner takes the next epoch; the highest one owns
 //! p/ID/E/beat                 overwritten: the owner is alive
@@ -13,12 +13,13 @@
 //! p/ID/E/marks             overwritten: the runs that are applied
 //! p/ID/E/links/N              a run of links that leave the partition, in parts links/N-P
 //! p/ID/seal/E                 what of epoch E counts, by the owner of a later one
-//! bars/M/call                overwritten: the cycle whose plan was begun last
-//! bars/M/C/S/ID, close        what each partition tells of its part of a plan
+//! bars/call                   overwritten: the cycle whose plan was begun last
+//! bars/C/S/ID, close          what each partition tells of its part of a plan
 //! ```
 //!
 //! No threads and no clock: time is a number that the caller gives, and waiting is the caller's ([`ExchangePatience`]).
 
+mod division;
 mod epoch;
 mod exchange;
 mod inbox;
@@ -30,6 +31,9 @@ mod partition;
 mod run;
 mod sweep;
 
+pub use division::{
+    Division, DivisionError, divided, is_outdated, propose, put_in_force, sweep_void,
+};
 pub use epoch::{begin, highest, newest, partition_store, seal_before};
 pub use exchange::{ExchangeError, ExchangePatience, MemberFigures, PlanExchange, PlanMembers};
 pub use key::partition as partition_folder;

@@ -2,6 +2,7 @@
 //!
 //! Ranges are cut between sites: politeness, noise, traps and rates of a site are one crawl's business.
 
+use crate::division::{self, Division, MapState};
 use crate::key;
 use recrawl_types::{CanonicalUrl, Site};
 use recrawl_vault::{Store, StoreError, VaultError, create_or_find, framed, numbers, read_framed};
@@ -53,6 +54,7 @@ pub struct FleetMap {
     number: u64,
     lease: u64,
     ranges: Vec<PartitionRange>,
+    division: Option<Division>,
     /// Where each begins, as a beginning of keys.
     begins: Vec<Vec<u8>>,
 }
@@ -65,6 +67,9 @@ struct StoredMap {
     /// Milliseconds after which an owner that shows no sign of life has none.
     lease: u64,
     partitions: Vec<PartitionRange>,
+    /// The division that makes the map.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    division: Option<Division>,
 }
 
 impl FleetMap {
@@ -94,12 +99,27 @@ impl FleetMap {
             }
             begins.push(begin);
         }
-        Ok(FleetMap { number, lease: LEASE, ranges, begins })
+        Ok(FleetMap { number, lease: LEASE, ranges, division: None, begins })
     }
 
     /// The same, with leases of so many milliseconds.
     pub fn with_lease(self, lease: u64) -> FleetMap {
         FleetMap { lease, ..self }
+    }
+
+    /// The same, in force once the division is done.
+    pub(crate) fn with_division(self, division: Option<Division>) -> FleetMap {
+        FleetMap { division, ..self }
+    }
+
+    /// The division that makes the map; none of the first.
+    pub fn division(&self) -> Option<&Division> {
+        self.division.as_ref()
+    }
+
+    /// The partition of which this one was a part; none of one that a fleet began with.
+    pub fn parent_of(&self, partition: u32) -> Option<u32> {
+        self.ranges.iter().find(|range| range.id == partition)?.parent
     }
 
     /// Milliseconds of a lease.
@@ -156,18 +176,22 @@ pub fn read_map(store: &dyn Store, number: u64) -> Result<Option<FleetMap>, Vaul
         return Err(wrong(format!("it is map {}", stored.number)));
     }
     let map = FleetMap::new(number, stored.partitions).map_err(|e| wrong(e.to_string()))?;
-    Ok(Some(map.with_lease(stored.lease)))
+    Ok(Some(map.with_lease(stored.lease).with_division(stored.division)))
 }
 
-/// The map in force: that of the highest number. None if there is no fleet.
+/// The map in force: of those whose division is done, that of the highest number. None if there is no fleet.
 ///
 /// # Errors
-/// When it is damaged, or the store does not answer.
+/// When one is damaged, or the store does not answer.
 pub fn newest_map(store: &dyn Store) -> Result<Option<FleetMap>, VaultError> {
-    match numbers(store, key::MAPS)?.last() {
-        Some(newest) => read_map(store, *newest),
-        None => Ok(None),
+    for number in numbers(store, key::MAPS)?.into_iter().rev() {
+        if let Some(map) = read_map(store, number)?
+            && division::state(store, &map)? == MapState::InForce
+        {
+            return Ok(Some(map));
+        }
     }
+    Ok(None)
 }
 
 /// Creates, for each partition, an object that says in which map it began: so its vault has a folder.
@@ -191,7 +215,12 @@ pub fn begin_partitions(store: &dyn Store, map: &FleetMap) -> Result<(), VaultEr
 /// [`VaultError::Away`] if another is there, or the store does not answer.
 pub fn write_map(store: &dyn Store, map: &FleetMap) -> Result<(), VaultError> {
     let key = key::map(map.number);
-    let stored = StoredMap { number: map.number, lease: map.lease, partitions: map.ranges.clone() };
+    let stored = StoredMap {
+        number: map.number,
+        lease: map.lease,
+        partitions: map.ranges.clone(),
+        division: map.division.clone(),
+    };
     Ok(create_or_find(store, &key, &framed(&key, &stored, b""))?)
 }
 
@@ -256,7 +285,7 @@ mod tests {
         write_map(&store, &FleetMap::new(7, ranges(&[])).unwrap()).unwrap_err();
         let key = key::map(9);
         store
-            .create(&key, &framed(&key, &StoredMap { number: 9, lease: 1, partitions: twice }, b""))
+            .create(&key, &framed(&key, &StoredMap { number: 9, lease: 1, partitions: twice, division: None }, b""))
             .unwrap();
         let error = read_map(&store, 9).unwrap_err().to_string();
         assert!(error.contains("partition 1 has two ranges"), "{error}");

@@ -3,7 +3,8 @@
 use crate::epoch;
 use crate::exchange::{self, ExchangePatience, PlanExchange};
 use crate::inbox;
-use crate::map::FleetMap;
+use crate::division::is_outdated;
+use crate::map::{FleetMap, newest_map};
 use crate::marks::{MarkFinding, RunMarks, next_run};
 use crate::run::{EachLink, NextLink, RefusedParts, RunWriter};
 use crate::sweep::{sweep_runs, tell_marks};
@@ -142,12 +143,30 @@ impl Partition {
         inbox::send(&*self.store, to, message)
     }
 
-    /// The message of a number to this partition; none if there is none yet.
+    /// The message of a number to a partition: this one, or the one that it was a part of. None if there is none yet.
     ///
     /// # Errors
     /// When it is damaged, or the store does not answer.
-    pub fn message<T: DeserializeOwned>(&self, number: u64) -> Result<Option<T>, VaultError> {
-        inbox::message(&*self.store, self.id(), number)
+    pub fn message<T: DeserializeOwned>(&self, to: u32, number: u64) -> Result<Option<T>, VaultError> {
+        inbox::message(&*self.store, to, number)
+    }
+
+    /// The partitions that the map in force has and this process does not know.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub fn unknown_partitions(&self) -> Result<Vec<u32>, VaultError> {
+        let newest = if self.is_outdated()? { newest_map(&*self.store)? } else { None };
+        let ids = newest.iter().flat_map(FleetMap::ranges).map(|range| range.id);
+        Ok(ids.filter(|id| self.map.place_of(*id).is_none()).collect())
+    }
+
+    /// Is another map in force?
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub fn is_outdated(&self) -> Result<bool, VaultError> {
+        is_outdated(&*self.store, &self.map)
     }
 
     /// Is the run of this round sent, or was that tried? Then no visit may be added to the round: nobody would get its links,
@@ -163,7 +182,7 @@ impl Partition {
     /// # Errors
     /// When the store does not answer.
     pub fn fleet_cycle(&self, next: u32) -> Result<u32, VaultError> {
-        exchange::fleet_cycle(&*self.store, &self.map, self.id(), next)
+        exchange::fleet_cycle(&*self.store, self.id(), next)
     }
 
     /// Asks the store whether others have begun a plan.
@@ -171,7 +190,7 @@ impl Partition {
     /// # Errors
     /// When it does not answer.
     pub fn hear_call(&self) -> Result<(), VaultError> {
-        let called = exchange::called_cycle(&*self.store, self.map.number())?;
+        let called = exchange::called_cycle(&*self.store)?;
         self.called.fetch_max(called, Ordering::Relaxed);
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Removing runs that every receiver has applied.
 
+use crate::division::is_outdated;
 use crate::epoch::{is_there, newest};
 use crate::key;
 use crate::map::FleetMap;
@@ -25,6 +26,10 @@ pub fn sweep_runs(store: &dyn Store, map: &FleetMap, sender: u32, epoch: u64) ->
     let mut applied = RunMark { epoch, number: u64::MAX };
     for receiver in map.ranges().iter().map(|range| range.id).filter(|id| *id != sender) {
         applied = applied.min(told(store, receiver, sender)?);
+    }
+    // Behind what the receivers told: a partition that was divided off meanwhile begins with the marks from before that.
+    if is_outdated(store, map)? {
+        return Ok(0);
     }
     let mut removed = 0;
     for older in 1..=applied.epoch {

@@ -36,7 +36,7 @@ pub use contents::{Piece, StoredFile, VaultContents, contents, numbers};
 pub use error::VaultError;
 pub use object::{ObjectKey, ObjectKind, create_or_find, framed, is_of_vault, read_framed};
 pub use restore::{Restored, restore};
-pub use seal::{Seal, take_epoch};
+pub use seal::{Seal, epoch_taker, take_epoch};
 pub use shipper::{MillisClock, ShippedFile, Shipper, ShipperFigures, Upkeep};
 pub use store::{Listed, Store, StoreError};
 pub use sweep::Swept;

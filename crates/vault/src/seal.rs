@@ -71,3 +71,11 @@ pub fn take_epoch(store: &dyn Store, epoch: u64, nonce: &str, at: u64) -> Result
         done => Ok(done?),
     }
 }
+
+/// The nonce of the process that took an epoch; none if nobody has.
+///
+/// # Errors
+/// When it is damaged, or the store does not answer.
+pub fn epoch_taker(store: &dyn Store, epoch: u64) -> Result<Option<String>, VaultError> {
+    Ok(read_framed::<EpochHead>(store, &epoch_key(epoch))?.map(|head| head.nonce))
+}

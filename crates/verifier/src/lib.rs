@@ -70,3 +70,4 @@ pub use crate::merge::{
 pub use crate::outgoing::{OutgoingLinks, SortedLinks};
 pub use crate::report::MergeReport;
 pub use crate::sorted::SortedBatch;
+pub use crate::touch::key_of_waiting;

@@ -185,6 +185,14 @@ fn take_links(kind: u8, rest: &mut &[u8]) -> Result<Links, Malformed> {
     })
 }
 
+/// Writes the URL of a waiting link to `key`.
+///
+/// # Errors
+/// When the record is malformed.
+pub fn key_of_waiting(record: &[u8], key: &mut Vec<u8>) -> Result<(), Malformed> {
+    take(record, b"", key).map(drop)
+}
+
 /// Decodes a record of links whose key is empty: it stands elsewhere.
 pub(crate) fn take_links_alone(record: &[u8]) -> Result<Links, Malformed> {
     let (&kind, mut rest) = record.split_first().ok_or(Malformed("it is empty"))?;

@@ -1,6 +1,7 @@
 //! A power cut at every point of a whole cycle, over all durable data: repository, archive, tables
 //! of hosts and decisions.
 
+mod division;
 mod lockstep;
 mod making_room;
 mod repeated_links;

@@ -4,7 +4,7 @@ use crate::crawl::Crawl;
 use crate::failure::Failure;
 use crate::parts::traps::{LateTraps, Traps};
 use crate::stored::{keep, kept};
-use recrawl_fleet::{Partition, RunMarks};
+use recrawl_fleet::{Partition, RunMark, RunMarks};
 use recrawl_repository::SledTables;
 use recrawl_repository::codec::LinkRef;
 use recrawl_types::{CanonicalUrl, DatedRound, Round};
@@ -127,6 +127,14 @@ fn name(slot: u32) -> String {
 /// The marks that the rounds before this one left. A round that was not committed may have left some as well.
 pub(super) fn marks_before(tables: &SledTables, round: Round) -> Result<RunMarks, Failure> {
     Ok(newest_before(tables, round)?.map(|(_, stored)| stored.marks).unwrap_or_default())
+}
+
+/// Begins with the marks of the partition that this one was a part of, and behind all that that one has sent: its links
+/// to here never left it.
+pub(super) fn inherit_marks(tables: &SledTables, round: Round, parent: u32, next: RunMark) -> Result<(), Failure> {
+    let mut marks = marks_before(tables, round)?;
+    marks.insert(parent, next);
+    (0..2).try_for_each(|slot| keep(tables, &name(slot), &StoredMarks { round: Round(0), marks: marks.clone() }))
 }
 
 fn newest_before(tables: &SledTables, round: Round) -> Result<Option<(u32, StoredMarks)>, Failure> {

@@ -3,6 +3,7 @@
 use crate::clock::RoundToPlan;
 use crate::crawl::Crawl;
 use crate::failure::Failure;
+use crate::fleet::range;
 use crate::round::RoundKind;
 use recrawl_fleet::{ExchangeError, MemberFigures, PlanExchange, PlanMembers};
 use recrawl_formula::Formula;
@@ -45,8 +46,10 @@ impl<'c> SharedPlan<'c> {
             return Ok(Planning::Own);
         };
         let mut exchange = partition.exchange(to_plan.round.cycle.0);
-        let own =
-            MemberFigures { pages, news, spent: crawl.so_far.of_k, rules: rules_in_common(crawl, formula) };
+        let spent = range::part_of(&crawl.tables, crawl.so_far.cycle, crawl.so_far.of_k)?;
+        // Those that do not know of a division yet would plan its pages as another's.
+        let rules = rules_in_common(crawl, formula, partition.map().number());
+        let own = MemberFigures { pages, news, spent, rules };
         let PlanMembers { present, absent } = match exchange.meet(own) {
             Ok(members) => members,
             Err(ExchangeError::Alone(why)) => return alone(crawl, &exchange, &why),
@@ -96,10 +99,10 @@ impl<'c> SharedPlan<'c> {
 }
 
 /// A digest of what all plans of a cycle must have in common.
-fn rules_in_common(crawl: &Crawl, formula: &Formula) -> u64 {
+fn rules_in_common(crawl: &Crawl, formula: &Formula, map: u64) -> u64 {
     let config = &crawl.settings.config;
     let parts = (&config.cycle, &config.schedule, crawl.random_seed, formula.to_toml().ok());
-    let text = serde_json::to_string(&(env!("CARGO_PKG_VERSION"), parts)).unwrap_or_default();
+    let text = serde_json::to_string(&(env!("CARGO_PKG_VERSION"), map, parts)).unwrap_or_default();
     xxh3_64(text.as_bytes())
 }
 

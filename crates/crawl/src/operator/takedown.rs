@@ -19,22 +19,19 @@ use crate::failure::Failure;
 use crate::labels::{self, counted, thousands};
 use crate::open_read::{self, InProgress};
 use crate::operator::control::Control;
+use crate::operator::removal::{self, Removed, Rewriting};
 use crate::operator::stopped::StoppedCrawl;
-use crate::part::{Forget, InTables, Takedown};
-use crate::parts::PARTS;
+use crate::part::{InTables, Takedown};
+use crate::report::TAKEDOWN;
 use crate::report::cycle_totals::CycleTotals;
-use crate::report::{RoundReport, TAKEDOWN};
 use crate::settings::Settings;
 use crate::space::Space;
-use recrawl_archive::opener;
-use recrawl_archive::takedown::{TakenDown, take_down};
+use recrawl_archive::takedown::TakenDown;
 use recrawl_delivery::note_takedown;
 use recrawl_delivery::protocol::{TargetPlace, TargetProtocol};
-use recrawl_notifications::store;
 use recrawl_repository::storage::Storage;
-use recrawl_repository::{CarriedPages, Generation, OriginTable, Repository, SledTables};
+use recrawl_repository::{CarriedPages, Repository, SledTables};
 use recrawl_types::{CanonicalUrl, HostState, HostTable, Known, PageRecord, PageStatus, UrlRules};
-use recrawl_verifier::MergeReport;
 use serde::Serialize;
 use std::fmt;
 use std::sync::Arc;
@@ -103,30 +100,17 @@ impl TakedownSummary {
     }
 }
 
-/// Removes the matching data from the tables of a stopped crawl, or only counts it: that of hosts and of operators, and
-/// that of all parts.
+/// Removes the matching data from the tables of a stopped crawl, or only counts it.
 pub(crate) fn remove_from(
     tables: &SledTables,
     meant: &Pattern,
     rules: &UrlRules,
     only_count: bool,
 ) -> Result<InTables, Failure> {
-    let takedown = Takedown { tables, meant, rules, only_count };
-    let mut removed = InTables {
-        hosts: takedown.rows(OriginTable::Hosts)?,
-        asked: Control::forget(tables, &|url| meant.matches(url), only_count)?,
-        ..InTables::default()
-    };
     if !only_count {
         forget_detours(tables, meant)?;
     }
-    for part in PARTS {
-        match part.forget {
-            Forget::Rows(forget) => forget(&takedown, &mut removed)?,
-            Forget::Nothing(_) => {}
-        }
-    }
-    Ok(removed)
+    removal::from_tables(&Takedown { tables, meant, rules, only_count })
 }
 
 /// Removes paths of detours that are meant from the rows of hosts that stay. They are not counted.
@@ -141,14 +125,6 @@ fn forget_detours(tables: &SledTables, meant: &Pattern) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-/// Removed data of what is kept beside the pages.
-#[derive(Default)]
-struct Removed {
-    visits: u64,
-    host_rows: u64,
-    messages: u64,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -278,14 +254,7 @@ impl Stopped<'_> {
             ))));
         }
         let covered = covered()?;
-        let warc = overwrite(self.settings, meant, now, false)?;
-        let visits =
-            self.repository.remove_visits(&|url| meant.matches(url), false).map_err(Failure::work)?;
-        let is_page = |url: &CanonicalUrl| meant.matches(url);
-        let messages = store::remove(&*self.storage, &self.repository.kept(), &is_page, false);
-        let messages = messages.map_err(Failure::work)?;
-        let host_rows =
-            self.repository.remove_hosts(&|host| meant.covers_host(host), false).map_err(Failure::work)?;
+        let (warc, kept) = removal::beside_pages(self.settings, &self.repository, meant, (now, false))?;
         // Pages that were never visited have no content: without others, no commit is needed.
         if covered.visited > 0 {
             let reserve = self.settings.config.storage.reserve;
@@ -300,25 +269,13 @@ impl Stopped<'_> {
         tables.flush()?;
         // Tables of sled keep removed values in old segments until they are written anew.
         drop(tables.written_anew(&folder.join(TABLES))?);
-        let kept = Removed { visits, host_rows, messages };
         Ok(Ok(done(TakedownSummary::new(&covered, warc, kept, Some(in_tables)), covered)))
     }
-}
-
-/// Overwrites the bodies in the archive, or only counts them.
-fn overwrite(settings: &Settings, meant: &Pattern, now: u64, only_count: bool) -> Result<TakenDown, Failure> {
-    let archive = opener::open(&settings.data_dir)?;
-    Ok(take_down(&*archive, &|url| is_meant(meant, url, &settings.rules), now, only_count)?)
 }
 
 /// Has a target of documents lines in a file?
 fn is_file(address: &str) -> bool {
     TargetPlace::parse(address).is_ok_and(|place| matches!(place.protocol, TargetProtocol::Lines(_)))
-}
-
-/// URLs in our WARC files are canonical.
-fn is_meant(meant: &Pattern, address: &str, rules: &UrlRules) -> bool {
-    UrlRules::keep_all().canonicalize(address).is_ok_and(|url| meant.matches_requisite(&url, rules))
 }
 
 /// Blocks the pattern, or unblocks it. Returns whether that is a change.
@@ -345,34 +302,13 @@ fn decide(decided: &mut Decisions, order: &TakedownOrder) -> Result<bool, Failur
     Ok(patterns.len() != before)
 }
 
-/// Commits a generation in which these pages are only known. It is rewritten from the first page to
-/// the last, since an unused part of an old file would still contain the data.
+/// Commits a generation in which these pages are only known, as a cycle of its own.
 fn empty(repository: &mut Repository, meant: &Pattern, keep_crawling: bool, now: u64) -> Result<(), Failure> {
-    let generation = repository.current();
-    let round = generation.dated().in_next_cycle();
-    let nothing = Generation::default();
-    let mut next = repository.begin(&nothing, round.cycle).map_err(Failure::work)?;
-    let mut records = generation.records();
-    while let Some((_, key, record)) = records.next_record()? {
-        let is_meant = meant.matches(&CanonicalUrl::from_key(key).map_err(Failure::work)?);
-        let record = if is_meant { forgotten(record, keep_crawling) } else { record };
-        next.push(key, &record).map_err(Failure::work)?;
-    }
-    if let Some(mut links) = generation.waiting() {
-        while let Some(link) = links.next_record()? {
-            next.wait(link).map_err(Failure::work)?;
-        }
-    }
-    let summary = *generation.summary();
-    let merged = MergeReport {
-        links_waiting: summary.waiting,
-        pages: summary.pages,
-        visited: next.summary().visited,
-        never_tried: summary.untried,
-        ..MergeReport::default()
+    let page = |url: &CanonicalUrl, record: PageRecord| {
+        Some(if meant.matches(url) { forgotten(record, keep_crawling) } else { record })
     };
-    let report = RoundReport::without_visits(TAKEDOWN, round, now, &merged, now);
-    repository.commit(next, &report.to_json()).map_err(Failure::work)
+    let round = repository.current().dated().in_next_cycle();
+    removal::rewrite(repository, &Rewriting { name: TAKEDOWN, round, page: &page, link: &|_| true }, now)
 }
 
 /// The record of a known page without content; an announced change and a date have nothing to be compared with. A blocked page is

@@ -55,6 +55,24 @@ impl CycleTotals {
         })
     }
 
+    /// Keeps what a round left of some origins for the round behind the next one: the next commit visits nothing. The sample
+    /// is of pages that are gone, too.
+    ///
+    /// # Errors
+    /// When the tables cannot be read or written.
+    pub fn hand_on(
+        tables: &SledTables,
+        last: Round,
+        is_kept: &dyn Fn(&Origin) -> bool,
+    ) -> Result<(), Failure> {
+        let left: Option<CycleTotals> = kept(tables, &name(last))?;
+        let Some(CycleTotals { mut spent, .. }) = left.filter(|left| left.round == last) else {
+            return Ok(());
+        };
+        spent.retain(|(origin, _)| is_kept(origin));
+        keep(tables, &name(last.next()), &CycleTotals { round: last.next(), sample: None, spent })
+    }
+
     /// Bytes by origin, with those of this round.
     pub fn spent(&self, of_round: &BTreeMap<Origin, u64>) -> BTreeMap<Origin, u64> {
         let mut spent = of_round.clone();

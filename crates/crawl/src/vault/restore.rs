@@ -32,7 +32,14 @@ pub struct RestoreSource {
 /// # Errors
 /// [`Failure::Usage`] if there is none; else when it is damaged, or does not answer.
 pub fn open(address: &str) -> Result<RestoreSource, Failure> {
-    let store = store::open(address).map_err(|e| failure(&e))?;
+    open_in(store::open(address).map_err(|e| failure(&e))?, address)
+}
+
+/// The same, in this store.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_in(store: Arc<dyn Store>, address: &str) -> Result<RestoreSource, Failure> {
     let absent = || failure(&VaultError::Absent(store.locate("")));
     let there = found(&*store).map_err(|e| failure(&e))?.ok_or_else(absent)?;
     let contents = contents(&*store).map_err(|e| failure(&e))?.ok_or_else(absent)?;

@@ -4,9 +4,10 @@ use crate::failure::Failure;
 use crate::operator::stopped::StoppedCrawl;
 use crate::settings::Settings;
 use crate::vault::lineage::Lineage;
-use crate::vault::{FollowedCrawl, prepare};
+use crate::vault::{FollowedCrawl, Prepared, prepare, prepare_in};
 use recrawl_archive::opener;
 use recrawl_fetcher::system_clock;
+use recrawl_vault::Store;
 use std::sync::Arc;
 
 /// Notes, before pages are taken down, that the vault must lose them: the next process that ships sees to it, whatever
@@ -46,8 +47,22 @@ pub fn out_of_reach(settings: &Settings) -> Result<Vec<String>, Failure> {
 /// # Errors
 /// When not all could be shipped. What was changed in the data directory is in force all the same.
 pub fn ship_stopped(settings: &Settings, tag: &str, must_finish: bool) -> Result<bool, Failure> {
+    match prepare(settings, tag, system_clock()())? {
+        Some(prepared) => ship(prepared, settings, must_finish).map(|()| true),
+        None => Ok(false),
+    }
+}
+
+/// The same, to this store, and as long as it answers.
+///
+/// # Errors
+/// When not all could be shipped.
+pub fn ship_stopped_in(store: Arc<dyn Store>, settings: &Settings, tag: &str) -> Result<(), Failure> {
+    ship(prepare_in(store, settings, tag, system_clock()())?, settings, true)
+}
+
+fn ship(prepared: Prepared, settings: &Settings, must_finish: bool) -> Result<(), Failure> {
     let clock = system_clock();
-    let Some(prepared) = prepare(settings, tag, clock())? else { return Ok(false) };
     let StoppedCrawl { storage, repository, tables, .. } = StoppedCrawl::open(settings)?;
     let warc = opener::create(&settings.data_dir)?;
     let vault = prepared.begin(FollowedCrawl { settings, storage, warc, tables: Arc::new(tables), clock })?;
@@ -58,6 +73,6 @@ pub fn ship_stopped(settings: &Settings, tag: &str, must_finish: bool) -> Result
     drop(repository);
     match figures.lost.or(figures.error) {
         Some(why) => Err(Failure::Work(format!("storage.vault: {why}"))),
-        None => Ok(true),
+        None => Ok(()),
     }
 }

@@ -134,7 +134,7 @@ impl FleetNode {
         &self.name
     }
 
-    fn vault(&self, id: u32) -> StoreWithin<'_> {
+    fn vault(&self, id: u32) -> StoreWithin<&dyn Store> {
         partition_store(&*self.store, id)
     }
 

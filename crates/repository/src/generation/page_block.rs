@@ -302,7 +302,7 @@ pub(crate) fn gone_and_untried(known: &[Known]) -> (u32, u32) {
 }
 
 /// Was no fetch ever tried of the page?
-pub(crate) fn is_untried(known: &Known) -> bool {
+pub fn is_untried(known: &Known) -> bool {
     known.last_attempt == Cycle(0) && !is_gone(known)
 }
 

@@ -1,17 +1,19 @@
 //! A folder of a store, as a store.
 
 use super::{Listed, Store, StoreError};
+use std::fmt::Debug;
+use std::ops::Deref;
 
-/// The objects below a folder, by what follows it in their keys.
+/// The objects below a folder, by what follows it in their keys. The store is borrowed or shared.
 #[derive(Debug)]
-pub struct StoreWithin<'s> {
-    store: &'s dyn Store,
+pub struct StoreWithin<S> {
+    store: S,
     folder: String,
 }
 
-impl<'s> StoreWithin<'s> {
+impl<S> StoreWithin<S> {
     /// The objects whose keys begin with `folder`, which ends with `/`.
-    pub fn new(store: &'s dyn Store, folder: String) -> StoreWithin<'s> {
+    pub fn new(store: S, folder: String) -> StoreWithin<S> {
         StoreWithin { store, folder }
     }
 
@@ -20,7 +22,7 @@ impl<'s> StoreWithin<'s> {
     }
 }
 
-impl Store for StoreWithin<'_> {
+impl<'s, S: Deref<Target = dyn Store + 's> + Debug + Send + Sync> Store for StoreWithin<S> {
     fn create(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
         self.store.create(&self.key(key), bytes)
     }

@@ -13,14 +13,14 @@ use std::thread;
 
 const CYCLES: u64 = 10;
 /// Milliseconds of a cycle: pages that are not found three times in a row are gone.
-const CYCLE: u64 = 8 * 86_400_000;
-const HOSTS: u64 = 23;
+pub(super) const CYCLE: u64 = 8 * 86_400_000;
+pub(super) const HOSTS: u64 = 23;
 
 /// A made-up web: links cross hosts and change, texts change, pages vanish, come back and redirect to other hosts.
-struct LinkedWeb {
-    pages: u64,
+pub(super) struct LinkedWeb {
+    pub(super) pages: u64,
     /// Does nothing ever change?
-    is_still: bool,
+    pub(super) is_still: bool,
 }
 
 impl LinkedWeb {
@@ -32,7 +32,7 @@ impl LinkedWeb {
         format!("http://www.h{}.test/p{page}", page % HOSTS)
     }
 
-    fn seeds() -> Vec<CanonicalUrl> {
+    pub(super) fn seeds() -> Vec<CanonicalUrl> {
         (0..HOSTS).map(|page| UrlRules::default().canonicalize(&LinkedWeb::address(page)).unwrap()).collect()
     }
 
@@ -64,7 +64,7 @@ impl LinkedWeb {
     }
 }
 
-fn settings(folder: &Path, web: &LinkedWeb) -> Settings {
+pub(super) fn settings(folder: &Path, web: &LinkedWeb) -> Settings {
     let discovery_min = if web.is_still { 100_000 } else { 40 };
     let mut config: Config = toml::from_str(&format!(
         "[cycle]\npages = \"30%\"\npages_min = 7\ndiscovery_min = {discovery_min}\ndiscovery_share = 0.3\naudit_share = 0.1\n\
@@ -82,16 +82,16 @@ fn settings(folder: &Path, web: &LinkedWeb) -> Settings {
 
 /// What a partition, or a crawl, did and knows at the end of a cycle.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct MemberState {
+pub(super) struct MemberState {
     /// Pages in the order of their visits, host after host, with their shares.
-    schedule: Vec<String>,
-    visits: Vec<String>,
+    pub(super) schedule: Vec<String>,
+    pub(super) visits: Vec<String>,
     /// All that is known, but for digests of links.
-    known: BTreeMap<String, PageRecord>,
+    pub(super) known: BTreeMap<String, PageRecord>,
 }
 
 /// Ends all waits once a thread has failed.
-struct FailFast<'f>(&'f AtomicBool);
+pub(super) struct FailFast<'f>(pub(super) &'f AtomicBool);
 
 impl Drop for FailFast<'_> {
     fn drop(&mut self) {
@@ -101,7 +101,7 @@ impl Drop for FailFast<'_> {
     }
 }
 
-struct Lockstep(Arc<AtomicBool>);
+pub(super) struct Lockstep(pub(super) Arc<AtomicBool>);
 
 impl ExchangePatience for Lockstep {
     fn wait(&self, _times: u64) -> bool {
@@ -111,7 +111,7 @@ impl ExchangePatience for Lockstep {
 }
 
 /// Nobody waits.
-struct NoPatience;
+pub(super) struct NoPatience;
 
 impl ExchangePatience for NoPatience {
     fn wait(&self, _times: u64) -> bool {
@@ -186,7 +186,7 @@ impl FleetMember {
 }
 
 /// Runs all cycles of a crawl, or of a partition, which is restarted, cut off and interrupted on the way.
-fn run_all(web: &LinkedWeb, cycles: u64, member: Option<&FleetMember>) -> Vec<MemberState> {
+pub(super) fn run_all(web: &LinkedWeb, cycles: u64, member: Option<&FleetMember>) -> Vec<MemberState> {
     let folder = tempfile::tempdir().unwrap();
     let seeds = LinkedWeb::seeds();
     let (mut told, mut life) = (Vec::new(), 0);
@@ -233,7 +233,7 @@ fn run_all(web: &LinkedWeb, cycles: u64, member: Option<&FleetMember>) -> Vec<Me
 }
 
 /// Visits what is left of a plan, or half of it.
-fn visit_all(
+pub(super) fn visit_all(
     web: &LinkedWeb,
     crawl: &Crawl,
     plan: RoundPlan,

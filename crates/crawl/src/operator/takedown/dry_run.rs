@@ -3,14 +3,12 @@
 //! It reads the last committed generation without the lock, so it disturbs no running crawl. Such a crawl has the
 //! tables; what is in them is not counted then.
 
-use super::{
-    Covered, Removed, TakedownOrder, TakedownResult, TakedownSummary, decide, overwrite, remove_from,
-};
+use super::{Covered, TakedownOrder, TakedownResult, TakedownSummary, decide, remove_from};
 use crate::data_dir::check_pinned;
 use crate::failure::Failure;
 use crate::open_read;
+use crate::operator::removal;
 use crate::settings::Settings;
-use recrawl_notifications::store;
 
 /// Counts what a takedown would remove. `now` in milliseconds since 1970.
 ///
@@ -23,22 +21,7 @@ pub fn dry_run(settings: &Settings, order: &TakedownOrder, now: u64) -> Result<T
     let generation = repository.current();
     let (warc, kept) = match end {
         true => Default::default(),
-        false => (
-            overwrite(settings, meant, now, true)?,
-            Removed {
-                visits: repository.remove_visits(&|url| meant.matches(url), true).map_err(Failure::work)?,
-                host_rows: repository
-                    .remove_hosts(&|host| meant.covers_host(host), true)
-                    .map_err(Failure::work)?,
-                messages: store::remove(
-                    &**repository.storage(),
-                    &repository.kept(),
-                    &|url| meant.matches(url),
-                    true,
-                )
-                .map_err(Failure::work)?,
-            },
-        ),
+        false => removal::beside_pages(settings, &repository, meant, (now, true))?,
     };
     // After the long readings: a crawl that starts waits for those who have the tables open.
     let opened = open_read::tables(folder);
