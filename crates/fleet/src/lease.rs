@@ -91,11 +91,27 @@ pub fn beat(store: &dyn Store, partition: u32, epoch: u64, counter: u64) -> Resu
 /// # Errors
 /// When the store does not answer.
 pub fn release(store: &dyn Store, partition: u32, epoch: u64) -> Result<(), VaultError> {
-    Ok(store.replace(&key::beat(partition, epoch), RELEASED.to_string().as_bytes())?)
+    end_with(store, partition, epoch, RELEASED)
+}
+
+/// Shows that the owner of an epoch has ended, and has shipped all, for the command that asked.
+///
+/// # Errors
+/// When the store does not answer.
+pub fn hand_over(store: &dyn Store, partition: u32, epoch: u64) -> Result<(), VaultError> {
+    end_with(store, partition, epoch, HANDED_OVER)
+}
+
+fn end_with(store: &dyn Store, partition: u32, epoch: u64, counter: u64) -> Result<(), VaultError> {
+    Ok(store.replace(&key::beat(partition, epoch), counter.to_string().as_bytes())?)
 }
 
 /// The counter of an owner that has ended.
 pub const RELEASED: u64 = u64::MAX;
+
+/// The counter of an owner that has ended for a command that asked for its partition. Others wait for the lease: if the
+/// command is stopped, nobody else needs to notice.
+pub const HANDED_OVER: u64 = u64::MAX - 1;
 
 /// The counter of an owner; 0 before its first beat.
 ///

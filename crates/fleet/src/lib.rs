@@ -37,10 +37,10 @@ pub use division::{
 pub use epoch::{begin, highest, newest, partition_store, seal_before};
 pub use exchange::{ExchangeError, ExchangePatience, MemberFigures, PlanExchange, PlanMembers};
 pub use key::partition as partition_folder;
-pub use lease::{Lease, LeaseWatch, RELEASED, beat, counter, release};
+pub use lease::{HANDED_OVER, Lease, LeaseWatch, RELEASED, beat, counter, hand_over, release};
 pub use map::{FleetMap, MapError, PartitionRange, begin_partitions, newest_map, read_map, write_map};
 pub use marks::{MarkFinding, RunMark, RunMarks, next_run};
-pub use partition::{FleetWaits, HoldsLease, Partition, ReceivedLinks};
+pub use partition::{FleetWaits, GivingUp, HoldsLease, Partition, ReceivedLinks};
 pub use run::{EachLink, NextLink, ReceivedRun, RefusedParts, RunWriter};
 pub use sweep::{sweep_runs, tell_marks};
 

@@ -34,6 +34,20 @@ pub struct Partition {
     sent: Mutex<SentRuns>,
     called: AtomicU32,
     lease: OnceLock<HoldsLease>,
+    given_up: OnceLock<GivingUp>,
+}
+
+/// Why an owner gives its partition up, once its round is committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GivingUp {
+    /// Its process ends: another one takes the partition at once.
+    Drained,
+    /// A command asks for the partition.
+    HandedOver,
+    /// Another map is in force. The same process takes the partition again, by that map.
+    Outdated,
+    /// Its rounds fail again and again: another process may do better.
+    Failing,
 }
 
 /// Does the lease of an owner hold?
@@ -91,6 +105,7 @@ impl Partition {
             sent,
             called: AtomicU32::new(0),
             lease: OnceLock::new(),
+            given_up: OnceLock::new(),
         }))
     }
 
@@ -118,6 +133,16 @@ impl Partition {
     /// May a host be asked? Asked before each request: a process that slept must not go on before it notices.
     pub fn may_ask(&self) -> bool {
         self.lease.get().is_none_or(|holds| holds())
+    }
+
+    /// Gives it up, at the end of the round; the first reason counts.
+    pub fn give_up(&self, why: GivingUp) {
+        self.given_up.get_or_init(|| why);
+    }
+
+    /// Why it is given up, if so.
+    pub fn given_up(&self) -> Option<GivingUp> {
+        self.given_up.get().copied()
     }
 
     /// The map of its fleet.

@@ -2,10 +2,12 @@
 
 mod beats;
 mod node;
+mod order;
 mod partition_folder;
 
-pub use beats::{Beats, OwnEpoch};
+pub use beats::{Beats, BeatsEnd, OwnEpoch};
 pub use node::{FleetNode, NODES, NodeStatus, TakenPartition};
+pub use order::NodeOrder;
 pub use partition_folder::partition_in;
 
 use recrawl_crawl::failure::Failure;

@@ -60,6 +60,7 @@ use recrawl_crawl::partition::PartitionToTake;
 use recrawl_crawl::process::Shutdown;
 use recrawl_crawl::report::RoundReport;
 use recrawl_crawl::settings::Settings;
+use recrawl_fleet::GivingUp;
 use recrawl_types::{CanonicalUrl, Span};
 use shared_state::{CrawlPhase, RoundsDue, SharedState, TICK};
 use sighup::Sighup;
@@ -73,6 +74,8 @@ use view::View;
 const FIRST_RETRY: Duration = Duration::from_secs(60);
 /// See [`FIRST_RETRY`].
 const MAX_RETRY: Duration = Duration::from_secs(3600);
+/// Rounds that fail one after the other before the owner of a partition gives it up.
+const MAX_FAILURES: u32 = 3;
 /// Delay after the directory could not be opened again.
 const REOPEN: Duration = Duration::from_secs(5);
 
@@ -257,7 +260,7 @@ fn serve(
 enum DaemonEnd {
     /// A signal came.
     Signal,
-    /// A command waits for the data directory.
+    /// A command waits for the data directory, or the partition is given up.
     SteppedAside,
 }
 
@@ -345,6 +348,9 @@ fn crawl_on(
                 let wait = FIRST_RETRY.saturating_mul(1 << failures.min(16)).min(MAX_RETRY);
                 tracing::error!("round failed, retrying in {}: {failure}", Span(wait));
                 failures += 1;
+                if let Some(partition) = crawl.partition.as_deref().filter(|_| failures >= MAX_FAILURES) {
+                    partition.give_up(GivingUp::Failing);
+                }
                 timer.retry_at(shared.uptime() + wait);
                 shared.failed(&failure);
             }

@@ -1,9 +1,9 @@
 //! Signs of life of an owner, and its end when they do not arrive.
 
-use super::NodeStatus;
+use super::{NodeOrder, NodeStatus};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::partition::boot_clock;
-use recrawl_fleet::{Lease, Partition, beat, release};
+use recrawl_fleet::{GivingUp, Lease, Partition, beat, hand_over, release};
 use recrawl_vault::{Shipper, Store, VaultError};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -123,11 +123,27 @@ impl SharedLease {
                 ..node.clone()
             };
             let _ = status.write(&*self.store);
-            let _ = crawl.map(|(partition, _)| partition.hear_call());
+            let _ = crawl.map(|(partition, _)| self.hear(partition, &node.name));
             if self.wait(self.every()) || self.state().lost.is_some() {
                 return;
             }
         }
+    }
+
+    /// Hears which plan others begin, whether a partition was divided, and what an operator orders.
+    fn hear(&self, partition: &Partition, name: &str) -> Result<(), VaultError> {
+        partition.hear_call()?;
+        if partition.is_outdated()? {
+            partition.give_up(GivingUp::Outdated);
+        }
+        match NodeOrder::read(&*self.store, name)? {
+            Some(NodeOrder::Drain) => partition.give_up(GivingUp::Drained),
+            Some(NodeOrder::HandOver { partition: meant }) if meant == partition.id() => {
+                partition.give_up(GivingUp::HandedOver);
+            }
+            Some(NodeOrder::HandOver { .. }) | None => {}
+        }
+        Ok(())
     }
 
     fn guard(&self) {
@@ -139,6 +155,17 @@ impl SharedLease {
             }
         }
     }
+}
+
+/// How an owner ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BeatsEnd {
+    /// Not all is shipped, or this process goes on at once: others wait for the lease.
+    Silent,
+    /// All is shipped: another process may begin at once.
+    Free,
+    /// All is shipped, for a command that asked for the partition.
+    HandedOver,
 }
 
 impl Beats {
@@ -182,15 +209,18 @@ impl Beats {
         self.shared.state().lost.clone()
     }
 
-    /// Ends. If all is shipped, another process may begin at once.
-    pub fn end(mut self, is_all_shipped: bool) {
+    /// Ends.
+    pub fn end(mut self, how: BeatsEnd) {
         let has_lost = self.lost().is_some();
         self.stop_threads();
         let OwnEpoch { partition, epoch, .. } = self.shared.own;
-        if is_all_shipped
-            && !has_lost
-            && let Err(error) = release(&*self.shared.store, partition, epoch)
-        {
+        let told = match how {
+            _ if has_lost => Ok(()),
+            BeatsEnd::Silent => Ok(()),
+            BeatsEnd::Free => release(&*self.shared.store, partition, epoch),
+            BeatsEnd::HandedOver => hand_over(&*self.shared.store, partition, epoch),
+        };
+        if let Err(error) = told {
             tracing::warn!("the partition is free only when the lease is over: {error}");
         }
     }

@@ -1,12 +1,13 @@
 //! Which partition a process takes, and what it tells of itself.
 
 use super::partition_folder::{self, FolderState};
-use super::{map_of, vault_of};
+use super::{NodeOrder, map_of, vault_of};
 use recrawl_crawl::config::units::Span;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::partition::{OnTaken, PartitionToTake, boot_clock};
 use recrawl_fleet::{
-    ExchangePatience, FleetMap, FleetWaits, LeaseWatch, RELEASED, counter, highest, partition_store,
+    ExchangePatience, FleetMap, FleetWaits, HANDED_OVER, LeaseWatch, RELEASED, counter, highest,
+    partition_store, sweep_void,
 };
 use recrawl_vault::store::{self, StoreWithin};
 use recrawl_vault::{Store, VaultError, found};
@@ -96,6 +97,7 @@ impl FleetNode {
         let store = store::open(address)?;
         map_of(&*store, address)?;
         let lock = partition_folder::mark(folder, address)?;
+        NodeOrder::forget(&*store, name)?;
         Ok(FleetNode {
             address: address.to_owned(),
             store,
@@ -140,8 +142,26 @@ impl FleetNode {
 
     /// Tells nothing of this node any more.
     pub fn leave(&self) {
-        // Others see soon that it is silent.
+        // Others see soon that it is silent, and the next start forgets its orders.
+        let _ = NodeOrder::forget(&*self.store, &self.name);
         let _ = self.store.remove(&format!("{NODES}{}", self.name));
+    }
+
+    /// Is this process to end?
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub fn is_drained(&self) -> Result<bool, VaultError> {
+        Ok(NodeOrder::read(&*self.store, &self.name)? == Some(NodeOrder::Drain))
+    }
+
+    /// Removes what divisions left that were stopped.
+    pub fn sweep(&self, map: &FleetMap) {
+        match sweep_void(&*self.store, map) {
+            Ok(0) => {}
+            Ok(objects) => tracing::info!(objects, "removed what a stopped division left"),
+            Err(error) => tracing::warn!("what a stopped division left stays in the store: {error}"),
+        }
     }
 
     /// Looks once for a partition that this process may take; if there is none, how long to wait before the next look.
@@ -189,12 +209,12 @@ impl FleetNode {
         if epoch == 0 {
             return Ok(Some(0));
         }
-        // The lock of the folder tells whether the process that owns it, and ran here, has ended.
-        if partition_folder::is_own(&self.folder, id, epoch, &self.vault(id))? {
-            return Ok(Some(epoch));
-        }
         let asked = boot_clock();
         let counter = counter(&*self.store, id, epoch)?;
+        // The lock of the folder tells whether the process that owns it, and ran here, has ended.
+        if counter != HANDED_OVER && partition_folder::is_own(&self.folder, id, epoch, &self.vault(id))? {
+            return Ok(Some(epoch));
+        }
         let watch = self.watches.entry(id).or_insert_with(|| LeaseWatch::new(map.lease()));
         let is_over = watch.is_over(epoch, counter, (asked, boot_clock()));
         Ok((counter == RELEASED || is_over).then_some(epoch))

@@ -5,6 +5,7 @@ use super::shared_state::SharedState;
 use super::ticker::Ticker;
 use recrawl_console::view::{Accepted, Actor, Change, Effect, Refusal};
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::fleet::{NEXT_MESSAGE, PARENT_INBOX, ParentInbox};
 use recrawl_crawl::stored::{keep, kept};
 use recrawl_fleet::Partition;
 use recrawl_vault::VaultError;
@@ -15,8 +16,6 @@ use std::time::Duration;
 
 /// How often changes of others are looked for.
 const EVERY: Duration = Duration::from_secs(5);
-/// The number of the next one, in the tables.
-const NEXT: &str = "fleet_inbox";
 
 /// A change on its way to another partition.
 #[derive(Serialize, Deserialize)]
@@ -36,9 +35,16 @@ pub fn make(
     let (here, there) = divided(shared, partition, change);
     let made = here.map(|change| changes::make(shared, &change, who)).transpose()?;
     let names: Vec<String> = there.iter().map(|(id, _)| format!("partition {id}")).collect();
+    let not_yet = |error| Refusal::failed(format!("not made by all partitions yet, try again: {error}"));
+    let send = |id, change| partition.send_message(id, &SentChange { change, who: who.name.clone() });
     for (id, change) in there {
-        let sent = partition.send_message(id, &SentChange { change, who: who.name.clone() });
-        sent.map_err(|error| Refusal::failed(format!("not made by all partitions yet, try again: {error}")))?;
+        send(id, change).map_err(not_yet)?;
+    }
+    if made.is_some() && !names.is_empty() {
+        // Behind the messages: a partition that is divided later reads those to the one that it was a part of.
+        for id in partition.unknown_partitions().map_err(not_yet)? {
+            send(id, change.clone()).map_err(not_yet)?;
+        }
     }
     let sent = format!("sent to {}, in force there within seconds", names.join(", "));
     Ok(match made {
@@ -91,20 +97,25 @@ fn divided(
 /// When the tables cannot be read, or the system gives no thread.
 pub fn follow(shared: Arc<SharedState>) -> Result<Option<Ticker>, Failure> {
     let Some(partition) = shared.partition.clone() else { return Ok(None) };
-    let mut next: u64 = kept(&shared.tables, NEXT)?.unwrap_or_default();
+    let of_parent: Option<ParentInbox> = kept(&shared.tables, PARENT_INBOX)?.flatten();
+    let mut next: u64 = kept(&shared.tables, NEXT_MESSAGE)?.unwrap_or_default();
+    if let Some(ParentInbox { partition: parent, next }) = of_parent {
+        // Sent before this partition was there. Whoever sends later knows it.
+        let mut numbers = next..;
+        while let Some(sent) = numbers.next().map(|number| sent_change(&partition, parent, number)).transpose()?.flatten() {
+            sent.filter(|sent| is_of(&shared, &partition, sent)).iter().for_each(|sent| follow_one(&shared, &partition, sent));
+        }
+        keep(&shared.tables, PARENT_INBOX, &None::<ParentInbox>)?;
+    }
     let mut make_all = move || {
+        // So that a round that is fetching ends early.
+        shared.gives_up();
         // An error of the store is told by the beats. The changes wait.
-        while let Ok(Some(sent)) = sent_change(&partition, next) {
-            if let Some(SentChange { change, who }) = sent {
-                let who = Actor { name: who, from: Ipv4Addr::UNSPECIFIED.into() };
-                match changes::make(&shared, &change, &who) {
-                    Ok(made) => tracing::info!("{} sent to {change}: {}", who.name, made.detail),
-                    Err(refused) => tracing::warn!("{} sent to {change}: {refused}", who.name),
-                }
-            }
+        while let Ok(Some(sent)) = sent_change(&partition, partition.id(), next) {
+            sent.iter().for_each(|sent| follow_one(&shared, &partition, sent));
             next += 1;
             // After a crash between the two it is made once more, which changes nothing.
-            if let Err(failure) = keep(&shared.tables, NEXT, &next) {
+            if let Err(failure) = keep(&shared.tables, NEXT_MESSAGE, &next) {
                 tracing::error!("cannot note which changes of the fleet are made: {failure}");
             }
         }
@@ -114,9 +125,33 @@ pub fn follow(shared: Arc<SharedState>) -> Result<Option<Ticker>, Failure> {
     Ticker::start("inbox", EVERY, make_all).map(Some).map_err(Failure::work)
 }
 
-/// The change of a number; none yet, or one that cannot be read, which is told and left out.
-fn sent_change(partition: &Partition, number: u64) -> Result<Option<Option<SentChange>>, VaultError> {
-    match partition.message(number) {
+/// Is a change that was sent to another partition about this one?
+fn is_of(shared: &SharedState, partition: &Partition, sent: &SentChange) -> bool {
+    match &sent.change {
+        Change::Recrawl { url } => {
+            let url = shared.settings().rules.canonicalize(url.trim());
+            url.is_ok_and(|url| partition.owns(url.key()))
+        }
+        _ => true,
+    }
+}
+
+/// Makes a change that was sent. One page may be another partition's since: then it is sent on.
+fn follow_one(shared: &SharedState, partition: &Partition, SentChange { change, who }: &SentChange) {
+    let who = Actor { name: who.clone(), from: Ipv4Addr::UNSPECIFIED.into() };
+    let made = match change {
+        Change::Recrawl { .. } => make(shared, partition, change, &who),
+        _ => changes::make(shared, change, &who),
+    };
+    match made {
+        Ok(made) => tracing::info!("{} sent to {change}: {}", who.name, made.detail),
+        Err(refused) => tracing::warn!("{} sent to {change}: {refused}", who.name),
+    }
+}
+
+/// The change of a number in an inbox; none yet, or one that cannot be read, which is told and left out.
+fn sent_change(partition: &Partition, of: u32, number: u64) -> Result<Option<Option<SentChange>>, VaultError> {
+    match partition.message(of, number) {
         Err(error @ VaultError::Damaged { .. }) => {
             tracing::error!("a change of the fleet is not made, make it again: {error}");
             Ok(Some(None))

@@ -4,13 +4,15 @@ use super::ticker::Ticker;
 use super::{CrawlStart, OpenedCrawl, notify, open, serve, sighup};
 use crate::cli::ServeArgs;
 use crate::exclusive_access::{self, ExclusiveAccess};
-use crate::fleet::{Beats, FleetNode, NodeStatus, OwnEpoch, TakenPartition};
+use crate::fleet::{Beats, BeatsEnd, FleetNode, NodeStatus, OwnEpoch, TakenPartition};
 use crate::process;
 use recrawl_console::StandbyConsole;
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::fleet::{CutPages, keep_range};
 use recrawl_crawl::partition::PartitionToTake;
 use recrawl_crawl::process::Shutdown;
 use recrawl_crawl::settings::Settings;
+use recrawl_fleet::GivingUp;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -38,9 +40,13 @@ pub fn run(args: &ServeArgs, address: &str, name: &str) -> Result<(), Failure> {
     loop {
         let watchdog = notify::standing_by().map_err(Failure::work)?;
         let Some(taken) = stand_by(&mut node, &base, &signals) else { break };
-        let (id, after) = (taken.to_take.id, taken.to_take.after);
-        if let Err(failure) = own(args, &node, taken, watchdog, &base, &signals) {
-            let wait = match node.has_lost_race(id, after) {
+        let (id, after, lease) = (taken.to_take.id, taken.to_take.after, taken.to_take.map.lease());
+        let wait = match own(args, &node, taken, watchdog, &base, &signals) {
+            Ok(Some(GivingUp::Drained)) => break,
+            // Others have the time to take it.
+            Ok(Some(GivingUp::Failing)) => Duration::from_millis(lease),
+            Ok(_) => Duration::ZERO,
+            Err(failure) => match node.has_lost_race(id, after) {
                 Ok(true) => {
                     tracing::info!("another process was faster to take partition {id}");
                     AGAIN
@@ -49,10 +55,10 @@ pub fn run(args: &ServeArgs, address: &str, name: &str) -> Result<(), Failure> {
                     tracing::error!("looking for a partition again in {} s: {failure}", RETRY.as_secs());
                     RETRY
                 }
-            };
-            if signals.wait(wait) {
-                break;
-            }
+            },
+        };
+        if signals.wait(wait) {
+            break;
         }
     }
     node.leave();
@@ -60,7 +66,7 @@ pub fn run(args: &ServeArgs, address: &str, name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Waits for a partition that this process may take; none if a signal came.
+/// Waits for a partition that this process may take; none if a signal came, or an order to end.
 fn stand_by(node: &mut FleetNode, base: &Settings, signals: &Shutdown) -> Option<TakenPartition> {
     let (mut answers, mut has_failed) = (None, false);
     while !signals.requested() {
@@ -76,6 +82,9 @@ fn stand_by(node: &mut FleetNode, base: &Settings, signals: &Shutdown) -> Option
                     }
                 }
                 has_failed = status(node.name(), base).write(&**node.store()).is_err();
+                if node.is_drained().unwrap_or(false) {
+                    return None;
+                }
                 wait
             }
             Err(failure) => {
@@ -103,7 +112,7 @@ fn status(name: &str, settings: &Settings) -> NodeStatus {
     }
 }
 
-/// Runs a partition until a signal, or until it is lost.
+/// Runs a partition until a signal, or until it is lost or given up; says why it was given up.
 fn own(
     args: &ServeArgs,
     node: &FleetNode,
@@ -111,12 +120,17 @@ fn own(
     standing_by: Option<Ticker>,
     base: &Settings,
     signals: &Shutdown,
-) -> Result<(), Failure> {
+) -> Result<Option<GivingUp>, Failure> {
     let TakenPartition { to_take, folder, vault, partitions } = taken;
     let mut args = args.clone();
     args.at.data_dir = Some(folder.clone());
     args.at.partition = Some((vault, partitions));
     let start = CrawlStart::with(&args, CrawlStart::settings(&args)?)?;
+    node.sweep(&to_take.map);
+    let now = recrawl_fetcher::system_clock()();
+    if let Some(CutPages { kept, dropped }) = keep_range(&start.settings, &to_take.map, to_take.id, now)? {
+        tracing::info!(kept, dropped, "partition {} was divided: dropped what is another's", to_take.id);
+    }
     // Ends with the lease.
     let owning = signals.child()?;
     let (to_take, beats) = with_beats(node, to_take, status(node.name(), base), &owning);
@@ -130,20 +144,36 @@ fn own(
         return Err(Failure::work("the crawl that was opened is no partition"));
     };
     tracing::info!("owns partition {} (epoch {})", partition.id(), partition.epoch());
-    beats.keep(partition, shipper.clone());
+    beats.keep(partition.clone(), shipper.clone());
     // From here on the watchdog looks at the crawl.
     drop(standing_by);
     let ended = serve(&args, start, opened, &owning);
-    if matches!(ended, Ok(Some(_))) {
+    let given_up = partition.given_up().filter(|_| matches!(ended, Ok(Some(_))));
+    if given_up.is_none() && matches!(ended, Ok(Some(_))) {
         // The lease holds meanwhile: a takeover would undo the work of the command.
         let _watchdog = notify::while_aside().map_err(Failure::work)?;
         wait_for_command(&folder, signals)?;
-        beats.end(false);
-        return Ok(());
+        beats.end(BeatsEnd::Silent);
+        return Ok(None);
     }
     let shipped = shipper.figures();
-    beats.end(shipped.unshipped == 0 && shipped.error.is_none() && shipped.lost.is_none());
-    ended.map(drop)
+    let is_all_shipped = shipped.unshipped == 0 && shipped.error.is_none() && shipped.lost.is_none();
+    beats.end(match given_up {
+        Some(GivingUp::Outdated) => BeatsEnd::Silent,
+        _ if !is_all_shipped => BeatsEnd::Silent,
+        Some(GivingUp::HandedOver) => BeatsEnd::HandedOver,
+        Some(GivingUp::Drained | GivingUp::Failing) | None => BeatsEnd::Free,
+    });
+    if let Some(why) = given_up {
+        let why = match why {
+            GivingUp::Drained => "this process was drained",
+            GivingUp::HandedOver => "a command asked for it",
+            GivingUp::Outdated => "a partition was divided: it is taken again by the new map",
+            GivingUp::Failing => "its rounds fail again and again",
+        };
+        tracing::info!("gave up partition {}: {why}", partition.id());
+    }
+    ended.map(|_| given_up)
 }
 
 /// Beats that begin when the epoch is taken.

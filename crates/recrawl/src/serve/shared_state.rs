@@ -361,8 +361,21 @@ impl SharedState {
         self.wake();
     }
 
-    /// Does a command still wait for the data directory?
+    /// Is the partition given up? Then a running round ends early, if it can.
+    pub fn gives_up(&self) -> bool {
+        let gives_up = self.partition.as_ref().is_some_and(|partition| partition.given_up().is_some());
+        if gives_up {
+            self.steering.end_run(true);
+            self.wake();
+        }
+        gives_up
+    }
+
+    /// Does a command still wait for the data directory, or is the partition given up?
     pub fn is_asked_aside(&self) -> bool {
+        if self.gives_up() {
+            return true;
+        }
         if !self.is_aside_asked.load(Relaxed) {
             return false;
         }

@@ -5,11 +5,14 @@ use super::*;
 use crate::fleet::{PartitionDivision, divide, keep_range};
 use crate::operator::stopped::StoppedCrawl;
 use crate::partition::PartitionToTake;
+use crate::progress::figures::RoundProgress;
 use crate::vault::{prepare_in, restore};
 use recrawl_fleet::{
     FleetMap, FleetWaits, PartitionRange, begin_partitions, divided, newest, newest_map, partition_folder,
     release, sweep_void, write_map,
 };
+use recrawl_archive::opener;
+use recrawl_repository::storage::FileStorage;
 use recrawl_types::PageRecord;
 use recrawl_vault::store::{Listed, MemoryStore, StoreError, StoreWithin};
 use recrawl_vault::{Store, contents};
@@ -59,9 +62,13 @@ fn run_partition(
     let to_take =
         PartitionToTake { store: store.clone(), map, id, after, waits, on_taken: Arc::new(|_, _| ()) };
     let tag = format!("{id}-{after}");
-    fs::create_dir_all(&folder).unwrap();
     let prepared = prepare_in(vault, &settings, &tag, 1).unwrap().of_partition(&to_take);
-    let mut crawl = Crawl::open(settings, &seeds, 1, ProgramServices::quiet().unwrap()).unwrap();
+    let files = Arc::new(FileStorage::create(&folder).unwrap());
+    let disk =
+        CrawlDisk { files, warc: opener::create(&folder).unwrap(), sync: recrawl_repository::sync_files() };
+    let live = Arc::new(RoundProgress::new(Arc::new(|| 0)));
+    let process = ProgramServices::quiet().unwrap();
+    let mut crawl = Crawl::over(disk, live, settings, &seeds, 1, process).unwrap();
     crawl.follow(prepared).unwrap();
     crawl.own(to_take).unwrap();
     let mut told = Vec::new();

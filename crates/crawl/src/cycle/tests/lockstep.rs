@@ -161,7 +161,7 @@ impl Store for CutStore {
 
 /// A partition of a fleet.
 #[derive(Clone)]
-struct FleetMember {
+pub(super) struct FleetMember {
     waits_for_runs: bool,
     objects: Arc<MemoryStore>,
     map: FleetMap,
