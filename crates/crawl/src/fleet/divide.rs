@@ -43,6 +43,8 @@ pub struct PartitionDivision<'d> {
     pub tag: &'d str,
     /// The time, in milliseconds since 1970.
     pub now: u64,
+    /// Asked before the last create: does the caller own the partition still?
+    pub is_owner: &'d dyn Fn() -> Result<(), Failure>,
 }
 
 /// Divides a partition. The map says in which order, and why ([`recrawl_fleet::Division`]): before the last create the old map is in
@@ -55,7 +57,7 @@ pub struct PartitionDivision<'d> {
 /// When a round is in progress, another process has taken the partition, or something cannot be read or written. If the last
 /// create was not answered, nobody knows which map is in force until it is read.
 pub fn divide(division: &PartitionDivision<'_>) -> Result<CutPages, Failure> {
-    let PartitionDivision { fleet, map, settings, tag, now } = division;
+    let PartitionDivision { fleet, map, settings, tag, now, is_owner } = division;
     let Some(Division { parent, child, epoch, .. }) = map.division() else {
         return Err(Failure::Work("fleet: this map divides nothing".into()));
     };
@@ -70,6 +72,7 @@ pub fn divide(division: &PartitionDivision<'_>) -> Result<CutPages, Failure> {
     let cut = cut.ok_or_else(|| Failure::Work(format!("fleet: partition {parent} was cut already")))?;
     ship_stopped_in(within(*child), settings, tag)?;
     release(&**fleet, *child, 1)?;
+    is_owner()?;
     put_in_force(&**fleet, map, *now)?;
     // From here on it is done. A process takes the parent at once, or after a lease.
     if let Err(error) = release(&**fleet, *parent, *epoch) {

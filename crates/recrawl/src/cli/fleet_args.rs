@@ -1,8 +1,9 @@
 //! Arguments of `recrawl fleet`.
 
-use super::Where;
+use super::{Configuration, Where};
 use clap::{Args, Subcommand};
 use recrawl_crawl::config::units::Span;
+use std::path::PathBuf;
 
 /// `recrawl fleet`
 #[derive(Subcommand)]
@@ -12,6 +13,13 @@ pub enum FleetCommand {
                       recrawl fleet begin s3://bucket/fleet --data-dir data/example\n\
                       Then start a process for each partition, and one or two more that stand by: recrawl serve --fleet URL --name a")]
     Begin(FleetBeginArgs),
+    /// Divide a partition: the sites from one on become a partition of their own
+    #[command(after_help = "Example:\n  recrawl fleet split s3://bucket/fleet 2 --at m.com --config recrawl.toml\n\
+                      Have a process that stands by: it takes the new partition")]
+    Split(FleetSplitArgs),
+    /// End a process once its round is done; another one takes its partition at once
+    #[command(after_help = "Example:\n  recrawl fleet drain s3://bucket/fleet --name a")]
+    Drain(FleetDrainArgs),
     /// Show the partitions, who owns them, and the nodes
     #[command(after_help = "Example:\n  recrawl fleet status s3://bucket/fleet --json")]
     Status(FleetStatusArgs),
@@ -31,6 +39,36 @@ pub struct FleetBeginArgs {
     pub lease: Span,
     #[command(flatten)]
     pub at: Where,
+}
+
+/// `recrawl fleet split`
+#[derive(Args)]
+pub struct FleetSplitArgs {
+    /// Address of the fleet
+    #[arg(value_name = "URL")]
+    pub fleet: String,
+    /// The partition, by its number
+    #[arg(value_name = "PARTITION")]
+    pub partition: u32,
+    /// The site with which the new partition begins
+    #[arg(long, value_name = "SITE")]
+    pub at: String,
+    /// Folder for a copy of the partition meanwhile [default: the system's folder of temporary files]
+    #[arg(long, value_name = "DIR")]
+    pub scratch: Option<PathBuf>,
+    #[command(flatten)]
+    pub config: Configuration,
+}
+
+/// `recrawl fleet drain`
+#[derive(Args)]
+pub struct FleetDrainArgs {
+    /// Address of the fleet
+    #[arg(value_name = "URL")]
+    pub fleet: String,
+    /// The process
+    #[arg(long, value_name = "NAME")]
+    pub name: String,
 }
 
 /// `recrawl fleet status`

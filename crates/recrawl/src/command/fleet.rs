@@ -1,4 +1,7 @@
-//! `recrawl fleet`: begins a fleet, and shows who owns what. It needs no data directory but that of a crawl to begin with.
+//! `recrawl fleet`: begins a fleet, changes it, and shows who owns what.
+
+mod drain;
+mod split;
 
 use super::{counted, print, print_json, print_table, table};
 use crate::cli::{FleetBeginArgs, FleetCommand, FleetStatusArgs};
@@ -9,7 +12,7 @@ use recrawl_crawl::data_dir;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::vault::ship_stopped;
 use recrawl_fleet::{
-    FleetMap, PartitionRange, RELEASED, begin_partitions, counter, newest, newest_map, partition_store,
+    FleetMap, HANDED_OVER, PartitionRange, RELEASED, begin_partitions, counter, newest, newest_map, partition_store,
     release, write_map,
 };
 use recrawl_terminal::table::Column;
@@ -25,6 +28,8 @@ const FORGOTTEN: u64 = 24 * 3_600_000;
 pub fn run(command: &FleetCommand) -> Result<(), Failure> {
     match command {
         FleetCommand::Begin(args) => begin(args),
+        FleetCommand::Split(args) => split::run(args),
+        FleetCommand::Drain(args) => drain::run(args),
         FleetCommand::Status(args) => status(args),
     }
 }
@@ -113,11 +118,11 @@ fn status(args: &FleetStatusArgs) -> Result<(), Failure> {
         let held = contents(&partition_store(&*fleet, range.id))?;
         let epoch = newest(&*fleet, range.id)?;
         let counter = counter(&*fleet, range.id, epoch)?;
-        let owner = nodes.iter().find(|node| node.partition == Some(range.id) && node.epoch == epoch);
+        let owner = owner_of(&nodes, range.id, epoch);
         let is_fresh = owner.is_some_and(|owner| now.saturating_sub(owner.at) < map.lease());
         let state = match (epoch, counter, is_fresh) {
             (0, ..) => "never owned",
-            (_, RELEASED, _) => "free",
+            (_, RELEASED | HANDED_OVER, _) => "free",
             (_, _, true) => "owned",
             _ => "silent",
         };
@@ -172,6 +177,11 @@ fn row(one: &ShownPartition) -> [String; 8] {
 
 fn bytes_of(held: &VaultContents) -> u64 {
     held.files.values().map(|file| file.length()).sum()
+}
+
+/// The node that says that it owns the partition by this epoch.
+fn owner_of(nodes: &[NodeStatus], partition: u32, epoch: u64) -> Option<&NodeStatus> {
+    nodes.iter().find(|node| node.partition == Some(partition) && node.epoch == epoch)
 }
 
 /// The accounts that nodes gave of themselves within a day.

@@ -204,6 +204,13 @@ impl Beats {
         }
     }
 
+    /// Beats no more, while the lease holds as it is; says why it was lost, if so.
+    pub fn rest(&self) -> Option<String> {
+        self.shared.state().has_ended = true;
+        self.shared.changed.notify_all();
+        self.lost().or_else(|| (!self.shared.holds()).then(|| "its lease is over".to_owned()))
+    }
+
     /// Why the lease was lost, if so.
     pub fn lost(&self) -> Option<String> {
         self.shared.state().lost.clone()

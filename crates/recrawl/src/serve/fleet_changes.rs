@@ -101,9 +101,11 @@ pub fn follow(shared: Arc<SharedState>) -> Result<Option<Ticker>, Failure> {
     let mut next: u64 = kept(&shared.tables, NEXT_MESSAGE)?.unwrap_or_default();
     if let Some(ParentInbox { partition: parent, next }) = of_parent {
         // Sent before this partition was there. Whoever sends later knows it.
-        let mut numbers = next..;
-        while let Some(sent) = numbers.next().map(|number| sent_change(&partition, parent, number)).transpose()?.flatten() {
-            sent.filter(|sent| is_of(&shared, &partition, sent)).iter().for_each(|sent| follow_one(&shared, &partition, sent));
+        for number in next.. {
+            let Some(sent) = sent_change(&partition, parent, number)? else { break };
+            if let Some(sent) = sent.filter(|sent| is_of(&shared, &partition, sent)) {
+                follow_one(&shared, &partition, &sent);
+            }
         }
         keep(&shared.tables, PARENT_INBOX, &None::<ParentInbox>)?;
     }

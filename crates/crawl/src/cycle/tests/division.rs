@@ -142,9 +142,8 @@ fn divide_at(
     let folder = tempfile::tempdir().unwrap();
     let child = map.division().unwrap().child;
     let settings = settings_of(&folder.path().join("data"), web, child);
-    let division =
-        PartitionDivision { fleet: store.clone(), map: &map, settings: &settings, tag, now: 1_700_000_000_000 };
-    divide(&division)
+    let (fleet, now) = (store.clone(), 1_700_000_000_000);
+    divide(&PartitionDivision { fleet, map: &map, settings: &settings, tag, now, is_owner: &|| Ok(()) })
 }
 
 #[test]

@@ -1,0 +1,38 @@
+//! `recrawl fleet drain`: a process finishes its round, frees its partition and ends.
+
+use super::{nodes, print};
+use crate::cli::FleetDrainArgs;
+use crate::fleet::{self, NodeOrder, NodeStatus};
+use recrawl_crawl::failure::Failure;
+use recrawl_vault::{Store, store};
+use std::thread;
+use std::time::Duration;
+
+/// How often the process is looked for.
+pub(super) const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+pub fn run(args: &FleetDrainArgs) -> Result<(), Failure> {
+    let FleetDrainArgs { fleet: address, name } = args;
+    let store = store::open(address)?;
+    let lease = fleet::map_of(&*store, address)?.lease();
+    let Some(node) = named(&*store, name)? else {
+        let all: Vec<String> = nodes(&*store)?.into_iter().map(|node| node.name).collect();
+        return Err(Failure::Usage(format!("--name {name}: no such process; there are: {}", all.join(", "))));
+    };
+    NodeOrder::Drain.give(&*store, name)?;
+    let partition = node.partition.map_or("it stands by".into(), |id| format!("it owns partition {id}"));
+    print(format!("{name} ends after its round: {partition}"))?;
+    while let Some(node) = named(&*store, name)? {
+        if recrawl_fetcher::system_clock()().saturating_sub(node.at) > 2 * lease {
+            return Err(Failure::Work(format!(
+                "{name} is silent: it does not hear this, and its partition is free by now"
+            )));
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+    print(format!("{name} has ended"))
+}
+
+fn named(store: &dyn Store, name: &str) -> Result<Option<NodeStatus>, Failure> {
+    Ok(nodes(store)?.into_iter().find(|node| node.name == *name))
+}
