@@ -72,6 +72,38 @@ impl Fleet {
         status["partitions"].as_array().unwrap().iter().map(one).collect()
     }
 
+    /// Waits until all partitions, of which there are so many, have been owned for so long.
+    fn until_owned(&self, partitions: usize, looks: u32, nodes: &BTreeMap<&str, StandBy>) {
+        let (begun, mut whole) = (Instant::now(), 0);
+        while whole < looks {
+            let owners = self.owners();
+            let is_whole =
+                owners.len() == partitions && owners.values().all(|(state, _)| state == "owned");
+            whole = if is_whole { whole + 1 } else { 0 };
+            let logs = || nodes.values().map(|node| node.log.lock().unwrap().clone()).collect::<Vec<_>>();
+            assert!(begun.elapsed() < PATIENCE, "{owners:?}\n{}", logs().join("\n\n"));
+            thread::sleep(Duration::from_millis(200));
+        }
+    }
+
+    /// `recrawl fleet WHAT` with these words behind the address.
+    fn order(&self, what: &str, words: &[&str]) -> std::process::Output {
+        let mut command = crate::harness::program();
+        command.args(["fleet", what, &self.address]).args(words);
+        command.output().unwrap()
+    }
+
+    /// The pages of all partitions, each as its owner knows it.
+    fn together(&self, owners: BTreeMap<u64, (String, Option<String>)>) -> Pages {
+        let mut together = Pages::new();
+        for (partition, (_, owner)) in owners {
+            for (url, page) in self.pages_of(&owner.unwrap(), partition) {
+                assert!(together.insert(url.clone(), page).is_none(), "{url} is in two partitions");
+            }
+        }
+        together
+    }
+
     /// What a node knows of a partition.
     fn pages_of(&self, name: &str, partition: u64) -> Pages {
         let folder = self.world.folder.path().join(name).join(format!("partition-{partition}"));
@@ -313,16 +345,8 @@ fn processes_die_sleep_and_lose_their_disks_and_the_pages_are_those_of_one_crawl
         }
         nodes.insert(name, StandBy::start(fleet.command(name)));
     }
-    let owned = |fleet: &Fleet| fleet.owners().values().all(|(state, _)| state == "owned");
-    let begun = Instant::now();
-    let mut whole = 0;
     // Some cycles without trouble: what is on its way arrives.
-    while whole < 40 {
-        let logs = || nodes.values().map(|node| node.log.lock().unwrap().clone()).collect::<Vec<_>>();
-        assert!(begun.elapsed() < PATIENCE, "{:?}\n{}", fleet.owners(), logs().join("\n\n"));
-        whole = if owned(&fleet) { whole + 1 } else { 0 };
-        thread::sleep(Duration::from_millis(200));
-    }
+    fleet.until_owned(3, 40, &nodes);
     let owners = fleet.owners();
     let manners = fleet.world.server.violations(Duration::from_millis(40));
     assert_eq!((manners.forbidden, manners.before_robots), (0, 0));
@@ -333,11 +357,60 @@ fn processes_die_sleep_and_lose_their_disks_and_the_pages_are_those_of_one_crawl
     fleet.world.crawl(12);
     let known: Vec<String> = fleet.world.pages().into_keys().collect();
     assert!(alone.exists() && known.len() > 100, "{} pages", known.len());
-    let mut together = Pages::new();
-    for (partition, (_, owner)) in owners {
-        for (url, page) in fleet.pages_of(&owner.unwrap(), partition) {
-            assert!(together.insert(url.clone(), page).is_none(), "{url} is in two partitions");
-        }
+    assert_eq!(fleet.together(owners).into_keys().collect::<Vec<_>>(), known);
+}
+
+/// A partition is divided while it is crawled, a process that stands by takes the new one, and an owner is drained: no page is
+/// lost, none is in two, and no host is asked by two at once or too soon.
+#[test]
+fn a_partition_is_divided_while_it_is_crawled_and_an_owner_is_drained() {
+    let fleet = Fleet::begin(&["127.1.0.4"]);
+    let polite = format!("{SETTINGS}[politeness]\ndelay_per_host = \"40 ms\"\ndelay_per_latency = 0.0\n");
+    daemon::configure(&fleet.world, &polite);
+    let config = fleet.world.config_file().display().to_string();
+    let split = |partition: &str, at: &str| {
+        let scratch = fleet.world.folder.path().display().to_string();
+        fleet.order("split", &[partition, "--at", at, "--config", &config, "--scratch", &scratch])
+    };
+    for (partition, at, says) in [
+        ("7", "127.1.0.2", "the fleet has no partition 7"),
+        ("1", "127.1.0.5", "127.1.0.5 does not lie in partition 1"),
+        ("1", "http://a/", "is no host"),
+        ("1", "127.1.0.2", "partition 1 has no pages yet"),
+    ] {
+        let told = fails(split(partition, at), 2);
+        assert!(told.contains(says), "{told}");
     }
-    assert_eq!(together.into_keys().collect::<Vec<_>>(), known);
+    let mut nodes: BTreeMap<&str, StandBy> =
+        ["a", "b", "c"].iter().map(|name| (*name, StandBy::start(fleet.command(name)))).collect();
+    fleet.until_owned(2, 5, &nodes);
+    let told = succeeds(split("1", "127.1.0.2"));
+    assert!(told.contains("gives partition 1 up after its round"), "{told}");
+    assert!(told.contains("partition 1 is divided at 127.1.0.2: partition 3 has"), "{told}");
+    fleet.until_owned(3, 10, &nodes);
+    let log: String = nodes.values().map(|node| node.log.lock().unwrap().clone()).collect();
+    assert!(log.contains("was divided: dropped what is another's"), "{log}");
+    assert!(log.contains("it is taken again by the new map"), "the other owner has noticed: {log}");
+
+    let nobody = fails(fleet.order("drain", &["--name", "z"]), 2);
+    assert!(nobody.contains("no such process; there are: a, b, c"), "{nobody}");
+    let name = fleet.owners()[&3].1.clone().unwrap();
+    let told = succeeds(fleet.order("drain", &["--name", &name]));
+    assert!(told.contains("it owns partition 3") && told.contains("has ended"), "{told}");
+    let mut drained = nodes.remove(name.as_str()).unwrap();
+    assert!(drained.child.wait().unwrap().success());
+    assert_eq!(fleet.owners()[&3], ("free".into(), None), "{}", drained.log.lock().unwrap());
+    nodes.insert("d", StandBy::start(fleet.command("d")));
+    nodes["d"].until("owns partition 3");
+    fleet.until_owned(3, 40, &nodes);
+
+    let owners = fleet.owners();
+    let manners = fleet.world.server.violations(Duration::from_millis(40));
+    assert_eq!((manners.forbidden, manners.before_robots, manners.max_requests_per_host), (0, 0, 1));
+    assert_eq!(manners.host_page_gaps_under, 0, "{} gaps under the delay", manners.host_page_gaps_under);
+    nodes.into_values().for_each(|node| drop(node.stop()));
+    fleet.world.crawl(12);
+    let known: Vec<String> = fleet.world.pages().into_keys().collect();
+    assert!(known.len() > 100, "{} pages", known.len());
+    assert_eq!(fleet.together(owners).into_keys().collect::<Vec<_>>(), known);
 }
