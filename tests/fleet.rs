@@ -77,8 +77,7 @@ impl Fleet {
         let (begun, mut whole) = (Instant::now(), 0);
         while whole < looks {
             let owners = self.owners();
-            let is_whole =
-                owners.len() == partitions && owners.values().all(|(state, _)| state == "owned");
+            let is_whole = owners.len() == partitions && owners.values().all(|(state, _)| state == "owned");
             whole = if is_whole { whole + 1 } else { 0 };
             let logs = || nodes.values().map(|node| node.log.lock().unwrap().clone()).collect::<Vec<_>>();
             assert!(begun.elapsed() < PATIENCE, "{owners:?}\n{}", logs().join("\n\n"));

@@ -43,6 +43,7 @@ pub const ASSETS: &[Asset] = &[
     asset!("dom.js", SCRIPT),
     asset!("errors.js", SCRIPT),
     asset!("flight.js", SCRIPT),
+    asset!("fleet.js", SCRIPT),
     asset!("focus.js", SCRIPT),
     asset!("forecast.js", SCRIPT),
     asset!("format.js", SCRIPT),

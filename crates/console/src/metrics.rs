@@ -42,6 +42,12 @@ pub fn text(reading: &MetricsReading<'_>) -> String {
                 let named = |(of, value): (String, f64)| (format!("{{{label}={of:?}}}"), value);
                 read(reading).into_iter().map(named).collect()
             }
+            MetricRead::OfPartitions(read) => {
+                let named = |(id, node, value): (u32, String, f64)| {
+                    (format!("{{partition=\"{id}\",node={node:?}}}"), value)
+                };
+                read(reading).into_iter().map(named).collect()
+            }
         };
         if samples.is_empty() {
             continue;

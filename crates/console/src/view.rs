@@ -7,6 +7,7 @@
 
 mod control;
 mod errors;
+mod fleet;
 mod forecast;
 mod formula;
 pub mod health;
@@ -22,6 +23,7 @@ mod version;
 
 pub use control::{Accepted, Actor, Change, Controls, Decision, Effect, WaitingPage};
 pub use errors::{ErrorCount, ErrorGroup, ErrorKind, Errors, PageError};
+pub use fleet::{FleetFigures, NodeFigures, PartitionFigures};
 pub use forecast::{
     BudgetForecast, Computing, ComputingState, ForecastBasis, Forecasted, Missing, PlainBudget, ReadyState,
     Savings, WhatIf,

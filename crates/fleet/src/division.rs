@@ -15,24 +15,9 @@
 
 use crate::epoch::partition_store;
 use crate::key;
-use crate::map::{FleetMap, MapError, PartitionRange, read_map, write_map};
+use crate::map::{FleetMap, MapDivision, MapError, PartitionRange, read_map, write_map};
 use recrawl_types::CanonicalUrl;
 use recrawl_vault::{Store, VaultError, epoch_taker, numbers, take_epoch};
-use serde::{Deserialize, Serialize};
-
-/// The division of a partition.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Division {
-    /// The partition, which keeps its number and the beginning of its range.
-    pub parent: u32,
-    /// The new one, which has the rest.
-    pub child: u32,
-    /// The epoch of the parent by which it is done.
-    pub epoch: u64,
-    /// Of the process that does it.
-    pub nonce: String,
-}
 
 /// How far a map is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,12 +58,27 @@ pub enum DivisionError {
 }
 
 pub(crate) fn state(store: &dyn Store, map: &FleetMap) -> Result<MapState, VaultError> {
-    let Some(Division { parent, epoch, nonce, .. }) = map.division() else { return Ok(MapState::InForce) };
+    let Some(MapDivision { parent, epoch, nonce, .. }) = map.division() else { return Ok(MapState::InForce) };
     Ok(match epoch_taker(&partition_store(store, *parent), *epoch)? {
         None => MapState::Pending,
         Some(taker) if taker == *nonce => MapState::InForce,
         Some(_) => MapState::Void,
     })
+}
+
+/// The map in force: of those whose division is done, that of the highest number. None if there is no fleet.
+///
+/// # Errors
+/// When one is damaged, or the store does not answer.
+pub fn newest_map(store: &dyn Store) -> Result<Option<FleetMap>, VaultError> {
+    for number in numbers(store, key::MAPS)?.into_iter().rev() {
+        if let Some(map) = read_map(store, number)?
+            && state(store, &map)? == MapState::InForce
+        {
+            return Ok(Some(map));
+        }
+    }
+    Ok(None)
 }
 
 /// The maps behind the one in force, with their states.
@@ -127,11 +127,9 @@ pub fn divided(
     let child = ids.max().unwrap_or_default() + 1;
     let number = later.last().map_or(map.number(), |(map, _)| map.number()) + 1;
     let mut ranges = map.ranges().to_vec();
-    ranges.insert(
-        place + 1,
-        PartitionRange { id: child, begin: Some(site.to_owned()), parent: Some(parent) },
-    );
-    let division = Division { parent, child, epoch, nonce: nonce.to_owned() };
+    ranges
+        .insert(place + 1, PartitionRange { id: child, begin: Some(site.to_owned()), parent: Some(parent) });
+    let division = MapDivision { parent, child, epoch, nonce: nonce.to_owned() };
     Ok(FleetMap::new(number, ranges)?.with_lease(map.lease()).with_division(Some(division)))
 }
 
@@ -148,7 +146,7 @@ pub fn propose(store: &dyn Store, map: &FleetMap) -> Result<(), VaultError> {
 /// # Errors
 /// [`VaultError::Lost`] if another process has taken the epoch: the map is void.
 pub fn put_in_force(store: &dyn Store, map: &FleetMap, at: u64) -> Result<(), VaultError> {
-    map.division().map_or(Ok(()), |Division { parent, epoch, nonce, .. }| {
+    map.division().map_or(Ok(()), |MapDivision { parent, epoch, nonce, .. }| {
         take_epoch(&partition_store(store, *parent), *epoch, nonce, at)
     })
 }
@@ -160,7 +158,7 @@ pub fn put_in_force(store: &dyn Store, map: &FleetMap, at: u64) -> Result<(), Va
 pub fn sweep_void(store: &dyn Store, map: &FleetMap) -> Result<u64, VaultError> {
     let mut removed = 0;
     for (later, state) in later_maps(store, map)? {
-        let Some(Division { child, .. }) = later.division().filter(|_| state == MapState::Void) else {
+        let Some(MapDivision { child, .. }) = later.division().filter(|_| state == MapState::Void) else {
             continue;
         };
         for object in store.list(&key::partition(*child))? {

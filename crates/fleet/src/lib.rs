@@ -31,18 +31,16 @@ mod partition;
 mod run;
 mod sweep;
 
-pub use division::{
-    Division, DivisionError, divided, is_outdated, propose, put_in_force, sweep_void,
-};
+pub use division::{DivisionError, divided, is_outdated, newest_map, propose, put_in_force, sweep_void};
 pub use epoch::{begin, highest, newest, partition_store, seal_before};
 pub use exchange::{ExchangeError, ExchangePatience, MemberFigures, PlanExchange, PlanMembers};
 pub use key::partition as partition_folder;
 pub use lease::{HANDED_OVER, Lease, LeaseWatch, RELEASED, beat, counter, hand_over, release};
-pub use map::{FleetMap, MapError, PartitionRange, begin_partitions, newest_map, read_map, write_map};
+pub use map::{FleetMap, MapDivision, MapError, PartitionRange, begin_partitions, read_map, write_map};
 pub use marks::{MarkFinding, RunMark, RunMarks, next_run};
 pub use partition::{FleetWaits, GivingUp, HoldsLease, Partition, ReceivedLinks};
 pub use run::{EachLink, NextLink, ReceivedRun, RefusedParts, RunWriter};
-pub use sweep::{sweep_runs, tell_marks};
+pub use sweep::{SweptRuns, sweep_runs, tell_marks};
 
 #[cfg(test)]
 mod tests;

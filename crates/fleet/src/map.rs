@@ -2,7 +2,6 @@
 //!
 //! Ranges are cut between sites: politeness, noise, traps and rates of a site are one crawl's business.
 
-use crate::division::{self, Division, MapState};
 use crate::key;
 use recrawl_types::{CanonicalUrl, Site};
 use recrawl_vault::{Store, StoreError, VaultError, create_or_find, framed, numbers, read_framed};
@@ -48,13 +47,27 @@ pub enum MapError {
     WithinSite(u32, String, String),
 }
 
+/// The division of a partition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MapDivision {
+    /// The partition, which keeps its number and the beginning of its range.
+    pub parent: u32,
+    /// The new one, which has the rest.
+    pub child: u32,
+    /// The epoch of the parent by which it is done.
+    pub epoch: u64,
+    /// Of the process that does it.
+    pub nonce: String,
+}
+
 /// A map that was checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FleetMap {
     number: u64,
     lease: u64,
     ranges: Vec<PartitionRange>,
-    division: Option<Division>,
+    division: Option<MapDivision>,
     /// Where each begins, as a beginning of keys.
     begins: Vec<Vec<u8>>,
 }
@@ -69,7 +82,7 @@ struct StoredMap {
     partitions: Vec<PartitionRange>,
     /// The division that makes the map.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    division: Option<Division>,
+    division: Option<MapDivision>,
 }
 
 impl FleetMap {
@@ -108,12 +121,12 @@ impl FleetMap {
     }
 
     /// The same, in force once the division is done.
-    pub(crate) fn with_division(self, division: Option<Division>) -> FleetMap {
+    pub(crate) fn with_division(self, division: Option<MapDivision>) -> FleetMap {
         FleetMap { division, ..self }
     }
 
     /// The division that makes the map; none of the first.
-    pub fn division(&self) -> Option<&Division> {
+    pub fn division(&self) -> Option<&MapDivision> {
         self.division.as_ref()
     }
 
@@ -177,21 +190,6 @@ pub fn read_map(store: &dyn Store, number: u64) -> Result<Option<FleetMap>, Vaul
     }
     let map = FleetMap::new(number, stored.partitions).map_err(|e| wrong(e.to_string()))?;
     Ok(Some(map.with_lease(stored.lease).with_division(stored.division)))
-}
-
-/// The map in force: of those whose division is done, that of the highest number. None if there is no fleet.
-///
-/// # Errors
-/// When one is damaged, or the store does not answer.
-pub fn newest_map(store: &dyn Store) -> Result<Option<FleetMap>, VaultError> {
-    for number in numbers(store, key::MAPS)?.into_iter().rev() {
-        if let Some(map) = read_map(store, number)?
-            && division::state(store, &map)? == MapState::InForce
-        {
-            return Ok(Some(map));
-        }
-    }
-    Ok(None)
 }
 
 /// Creates, for each partition, an object that says in which map it began: so its vault has a folder.
@@ -280,12 +278,14 @@ mod tests {
         write_map(&store, &map).unwrap();
         assert_eq!(read_map(&store, 7).unwrap(), Some(map.clone()));
         assert_eq!(read_map(&store, 8).unwrap(), None);
-        assert_eq!(newest_map(&store).unwrap(), Some(map.clone()));
         write_map(&store, &map).unwrap();
         write_map(&store, &FleetMap::new(7, ranges(&[])).unwrap()).unwrap_err();
         let key = key::map(9);
         store
-            .create(&key, &framed(&key, &StoredMap { number: 9, lease: 1, partitions: twice, division: None }, b""))
+            .create(
+                &key,
+                &framed(&key, &StoredMap { number: 9, lease: 1, partitions: twice, division: None }, b""),
+            )
             .unwrap();
         let error = read_map(&store, 9).unwrap_err().to_string();
         assert!(error.contains("partition 1 has two ranges"), "{error}");

@@ -1,19 +1,19 @@
 //! A partition as its crawl uses it: which links leave, where they go, and what comes in.
 
+use crate::division::{is_outdated, newest_map};
 use crate::epoch;
 use crate::exchange::{self, ExchangePatience, PlanExchange};
 use crate::inbox;
-use crate::division::is_outdated;
-use crate::map::{FleetMap, newest_map};
+use crate::map::FleetMap;
 use crate::marks::{MarkFinding, RunMarks, next_run};
 use crate::run::{EachLink, NextLink, RefusedParts, RunWriter};
-use crate::sweep::{sweep_runs, tell_marks};
+use crate::sweep::{SweptRuns, sweep_runs, tell_marks};
 use recrawl_vault::{Store, VaultError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// How long a crawl waits for the others.
@@ -33,6 +33,8 @@ pub struct Partition {
     waits: FleetWaits,
     sent: Mutex<SentRuns>,
     called: AtomicU32,
+    planned: AtomicU32,
+    untaken: AtomicU64,
     lease: OnceLock<HoldsLease>,
     given_up: OnceLock<GivingUp>,
 }
@@ -48,6 +50,20 @@ pub enum GivingUp {
     Outdated,
     /// Its rounds fail again and again: another process may do better.
     Failing,
+    /// Another process has its name, and had it before.
+    NameTaken,
+}
+
+impl fmt::Display for GivingUp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            GivingUp::Drained => "this process was drained",
+            GivingUp::HandedOver => "a command asked for it",
+            GivingUp::Outdated => "a partition was divided: it is taken again by the new map",
+            GivingUp::Failing => "its rounds fail again and again",
+            GivingUp::NameTaken => "another process has this one's name",
+        })
+    }
 }
 
 /// Does the lease of an owner hold?
@@ -104,6 +120,8 @@ impl Partition {
             waits,
             sent,
             called: AtomicU32::new(0),
+            planned: AtomicU32::new(0),
+            untaken: AtomicU64::new(0),
             lease: OnceLock::new(),
             given_up: OnceLock::new(),
         }))
@@ -239,8 +257,19 @@ impl Partition {
         Ok(false)
     }
 
+    /// The cycle that this process planned last; 0 before the first.
+    pub fn planned(&self) -> u32 {
+        self.planned.load(Ordering::Relaxed)
+    }
+
+    /// Own runs that the vaults of some others have not, when that was last looked at.
+    pub fn untaken(&self) -> u64 {
+        self.untaken.load(Ordering::Relaxed)
+    }
+
     /// The exchanges of a cycle's plan.
     pub fn exchange(&self, cycle: u32) -> PlanExchange<'_> {
+        self.planned.store(cycle, Ordering::Relaxed);
         PlanExchange::new(&*self.store, &self.map, self.id(), cycle, &*self.waits.plans)
     }
 
@@ -272,7 +301,9 @@ impl Partition {
     /// When the store does not answer.
     pub fn sweep(&self, marks: &RunMarks) -> Result<u64, VaultError> {
         tell_marks(&*self.store, self.id(), self.epoch, marks)?;
-        sweep_runs(&*self.store, &self.map, self.id(), self.epoch)
+        let SweptRuns { removed, untaken } = sweep_runs(&*self.store, &self.map, self.id(), self.epoch)?;
+        self.untaken.store(untaken, Ordering::Relaxed);
+        Ok(removed)
     }
 
     /// Gives the links of all runs behind these marks, and in lockstep up to a round, to `each`: which says whether it takes

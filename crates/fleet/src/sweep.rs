@@ -17,29 +17,51 @@ pub fn tell_marks(store: &dyn Store, partition: u32, epoch: u64, marks: &RunMark
     Ok(store.replace(&key, &framed(&key, marks, b""))?)
 }
 
+/// The result of a sweep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SweptRuns {
+    /// Runs that are gone.
+    pub removed: u64,
+    /// Runs that the vaults of some receivers have not.
+    pub untaken: u64,
+}
+
 /// Removes the runs of a sender that the vaults of all receivers have. Of each epoch the last one stays: a process that slept must
 /// not be able to create its number again.
 ///
 /// # Errors
 /// When the store does not answer.
-pub fn sweep_runs(store: &dyn Store, map: &FleetMap, sender: u32, epoch: u64) -> Result<u64, VaultError> {
+pub fn sweep_runs(
+    store: &dyn Store,
+    map: &FleetMap,
+    sender: u32,
+    epoch: u64,
+) -> Result<SweptRuns, VaultError> {
     let mut applied = RunMark { epoch, number: u64::MAX };
     for receiver in map.ranges().iter().map(|range| range.id).filter(|id| *id != sender) {
         applied = applied.min(told(store, receiver, sender)?);
     }
     // Behind what the receivers told: a partition that was divided off meanwhile begins with the marks from before that.
     if is_outdated(store, map)? {
-        return Ok(0);
+        applied = RunMark::default();
     }
-    let mut removed = 0;
-    for older in 1..=applied.epoch {
+    let mut swept = SweptRuns::default();
+    for older in 1..=epoch {
         let runs = numbers(store, &key::runs(sender, older))?;
-        let end = if older == applied.epoch { applied.number } else { u64::MAX };
+        let end = match older.cmp(&applied.epoch) {
+            std::cmp::Ordering::Less => u64::MAX,
+            std::cmp::Ordering::Equal => applied.number,
+            std::cmp::Ordering::Greater => 0,
+        };
         let last = runs.last().copied().unwrap_or_default();
+        swept.untaken += runs.iter().filter(|number| **number >= end).count() as u64;
         for number in runs.into_iter().filter(|number| *number < end && *number != last) {
             // The head first: a run without some parts would be taken for a damaged one.
             store.remove(&key::run(sender, older, number))?;
-            removed += 1;
+            swept.removed += 1;
+        }
+        if end == 0 {
+            continue;
         }
         let folder = key::runs(sender, older);
         for part in store.list(&folder)? {
@@ -50,7 +72,7 @@ pub fn sweep_runs(store: &dyn Store, map: &FleetMap, sender: u32, epoch: u64) ->
             }
         }
     }
-    Ok(removed)
+    Ok(swept)
 }
 
 /// How far a receiver is in the runs of a sender, as its newest owner told; the first run if it told nothing.
@@ -93,16 +115,20 @@ mod tests {
         }
         let mark = |number| RunMarks::from([(1, RunMark { epoch: 1, number })]);
         let runs = || numbers(&store, &key::runs(1, 1)).unwrap();
+        let swept = || {
+            let SweptRuns { removed, untaken } = sweep_runs(&store, &map, 1, 1).unwrap();
+            (removed, untaken)
+        };
         tell_marks(&store, 2, 1, &mark(3)).unwrap();
-        assert_eq!(sweep_runs(&store, &map, 1, 1).unwrap(), 0, "one receiver has told nothing");
+        assert_eq!(swept(), (0, 3), "one receiver has told nothing");
         tell_marks(&store, 3, 1, &mark(1)).unwrap();
-        assert_eq!((sweep_runs(&store, &map, 1, 1).unwrap(), runs()), (1, vec![1, 2]));
+        assert_eq!((swept(), runs()), ((1, 2), vec![1, 2]));
         tell_marks(&store, 3, 1, &mark(3)).unwrap();
         // Its successor may have begun before that.
         crate::begin(&store, 3, 1, "4", 1).unwrap();
-        assert_eq!(sweep_runs(&store, &map, 1, 1).unwrap(), 0);
+        assert_eq!(swept(), (0, 2));
         tell_marks(&store, 3, 2, &mark(3)).unwrap();
-        assert_eq!((sweep_runs(&store, &map, 1, 1).unwrap(), runs()), (1, vec![2]));
+        assert_eq!((swept(), runs()), ((1, 0), vec![2]));
         let parts: Vec<String> = store.list("").unwrap().into_iter().map(|object| object.key).collect();
         assert_eq!(parts.iter().filter(|key| key.contains("/links/")).count(), 1, "{parts:?}");
     }

@@ -41,7 +41,7 @@ pub use vault::{VaultArgs, VaultCommand};
 pub use watch::WatchArgs;
 pub use web_address::web_address;
 
-use crate::fleet;
+use crate::fleet::{self, FleetWatch};
 use clap::{Args, Parser, Subcommand};
 use recrawl_crawl::config::units::Span;
 use recrawl_crawl::failure::Failure;
@@ -50,6 +50,7 @@ use recrawl_crawl::settings::{SecretUse, Settings};
 use recrawl_terminal::OutputArgs;
 use recrawl_types::{CanonicalUrl, UrlRules};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// An incremental web crawler that learns what to revisit.
 #[derive(Parser)]
@@ -274,6 +275,9 @@ pub struct Where {
     /// Of a partition of a fleet: the address of its vault, and the number of partitions.
     #[arg(skip)]
     pub partition: Option<(String, u64)>,
+    /// The fleet of that, as this process sees it.
+    #[arg(skip)]
+    pub fleet: Option<Arc<FleetWatch>>,
 }
 
 impl Where {

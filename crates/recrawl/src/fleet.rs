@@ -4,14 +4,17 @@ mod beats;
 mod node;
 mod order;
 mod partition_folder;
+mod watch;
 
-pub use beats::{Beats, BeatsEnd, OwnEpoch};
-pub use node::{FleetNode, NODES, NodeStatus, TakenPartition};
+pub use beats::{Beats, BeatsEnd, OwnEpoch, OwnNode};
+pub use node::{FleetNode, NODES, NodeIdentity, NodeStatus, TakenPartition};
 pub use order::NodeOrder;
 pub use partition_folder::partition_in;
+pub use watch::FleetWatch;
 
 use recrawl_crawl::failure::Failure;
 use recrawl_fleet::{FleetMap, newest_map};
+use recrawl_types::CanonicalUrl;
 use recrawl_vault::Store;
 use std::path::Path;
 
@@ -39,6 +42,33 @@ pub fn refuse_partition(data_dir: &Path) -> Result<(), Failure> {
             data_dir.display()
         ))),
     }
+}
+
+/// Refuses a page that another partition has: its owner answers.
+///
+/// # Errors
+/// [`Failure::Usage`], saying who that is; or when the store does not answer.
+pub fn refuse_foreign(data_dir: &Path, url: &CanonicalUrl) -> Result<(), Failure> {
+    let Some((address, own)) = partition_in(data_dir) else { return Ok(()) };
+    let store = recrawl_vault::store::open(&address)?;
+    let map = map_of(&*store, &address)?;
+    let id = map.ranges()[map.place_of_key(url.key())].id;
+    if id == own {
+        return Ok(());
+    }
+    let nodes = NodeStatus::all(&*store, recrawl_fetcher::system_clock()())?;
+    let owner = nodes.into_iter().filter(|node| node.partition == Some(id)).max_by_key(|node| node.epoch);
+    let owner = owner.map(|node| (node.name, node.console));
+    Err(Failure::Usage(elsewhere(url, id, owner.as_ref())))
+}
+
+/// Where a page is that another partition has. The owner is given with the address of its console.
+pub fn elsewhere(url: &CanonicalUrl, partition: u32, owner: Option<&(String, String)>) -> String {
+    let owner = owner.map_or_else(
+        || "which has no owner now".to_owned(),
+        |(name, console)| format!("which {name} owns (console {console}): ask there"),
+    );
+    format!("{url}: partition {partition} of the fleet has this host, {owner}")
 }
 
 /// The address of a partition's vault.

@@ -34,7 +34,9 @@ pub use generation::front_coded::{KeyGap, KeyPlace};
 pub use generation::manifest::GenerationSummary;
 pub use generation::open_block::{NewPages, OpenBlock};
 pub use generation::origins::{OriginIndex, OriginRun, OriginRuns};
-pub use generation::page_block::{BlockExtent, Changed, PackedBlock, PackedPages, PageBlock, Scratch, is_untried};
+pub use generation::page_block::{
+    BlockExtent, Changed, PackedBlock, PackedPages, PageBlock, Scratch, is_untried,
+};
 pub use generation::walk::{Gather, Lookup, PackedBlocks, PageRecords, PageStateBlocks, Row};
 pub use generation::{Generation, PartStats};
 pub use kept::copies::{CopyHead, CopyReader, CopyWriter, DocumentState, Held, copies, copy_file};

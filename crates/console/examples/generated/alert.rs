@@ -235,6 +235,22 @@ pub const ALERTS: &[Alert] = &[
         runbook: "The health and the log say why; `recrawl vault status` asks the store. Beyond vault.unshipped the crawl waits.",
     },
     Alert {
+        name: "RecrawlPartitionUnowned",
+        when: "recrawl_fleet_unowned_leases > 2",
+        lasting: "1m",
+        severity: Severity::Critical,
+        summary: "Nobody crawls a partition of the fleet.",
+        runbook: "Start a process that stands by: `recrawl serve --fleet URL --name NAME`. Logs say why owners gave it up.",
+    },
+    Alert {
+        name: "RecrawlLinksNotTaken",
+        when: "recrawl_fleet_untaken_runs > 20",
+        lasting: "1h",
+        severity: Severity::Warning,
+        summary: "Links between partitions of the fleet wait.",
+        runbook: "A partition takes none: `recrawl fleet status URL` shows which one is silent; its rounds may fail.",
+    },
+    Alert {
         name: "RecrawlManyFiles",
         when: "process_open_fds > FILES_SHARE * process_max_fds",
         lasting: "5m",

@@ -310,6 +310,42 @@ pub const PANELS: &[DashboardPanel] = &[
         &[("recrawl_vault_unshipped_bytes{}", "not shipped")],
     ),
     curves(
+        "Partitions without an owner",
+        "Leases for which a partition of the fleet has had no owner.",
+        PanelUnit::Number,
+        &[("recrawl_fleet_unowned_leases{}", "partition {{partition}}")],
+    ),
+    curves(
+        "Signs of life",
+        "Time since a process of the fleet told of itself, and since the store answered.",
+        PanelUnit::Seconds,
+        &[
+            ("recrawl_fleet_node_age_seconds{}", "{{node}}"),
+            ("recrawl_fleet_store_age_seconds{}", "store"),
+        ],
+    ),
+    curves(
+        "Cycles of partitions",
+        "Cycle and epoch of each partition.",
+        PanelUnit::Number,
+        &[
+            ("recrawl_fleet_cycle{}", "cycle of {{partition}} ({{node}})"),
+            ("recrawl_fleet_epoch{}", "epoch of {{partition}} ({{node}})"),
+        ],
+    ),
+    curves(
+        "Links between partitions",
+        "Runs of links that other partitions have not taken.",
+        PanelUnit::Number,
+        &[("recrawl_fleet_untaken_runs{}", "{{partition}} ({{node}})")],
+    ),
+    curves(
+        "Partitions not in their vaults",
+        "Visits and bodies of each partition that its vault has not.",
+        PanelUnit::Bytes,
+        &[("recrawl_fleet_unshipped_bytes{}", "{{partition}} ({{node}})")],
+    ),
+    curves(
         "Harvest and recall",
         "Of a focused crawl: the relevant share of the pages first judged in the last cycle, and the estimated share of all \
          relevant pages that was found, each with its 90 % interval.",

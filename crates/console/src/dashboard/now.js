@@ -9,6 +9,7 @@ import { errorsPanel } from "./errors.js";
 import { changesPanel, politePanel } from "./polite.js";
 import { flightPanel } from "./flight.js";
 import { focusPanel } from "./focus.js";
+import { fleetPanel } from "./fleet.js";
 import { healthPanel } from "./health.js";
 import { recentPanel } from "./recent.js";
 import { copiesPanel, deliveryPanel, vaultPanel } from "./delivery.js";
@@ -42,6 +43,7 @@ export function open(main, { app, signal }) {
     delivery = deliveryPanel(),
     copies = copiesPanel(),
     vault = vaultPanel(),
+    fleet = fleetPanel(),
     errors = errorsPanel(),
     bulk = bulkPanel(),
     bursts = burstsPanel(),
@@ -60,7 +62,7 @@ export function open(main, { app, signal }) {
   );
   more.addEventListener("toggle", () => (more.open ? localStorage.setItem(MORE, "open") : localStorage.removeItem(MORE)));
   main.append(
-    h("div", { class: "rows" }, row(health, cycle), seeds, recent.element, row(rate, fresh, pages), delivery.element, vault.element, focus.element),
+    h("div", { class: "rows" }, row(health, cycle), seeds, recent.element, row(rate, fresh, pages), delivery.element, vault.element, fleet.element, focus.element),
     more,
   );
 
@@ -87,7 +89,7 @@ export function open(main, { app, signal }) {
     errors.load(signal);
   };
   const status = (now) => {
-    for (const part of [health, cycle, flight, rate, pages, fresh, delivery, copies, vault, polite, bulk]) part.status(now);
+    for (const part of [health, cycle, flight, rate, pages, fresh, delivery, copies, vault, fleet, polite, bulk]) part.status(now);
     seeds.hidden = now.pages > 0 || now.state === "starting" || Boolean(now.cycle);
     if (Date.now() - asked > HOSTS_EVERY) hosts();
   };

@@ -7,8 +7,8 @@
 
 use super::MetricsReading;
 use crate::view::{
-    ConversionFigures, CopyFigures, Counts, CycleDone, CycleNow, FocusFigures, Freshness, HealthLevel, Loop,
-    LoopStep, Rendering, RequisiteMeters, State, TargetFigures, VaultFigures, Watch,
+    ConversionFigures, CopyFigures, Counts, CycleDone, CycleNow, FleetFigures, FocusFigures, Freshness, HealthLevel,
+    Loop, LoopStep, PartitionFigures, Rendering, RequisiteMeters, State, TargetFigures, VaultFigures, Watch,
 };
 
 /// A metric.
@@ -57,6 +57,8 @@ pub enum MetricRead {
     One(fn(&MetricsReading<'_>) -> Option<f64>),
     /// A label, and one value for each of its values.
     Each(&'static str, fn(&MetricsReading<'_>) -> Vec<(String, f64)>),
+    /// One value for each partition of a fleet, with its number and its owner.
+    OfPartitions(fn(&MetricsReading<'_>) -> Vec<(u32, String, f64)>),
 }
 
 /// A histogram.
@@ -491,6 +493,41 @@ pub const METRICS: &[ConsoleMetric] = &[
         help: "Attempts to ship to the vault that failed.",
         read: MetricRead::One(|r| vault(r).map(|vault| count(vault.failures))),
     },
+    each(
+        "recrawl_fleet_node_age_seconds",
+        MetricKind::Gauge,
+        "Time since a process of the fleet told of itself.",
+        "node",
+        |r| {
+            let nodes = fleet(r).into_iter().flat_map(|fleet| &fleet.nodes);
+            nodes.map(|node| (node.name.clone(), node.age_ms as f64 / 1000.0)).collect()
+        },
+    ),
+    each(
+        "recrawl_fleet_unowned_leases",
+        MetricKind::Gauge,
+        "Leases for which a partition has had no owner; 0 if it has one.",
+        "partition",
+        |r| {
+            let all = fleet(r).into_iter().flat_map(|fleet| {
+                let leases =
+                    |partition: &PartitionFigures| partition.unowned_ms as f64 / fleet.lease_ms as f64;
+                fleet.partitions.iter().map(move |one| (one.partition.to_string(), leases(one)))
+            });
+            all.collect()
+        },
+    ),
+    of_partitions("recrawl_fleet_epoch", "The epoch of a partition's owner.", |r| owned(r, |one| one.epoch)),
+    of_partitions("recrawl_fleet_cycle", "The cycle of a partition.", |r| owned(r, |one| one.cycle.into())),
+    of_partitions("recrawl_fleet_unshipped_bytes", "Bytes that the vault of a partition has not.", |r| {
+        owned(r, |one| one.unshipped)
+    }),
+    of_partitions("recrawl_fleet_untaken_runs", "Runs of links that other partitions have not taken.", |r| {
+        owned(r, |one| one.untaken_runs)
+    }),
+    gauge("recrawl_fleet_store_age_seconds", "Time since the store of the fleet answered.", |r| {
+        fleet(r).map(|fleet| fleet.store_age_ms as f64 / 1000.0)
+    }),
     gauge("recrawl_focus_relevant_pages", "Relevant pages known to a focused crawl.", |r| {
         focus(r).map(|focus| count(focus.relevant_known))
     }),
@@ -554,6 +591,10 @@ fn vault<'r>(r: &MetricsReading<'r>) -> Option<&'r VaultFigures> {
     r.status.vault.as_ref()
 }
 
+fn fleet<'r>(r: &MetricsReading<'r>) -> Option<&'r FleetFigures> {
+    r.status.fleet.as_ref()
+}
+
 /// A figure of each target of `[[notify]]`.
 fn of_targets(r: &MetricsReading<'_>, figure: fn(&TargetFigures) -> u64) -> Vec<(String, f64)> {
     r.status.notify.iter().map(|target| (target.name.clone(), count(figure(target)))).collect()
@@ -563,6 +604,21 @@ fn of_targets(r: &MetricsReading<'_>, figure: fn(&TargetFigures) -> u64) -> Vec<
 fn of_copies(r: &MetricsReading<'_>, figure: fn(&CopyFigures) -> Option<u64>) -> Vec<(String, f64)> {
     let copies = r.status.deliver.iter();
     copies.filter_map(|copy| Some((copy.name.clone(), count(figure(copy)?)))).collect()
+}
+
+/// A gauge of each partition of a fleet.
+const fn of_partitions(
+    name: &'static str,
+    help: &'static str,
+    read: fn(&MetricsReading<'_>) -> Vec<(u32, String, f64)>,
+) -> ConsoleMetric {
+    ConsoleMetric { name, kind: MetricKind::Gauge, help, read: MetricRead::OfPartitions(read) }
+}
+
+/// A figure of each partition that has an owner.
+fn owned(r: &MetricsReading<'_>, figure: fn(&PartitionFigures) -> u64) -> Vec<(u32, String, f64)> {
+    let partitions = fleet(r).into_iter().flat_map(|fleet| &fleet.partitions);
+    partitions.filter_map(|one| Some((one.partition, one.owner.clone()?, count(figure(one))))).collect()
 }
 
 /// A counter. It reads an integer count, so that no other value can be a counter.

@@ -175,6 +175,41 @@ pub fn status() -> Status {
             ship_ms: 10_000,
         }),
         conversions: Some(ConversionFigures { converted: 7, failed: 2, seconds: 3.5, ..Default::default() }),
+        fleet: Some(FleetFigures {
+            address: "s3://bucket/fleet".into(),
+            map: 2,
+            lease_ms: 90_000,
+            partition: 1,
+            store_age_ms: 5_000,
+            error: None,
+            partitions: vec![
+                PartitionFigures {
+                    partition: 1,
+                    owner: Some("a".into()),
+                    epoch: 4,
+                    cycle: 7,
+                    unshipped: 4096,
+                    untaken_runs: 3,
+                    ..PartitionFigures::default()
+                },
+                PartitionFigures {
+                    partition: 2,
+                    begins: Some("m.example".into()),
+                    unowned_ms: 135_000,
+                    ..PartitionFigures::default()
+                },
+            ],
+            nodes: [("a", Some(1), 4_000, false), ("b", Some(2), 135_000, true)]
+                .map(|(name, partition, age_ms, is_silent)| NodeFigures {
+                    name: name.into(),
+                    version: "0.1.0".into(),
+                    partition,
+                    console: "127.0.0.1:8080".into(),
+                    age_ms,
+                    is_silent,
+                })
+                .into(),
+        }),
         focus: Some(FocusFigures {
             relevant_known: 40,
             discovered: 100,

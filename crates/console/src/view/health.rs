@@ -3,7 +3,7 @@
 //! `/health`, `/api/v1/status`, the dashboard, the metric `recrawl_health` and the alerts all derive from
 //! this table and its thresholds, so they cannot disagree.
 
-use super::{Counts, CycleStage, State, Status, TargetFigures};
+use super::{Counts, CycleStage, FleetFigures, State, Status, TargetFigures};
 use recrawl_types::{Size, Span};
 use serde::Serialize;
 use std::fmt;
@@ -134,6 +134,10 @@ pub const RULES: &[HealthRule] = &[
             })
         },
     ),
+    red("fleet cut off", "the store of the fleet does not answer for two thirds of a lease", |s| {
+        let fleet = s.fleet.as_ref().filter(|fleet| fleet.store_age_ms >= fleet.lease_ms * 2 / 3)?;
+        Some(cut_off(fleet, "so this process asks no host"))
+    }),
     amber("impolite", "a request was sent too early since the start, which is a bug", |s| {
         let early = s.early_requests;
         (early > 0)
@@ -196,6 +200,16 @@ pub const RULES: &[HealthRule] = &[
         let age = (age > late).then(|| Span::millis(age).rounded())?;
         let waits = if vault.is_waited_for { ", and the crawl waits for it" } else { "" };
         Some(format!("nothing was shipped to the vault for {age}{waits}; check its store: {why}"))
+    }),
+    amber("fleet store away", "the store of the fleet does not answer for a third of a lease", |s| {
+        let fleet = s.fleet.as_ref().filter(|fleet| fleet.store_age_ms >= fleet.lease_ms / 3)?;
+        Some(cut_off(fleet, "at two thirds of a lease this process asks no host any more"))
+    }),
+    amber("no owner", "a partition of the fleet has had no owner for two leases", |s| {
+        let fleet = s.fleet.as_ref()?;
+        let ids: Vec<String> = fleet.unowned().map(|one| one.partition.to_string()).collect();
+        (!ids.is_empty())
+            .then(|| format!("nobody crawls partition {}; start a process that stands by", ids.join(", ")))
     }),
     amber("changes not delivered", "a target of `[[notify]]` took no message at several tries", |s| {
         let failing: Vec<&str> = s
@@ -291,6 +305,13 @@ fn misses(counts: &Counts) -> String {
 
 type HealthReason = fn(&Status) -> Option<String>;
 
+/// Why a process of a fleet may not go on.
+fn cut_off(fleet: &FleetFigures, and: &str) -> String {
+    let age = Span::millis(fleet.store_age_ms).rounded();
+    let why = fleet.error.as_deref().unwrap_or("it is slow");
+    format!("the store of the fleet has not answered for {age}, {and}: {why}")
+}
+
 const fn red(name: &'static str, when: &'static str, reason: HealthReason) -> HealthRule {
     HealthRule { name, level: HealthLevel::Red, when, reason }
 }
@@ -308,8 +329,13 @@ mod tests {
     use super::*;
     use crate::tests::crawl::status;
     use crate::view::{
-        ByteBudget, ConversionFigures, CycleDone, CycleNow, NextRound, SeedsRefused, VaultFigures,
+        ByteBudget, ConversionFigures, CycleDone, CycleNow, NextRound, PartitionFigures, SeedsRefused, VaultFigures,
     };
+
+    fn cut_off_for(store_age_ms: u64) -> FleetFigures {
+        let error = Some("no answer".into());
+        FleetFigures { lease_ms: 90_000, store_age_ms, error, ..FleetFigures::default() }
+    }
 
     fn with(change: fn(&mut Status)) -> Status {
         let mut status = status();
@@ -481,6 +507,33 @@ mod tests {
                     // As long as two of its intervals.
                     let (waiting_since, ship_ms) = (Some(s.now - 360_000), 180_000);
                     s.vault = Some(VaultFigures { waiting_since, ship_ms, ..VaultFigures::default() });
+                }),
+            ),
+            (
+                "fleet store away",
+                Amber,
+                "has not answered for 30 s, at two thirds of a lease this process asks no host any more: no answer",
+                with(|s| s.fleet = Some(cut_off_for(30_000))),
+            ),
+            (
+                "fleet cut off",
+                Red,
+                "has not answered for 1 min, so this process asks no host: no answer",
+                with(|s| s.fleet = Some(cut_off_for(60_000))),
+            ),
+            (
+                "no owner",
+                Amber,
+                "nobody crawls partition 4; start a process that stands by",
+                with(|s| {
+                    let unowned_ms = [180_000, 180_001];
+                    let one = |(partition, unowned_ms)| PartitionFigures {
+                        partition,
+                        unowned_ms,
+                        ..PartitionFigures::default()
+                    };
+                    let partitions = (3..).zip(unowned_ms).map(one).collect();
+                    s.fleet = Some(FleetFigures { partitions, ..cut_off_for(0) });
                 }),
             ),
             (

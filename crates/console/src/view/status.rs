@@ -1,6 +1,6 @@
 //! Status of a crawl: figures that are read several times a second.
 
-use super::CrawlHealth;
+use super::{CrawlHealth, FleetFigures};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::AddAssign;
@@ -76,6 +76,9 @@ pub struct Status {
     /// Documents that commands convert (`[[pages]] convert`); absent without any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversions: Option<ConversionFigures>,
+    /// The fleet that the crawl is a partition of; absent of one that is alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<FleetFigures>,
     /// What a focused crawl found (`[focus]`); absent in another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub focus: Option<FocusFigures>,

@@ -9,7 +9,7 @@ use crate::settings::Settings;
 use crate::stored::{keep, kept};
 use crate::vault::{lineage, restore, ship_stopped_in};
 use recrawl_fleet::{
-    Division, FleetMap, RunMark, begin_partitions, partition_folder, propose, put_in_force, release,
+    FleetMap, MapDivision, RunMark, begin_partitions, partition_folder, propose, put_in_force, release,
 };
 use recrawl_vault::Store;
 use recrawl_vault::store::StoreWithin;
@@ -25,7 +25,7 @@ pub const PARENT_INBOX: &str = "fleet_inbox_of_parent";
 /// Messages that were sent before the partition was there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParentInbox {
-    /// Whose.
+    /// The partition that they were sent to.
     pub partition: u32,
     /// The number of the first that it had not read.
     pub next: u64,
@@ -47,7 +47,7 @@ pub struct PartitionDivision<'d> {
     pub is_owner: &'d dyn Fn() -> Result<(), Failure>,
 }
 
-/// Divides a partition. The map says in which order, and why ([`recrawl_fleet::Division`]): before the last create the old map is in
+/// Divides a partition. The map says in which order, and why ([`recrawl_fleet::MapDivision`]): before the last create the old map is in
 /// force, and after it the new one. Gives how many pages went where.
 ///
 /// The new partition is a whole copy that was cut to its range, so its vault has all of its pages before anybody can own it.
@@ -58,7 +58,7 @@ pub struct PartitionDivision<'d> {
 /// create was not answered, nobody knows which map is in force until it is read.
 pub fn divide(division: &PartitionDivision<'_>) -> Result<CutPages, Failure> {
     let PartitionDivision { fleet, map, settings, tag, now, is_owner } = division;
-    let Some(Division { parent, child, epoch, .. }) = map.division() else {
+    let Some(MapDivision { parent, child, epoch, .. }) = map.division() else {
         return Err(Failure::Work("fleet: this map divides nothing".into()));
     };
     let within = |id| Arc::new(StoreWithin::new(fleet.clone(), partition_folder(id)));

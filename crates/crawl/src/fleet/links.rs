@@ -131,10 +131,17 @@ pub(super) fn marks_before(tables: &SledTables, round: Round) -> Result<RunMarks
 
 /// Begins with the marks of the partition that this one was a part of, and behind all that that one has sent: its links
 /// to here never left it.
-pub(super) fn inherit_marks(tables: &SledTables, round: Round, parent: u32, next: RunMark) -> Result<(), Failure> {
+pub(super) fn inherit_marks(
+    tables: &SledTables,
+    round: Round,
+    parent: u32,
+    next: RunMark,
+) -> Result<(), Failure> {
     let mut marks = marks_before(tables, round)?;
     marks.insert(parent, next);
-    (0..2).try_for_each(|slot| keep(tables, &name(slot), &StoredMarks { round: Round(0), marks: marks.clone() }))
+    (0..2).try_for_each(|slot| {
+        keep(tables, &name(slot), &StoredMarks { round: Round(0), marks: marks.clone() })
+    })
 }
 
 fn newest_before(tables: &SledTables, round: Round) -> Result<Option<(u32, StoredMarks)>, Failure> {

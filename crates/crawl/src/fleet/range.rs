@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 /// The range of which the data directory has the pages, and nothing else; in the tables.
 const RANGE: &str = "fleet_range";
 
-/// What a data directory was last cut to.
+/// The range to which a data directory was last cut.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct StoredRange {
     /// The first site; none if it begins with the first URL.
@@ -126,11 +126,7 @@ pub fn keep_range(
     tables.flush()?;
     let page = |url: &CanonicalUrl, record| (!foreign.matches(url)).then_some(record);
     let link = |key: &[u8]| !foreign.has(key);
-    removal::rewrite(
-        &mut repository,
-        &Rewriting { name: DIVISION, round, page: &page, link: &link },
-        now,
-    )?;
+    removal::rewrite(&mut repository, &Rewriting { name: DIVISION, round, page: &page, link: &link }, now)?;
     removal::from_tables(&Takedown {
         tables: &tables,
         meant: &foreign,

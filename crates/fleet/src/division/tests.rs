@@ -1,5 +1,4 @@
 use super::*;
-use crate::map::newest_map;
 use crate::{ExchangePatience, FleetWaits, Partition, RunMark, RunMarks, begin, newest, release};
 use proptest::prelude::*;
 use recrawl_types::UrlRules;

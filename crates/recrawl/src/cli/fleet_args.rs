@@ -14,8 +14,10 @@ pub enum FleetCommand {
                       Then start a process for each partition, and one or two more that stand by: recrawl serve --fleet URL --name a")]
     Begin(FleetBeginArgs),
     /// Divide a partition: the sites from one on become a partition of their own
-    #[command(after_help = "Example:\n  recrawl fleet split s3://bucket/fleet 2 --at m.com --config recrawl.toml\n\
-                      Have a process that stands by: it takes the new partition")]
+    #[command(
+        after_help = "Example:\n  recrawl fleet split s3://bucket/fleet 2 --at m.com --config recrawl.toml\n\
+                      Have a process that stands by: it takes the new partition"
+    )]
     Split(FleetSplitArgs),
     /// End a process once its round is done; another one takes its partition at once
     #[command(after_help = "Example:\n  recrawl fleet drain s3://bucket/fleet --name a")]

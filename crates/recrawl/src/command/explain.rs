@@ -4,6 +4,7 @@
 use super::{print_json, print_labelled};
 use crate::cli::ExplainArgs;
 use crate::daemon::{Daemon, encoded};
+use crate::fleet;
 use crate::report::explain::{ExplainedPage, Explanation, unknown};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
@@ -18,6 +19,7 @@ const RECENT: usize = 100;
 pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let mut settings = args.at.settings()?;
     let url = settings.named_page(&args.url)?;
+    fleet::refuse_foreign(&settings.data_dir, &url)?;
     let formula = match &args.formula {
         Some(text) => formula_file::find(text).map_err(|e| Failure::Usage(format!("--formula: {e}")))?,
         None => formula_file::in_force(&settings)?,

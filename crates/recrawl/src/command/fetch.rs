@@ -6,6 +6,7 @@ use crate::action::{failure, recrawl, seeds, waiting};
 use crate::audit::{self, COMMAND_LINE};
 use crate::cli::FetchArgs;
 use crate::daemon::{Daemon, encoded};
+use crate::fleet;
 use crate::process;
 use crate::report::explain;
 use recrawl_console::view::{Accepted, Change, Effect, WaitingPage};
@@ -33,6 +34,10 @@ const MAX_ROUNDS: u32 = 3;
 pub fn run(args: &FetchArgs) -> Result<(), Failure> {
     let settings = args.on.at.settings()?;
     let url = settings.named_page(&args.url)?;
+    if args.wait {
+        // Without a wait a daemon sends it on.
+        fleet::refuse_foreign(&settings.data_dir, &url)?;
+    }
     let fetched = match Daemon::in_charge(&settings.data_dir)? {
         Some(daemon) if args.wait => fetched_by(&daemon, &url)?,
         Some(daemon) => return tell(&ask(&daemon, &url)?, args.on.json),

@@ -12,18 +12,16 @@ use recrawl_crawl::data_dir;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::vault::ship_stopped;
 use recrawl_fleet::{
-    FleetMap, HANDED_OVER, PartitionRange, RELEASED, begin_partitions, counter, newest, newest_map, partition_store,
-    release, write_map,
+    FleetMap, HANDED_OVER, PartitionRange, RELEASED, begin_partitions, counter, newest, newest_map,
+    partition_store, release, write_map,
 };
 use recrawl_terminal::table::Column;
 use recrawl_types::{CanonicalUrl, Size, UrlRules};
-use recrawl_vault::{Store, Vault, VaultContents, VaultError, contents, store};
+use recrawl_vault::{Store, Vault, VaultContents, contents, store};
 use serde::Serialize;
 
 /// Leases that are shorter would end at each pause of a store.
 const LEAST_LEASE: u64 = 3_000;
-/// Nodes that told nothing for so long are not shown, in milliseconds.
-const FORGOTTEN: u64 = 24 * 3_600_000;
 
 pub fn run(command: &FleetCommand) -> Result<(), Failure> {
     match command {
@@ -102,13 +100,16 @@ struct ShownPartition {
     /// When its vault was last added to, in milliseconds since 1970.
     shipped: Option<u64>,
     bytes: u64,
+    /// Of the owner that told of itself last: its cycle, bytes that the vault has not, and runs that others have not taken.
+    cycle: Option<u32>,
+    unshipped: Option<u64>,
+    untaken_runs: Option<u64>,
 }
 
 fn status(args: &FleetStatusArgs) -> Result<(), Failure> {
     let fleet = store::open(&args.fleet)?;
     let map = fleet::map_of(&*fleet, &args.fleet)?;
-    let nodes = nodes(&*fleet)?;
-    let now = recrawl_fetcher::system_clock()();
+    let (nodes, now) = (all_nodes(&*fleet)?, recrawl_fetcher::system_clock()());
     let mut shown = Vec::new();
     let named = args.host.as_deref().map(|name| host("--host", name)).transpose()?;
     let of_host = named.map(|host| map.place_of_key(&CanonicalUrl::key_of_host(host)));
@@ -135,6 +136,9 @@ fn status(args: &FleetStatusArgs) -> Result<(), Failure> {
             seen: owner.map(|owner| now.saturating_sub(owner.at) / 1000),
             shipped: held.as_ref().map(|held| held.at),
             bytes: held.as_ref().map_or(0, bytes_of),
+            cycle: owner.map(|owner| owner.cycle),
+            unshipped: owner.map(|owner| owner.unshipped),
+            untaken_runs: owner.map(|owner| owner.untaken),
         });
     }
     if args.json {
@@ -179,25 +183,11 @@ fn bytes_of(held: &VaultContents) -> u64 {
     held.files.values().map(|file| file.length()).sum()
 }
 
+fn all_nodes(store: &dyn Store) -> Result<Vec<NodeStatus>, Failure> {
+    Ok(NodeStatus::all(store, recrawl_fetcher::system_clock()())?)
+}
+
 /// The node that says that it owns the partition by this epoch.
 fn owner_of(nodes: &[NodeStatus], partition: u32, epoch: u64) -> Option<&NodeStatus> {
     nodes.iter().find(|node| node.partition == Some(partition) && node.epoch == epoch)
-}
-
-/// The accounts that nodes gave of themselves within a day.
-fn nodes(store: &dyn Store) -> Result<Vec<NodeStatus>, Failure> {
-    let now = recrawl_fetcher::system_clock()();
-    let mut nodes = Vec::new();
-    for listed in store.list(fleet::NODES).map_err(VaultError::from)? {
-        let told = store.read(&listed.key, 64 << 10);
-        // What cannot be read says nothing; it is only shown.
-        let Some(node) = told.ok().and_then(|told| serde_json::from_slice::<NodeStatus>(&told).ok()) else {
-            continue;
-        };
-        if now.saturating_sub(node.at) < FORGOTTEN {
-            nodes.push(node);
-        }
-    }
-    nodes.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(nodes)
 }

@@ -2,6 +2,7 @@
 
 use super::{print, print_json, write_bytes};
 use crate::cli::{ShowArgs, Where};
+use crate::fleet;
 use crate::report::explain::unknown;
 use crate::report::versions;
 use crate::texts::{
@@ -21,6 +22,7 @@ use std::sync::Arc;
 pub fn archived(at: &Where, url: &str) -> Result<ArchivedPage, Failure> {
     let mut settings = at.settings_to_read()?;
     let url = settings.named_page(url)?;
+    fleet::refuse_foreign(&settings.data_dir, &url)?;
     let repository = open_read::repository(&settings)?;
     let data_dir = settings.data_dir.clone();
     let decided = || open_read::decisions(&data_dir, || open_read::tables(&data_dir));

@@ -1,6 +1,6 @@
 //! Signs of life of an owner, and its end when they do not arrive.
 
-use super::{NodeOrder, NodeStatus};
+use super::{FleetWatch, NodeIdentity, NodeOrder, NodeStatus};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::partition::boot_clock;
 use recrawl_fleet::{GivingUp, Lease, Partition, beat, hand_over, release};
@@ -38,12 +38,24 @@ pub struct Beats {
 struct SharedLease {
     store: Arc<dyn Store>,
     own: OwnEpoch,
+    node: OwnNode,
     state: Mutex<LeaseState>,
     changed: Condvar,
     /// Stops the crawl.
     stop: CancellationToken,
     /// Known once the crawl is open.
     crawl: OnceLock<(Arc<Partition>, Arc<Shipper>)>,
+}
+
+/// The process that owns it, as it tells of itself.
+#[derive(Clone)]
+pub struct OwnNode {
+    /// What it tells whether or not it owns something.
+    pub status: NodeStatus,
+    /// Among others of its name.
+    pub identity: Arc<NodeIdentity>,
+    /// What it sees of others.
+    pub watch: Arc<FleetWatch>,
 }
 
 struct LeaseState {
@@ -112,7 +124,8 @@ impl SharedLease {
     }
 
     /// Tells others of this node, and hears what they begin. That this fails is told by the beats.
-    fn tell_on(&self, node: &NodeStatus) {
+    fn tell_on(&self) {
+        let OwnNode { status: node, identity, watch } = &self.node;
         loop {
             let crawl = self.crawl.get();
             let status = NodeStatus {
@@ -120,10 +133,19 @@ impl SharedLease {
                 partition: Some(self.own.partition),
                 epoch: self.own.epoch,
                 unshipped: crawl.map_or(0, |(_, shipper)| shipper.figures().unshipped),
+                cycle: crawl.map_or(0, |(partition, _)| partition.planned()),
+                untaken: crawl.map_or(0, |(partition, _)| partition.untaken()),
                 ..node.clone()
             };
-            let _ = status.write(&*self.store);
-            let _ = crawl.map(|(partition, _)| self.hear(partition, &node.name));
+            let at = status.at;
+            let told = identity.tell(&*self.store, status);
+            watch.look(&*self.store, boot_clock(), at);
+            if let Some((partition, _)) = crawl {
+                if let Ok(Some(_)) = told {
+                    partition.give_up(GivingUp::NameTaken);
+                }
+                let _ = self.hear(partition, &node.name);
+            }
             if self.wait(self.every()) || self.state().lost.is_some() {
                 return;
             }
@@ -178,17 +200,17 @@ impl Beats {
         store: Arc<dyn Store>,
         own: OwnEpoch,
         stop: CancellationToken,
-        node: NodeStatus,
+        node: OwnNode,
     ) -> Result<Beats, Failure> {
         let lease = Lease::new(own.lease, own.began);
         let state = Mutex::new(LeaseState { lease, has_ended: false, lost: None });
         let (changed, crawl) = (Condvar::new(), OnceLock::new());
-        let shared = Arc::new(SharedLease { store, own, state, changed, stop, crawl });
+        let shared = Arc::new(SharedLease { store, own, node, state, changed, stop, crawl });
         let (beating, telling, guarding) = (shared.clone(), shared.clone(), shared.clone());
         let thread = |name: &str| thread::Builder::new().name(name.into());
         let threads = vec![
             thread("beats").spawn(move || beating.beat_on())?,
-            thread("node").spawn(move || telling.tell_on(&node))?,
+            thread("node").spawn(move || telling.tell_on())?,
             thread("lease").spawn(move || guarding.guard())?,
         ];
         Ok(Beats { shared, threads })

@@ -2,6 +2,7 @@
 
 use super::partition_folder::{self, FolderState};
 use super::{NodeOrder, map_of, vault_of};
+use crate::process::random_tag;
 use recrawl_crawl::config::units::Span;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::partition::{OnTaken, PartitionToTake, boot_clock};
@@ -10,12 +11,13 @@ use recrawl_fleet::{
     partition_store, sweep_void,
 };
 use recrawl_vault::store::{self, StoreWithin};
-use recrawl_vault::{Store, VaultError, found};
+use recrawl_vault::{Store, StoreError, VaultError, found};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -23,6 +25,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// The folder of what nodes tell of themselves.
 pub const NODES: &str = "node/";
+/// Nodes that told nothing for so long are not shown, in milliseconds.
+const FORGOTTEN: u64 = 24 * 3_600_000;
 /// Looks at other owners within a lease.
 const LOOKS: u64 = 12;
 /// How often something is asked for that others have to tell.
@@ -46,6 +50,14 @@ pub struct NodeStatus {
     pub console: String,
     /// Bytes that are not in the vault yet.
     pub unshipped: u64,
+    /// The cycle that it planned last.
+    pub cycle: u32,
+    /// Its runs of links that others have not taken.
+    pub untaken: u64,
+    /// Made up at its start.
+    pub run: String,
+    /// When it started, in milliseconds since 1970.
+    pub started: u64,
 }
 
 impl NodeStatus {
@@ -57,6 +69,64 @@ impl NodeStatus {
         let status = serde_json::to_vec(self).expect("texts and numbers are JSON");
         Ok(store.replace(&format!("{NODES}{}", self.name), &status)?)
     }
+
+    /// The account of a node; none if there is none that can be read. It is only shown.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub fn read(store: &dyn Store, key: &str) -> Result<Option<NodeStatus>, VaultError> {
+        match store.read(key, 64 << 10) {
+            Err(StoreError::Absent(_)) => Ok(None),
+            told => Ok(serde_json::from_slice(&told?).ok()),
+        }
+    }
+
+    /// The accounts that nodes gave of themselves within a day, by name.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub fn all(store: &dyn Store, now: u64) -> Result<Vec<NodeStatus>, VaultError> {
+        let mut nodes = Vec::new();
+        for listed in store.list(NODES)? {
+            let node = NodeStatus::read(store, &listed.key)?;
+            nodes.extend(node.filter(|node| now.saturating_sub(node.at) < FORGOTTEN));
+        }
+        nodes.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(nodes)
+    }
+}
+
+/// The identity of a process among those of its name.
+#[derive(Debug)]
+pub struct NodeIdentity {
+    run: String,
+    started: u64,
+    has_told: AtomicBool,
+}
+
+impl NodeIdentity {
+    /// Of a process that starts now; `run` is a text that no other one has.
+    pub fn new(run: String, started: u64) -> NodeIdentity {
+        NodeIdentity { run, started, has_told: AtomicBool::new(false) }
+    }
+
+    /// Tells of this node, unless a process of the same name has done so since the last time, and started before. Gives the
+    /// address of that one's console.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub fn tell(&self, store: &dyn Store, status: NodeStatus) -> Result<Option<String>, VaultError> {
+        // The first time it may be an account of this machine's last process.
+        if self.has_told.load(Ordering::Relaxed)
+            && let Some(other) = NodeStatus::read(store, &format!("{NODES}{}", status.name))?
+            && (other.started, &other.run) < (self.started, &self.run)
+        {
+            return Ok(Some(other.console));
+        }
+        NodeStatus { run: self.run.clone(), started: self.started, ..status }.write(store)?;
+        self.has_told.store(true, Ordering::Relaxed);
+        Ok(None)
+    }
 }
 
 /// A process of a fleet that owns nothing yet.
@@ -64,6 +134,7 @@ pub struct FleetNode {
     address: String,
     store: Arc<dyn Store>,
     name: String,
+    identity: Arc<NodeIdentity>,
     folder: PathBuf,
     /// Keeps other processes from the folder.
     _lock: File,
@@ -102,6 +173,7 @@ impl FleetNode {
             address: address.to_owned(),
             store,
             name: name.to_owned(),
+            identity: Arc::new(NodeIdentity::new(random_tag()?, recrawl_fetcher::system_clock()())),
             folder: folder.to_owned(),
             _lock: lock,
             watches: BTreeMap::new(),
@@ -134,6 +206,16 @@ impl FleetNode {
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// How it tells of itself.
+    pub fn identity(&self) -> &Arc<NodeIdentity> {
+        &self.identity
+    }
+
+    /// The address of the fleet.
+    pub fn address(&self) -> &str {
+        &self.address
     }
 
     fn vault(&self, id: u32) -> StoreWithin<&dyn Store> {

@@ -152,7 +152,11 @@ fn follow_one(shared: &SharedState, partition: &Partition, SentChange { change, 
 }
 
 /// The change of a number in an inbox; none yet, or one that cannot be read, which is told and left out.
-fn sent_change(partition: &Partition, of: u32, number: u64) -> Result<Option<Option<SentChange>>, VaultError> {
+fn sent_change(
+    partition: &Partition,
+    of: u32,
+    number: u64,
+) -> Result<Option<Option<SentChange>>, VaultError> {
     match partition.message(of, number) {
         Err(error @ VaultError::Damaged { .. }) => {
             tracing::error!("a change of the fleet is not made, make it again: {error}");

@@ -4,12 +4,12 @@ use super::ticker::Ticker;
 use super::{CrawlStart, OpenedCrawl, notify, open, serve, sighup};
 use crate::cli::ServeArgs;
 use crate::exclusive_access::{self, ExclusiveAccess};
-use crate::fleet::{Beats, BeatsEnd, FleetNode, NodeStatus, OwnEpoch, TakenPartition};
+use crate::fleet::{Beats, BeatsEnd, FleetNode, FleetWatch, NodeStatus, OwnEpoch, OwnNode, TakenPartition};
 use crate::process;
 use recrawl_console::StandbyConsole;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::fleet::{CutPages, keep_range};
-use recrawl_crawl::partition::PartitionToTake;
+use recrawl_crawl::partition::{PartitionToTake, boot_clock};
 use recrawl_crawl::process::Shutdown;
 use recrawl_crawl::settings::Settings;
 use recrawl_fleet::GivingUp;
@@ -39,10 +39,11 @@ pub fn run(args: &ServeArgs, address: &str, name: &str) -> Result<(), Failure> {
     let _hangups = sighup::Caught::new().map_err(Failure::work)?;
     loop {
         let watchdog = notify::standing_by().map_err(Failure::work)?;
-        let Some(taken) = stand_by(&mut node, &base, &signals) else { break };
+        let Some(taken) = stand_by(&mut node, &base, &signals)? else { break };
         let (id, after, lease) = (taken.to_take.id, taken.to_take.after, taken.to_take.map.lease());
         let wait = match own(args, &node, taken, watchdog, &base, &signals) {
             Ok(Some(GivingUp::Drained)) => break,
+            Ok(Some(GivingUp::NameTaken)) => return Err(name_taken(name)),
             // Others have the time to take it.
             Ok(Some(GivingUp::Failing)) => Duration::from_millis(lease),
             Ok(_) => Duration::ZERO,
@@ -66,12 +67,25 @@ pub fn run(args: &ServeArgs, address: &str, name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+fn name_taken(name: &str) -> Failure {
+    Failure::Usage(format!(
+        "--name {name}: another process of this fleet has that name, and started before; give each its own"
+    ))
+}
+
 /// Waits for a partition that this process may take; none if a signal came, or an order to end.
-fn stand_by(node: &mut FleetNode, base: &Settings, signals: &Shutdown) -> Option<TakenPartition> {
+///
+/// # Errors
+/// When another process has its name.
+fn stand_by(
+    node: &mut FleetNode,
+    base: &Settings,
+    signals: &Shutdown,
+) -> Result<Option<TakenPartition>, Failure> {
     let (mut answers, mut has_failed) = (None, false);
     while !signals.requested() {
         let wait = match node.look(signals.token()) {
-            Ok(Ok(taken)) => return Some(taken),
+            Ok(Ok(taken)) => return Ok(Some(taken)),
             Ok(Err(wait)) => {
                 if answers.is_none() {
                     tracing::info!("stands by: each partition has an owner");
@@ -81,15 +95,22 @@ fn stand_by(node: &mut FleetNode, base: &Settings, signals: &Shutdown) -> Option
                         tracing::warn!("/health does not answer while this process stands by: {error}");
                     }
                 }
-                has_failed = status(node.name(), base).write(&**node.store()).is_err();
+                let told = node.identity().tell(&**node.store(), status(node.name(), base));
+                if let Ok(Some(_)) = told {
+                    return Err(name_taken(node.name()));
+                }
+                has_failed = told.is_err();
                 if node.is_drained().unwrap_or(false) {
-                    return None;
+                    return Ok(None);
                 }
                 wait
             }
             Err(failure) => {
                 if !std::mem::replace(&mut has_failed, true) {
                     tracing::warn!("cannot look for a partition, trying again: {failure}");
+                }
+                if let Some(Ok(answers)) = &answers {
+                    answers.fails(format!("cannot look for a partition: {failure}"));
                 }
                 RETRY
             }
@@ -98,7 +119,7 @@ fn stand_by(node: &mut FleetNode, base: &Settings, signals: &Shutdown) -> Option
             break;
         }
     }
-    None
+    Ok(None)
 }
 
 /// The account of a node that owns nothing.
@@ -125,15 +146,18 @@ fn own(
     let mut args = args.clone();
     args.at.data_dir = Some(folder.clone());
     args.at.partition = Some((vault, partitions));
+    let watch = FleetWatch::new(node.address(), to_take.map.clone(), to_take.id, boot_clock());
+    let own_node = OwnNode {
+        status: status(node.name(), base),
+        identity: node.identity().clone(),
+        watch: Arc::new(watch),
+    };
+    args.at.fleet = Some(own_node.watch.clone());
     let start = CrawlStart::with(&args, CrawlStart::settings(&args)?)?;
-    node.sweep(&to_take.map);
-    let now = recrawl_fetcher::system_clock()();
-    if let Some(CutPages { kept, dropped }) = keep_range(&start.settings, &to_take.map, to_take.id, now)? {
-        tracing::info!(kept, dropped, "partition {} was divided: dropped what is another's", to_take.id);
-    }
+    cut(node, &start, &to_take)?;
     // Ends with the lease.
     let owning = signals.child()?;
-    let (to_take, beats) = with_beats(node, to_take, status(node.name(), base), &owning);
+    let (to_take, beats) = with_beats(node, to_take, own_node, &owning);
     let opened: Result<OpenedCrawl, Failure> = open(&args, &start, &owning, Some(to_take));
     let beats = beats.lock().unwrap_or_else(PoisonError::into_inner).take();
     let opened = opened?;
@@ -159,21 +183,26 @@ fn own(
     let shipped = shipper.figures();
     let is_all_shipped = shipped.unshipped == 0 && shipped.error.is_none() && shipped.lost.is_none();
     beats.end(match given_up {
+        // This process takes it again at once.
         Some(GivingUp::Outdated) => BeatsEnd::Silent,
         _ if !is_all_shipped => BeatsEnd::Silent,
         Some(GivingUp::HandedOver) => BeatsEnd::HandedOver,
-        Some(GivingUp::Drained | GivingUp::Failing) | None => BeatsEnd::Free,
+        Some(_) | None => BeatsEnd::Free,
     });
     if let Some(why) = given_up {
-        let why = match why {
-            GivingUp::Drained => "this process was drained",
-            GivingUp::HandedOver => "a command asked for it",
-            GivingUp::Outdated => "a partition was divided: it is taken again by the new map",
-            GivingUp::Failing => "its rounds fail again and again",
-        };
         tracing::info!("gave up partition {}: {why}", partition.id());
     }
     ended.map(|_| given_up)
+}
+
+/// Prepares the data directory of a partition: what it has no more is dropped before any host is asked.
+fn cut(node: &FleetNode, start: &CrawlStart, to_take: &PartitionToTake) -> Result<(), Failure> {
+    node.sweep(&to_take.map);
+    let now = recrawl_fetcher::system_clock()();
+    if let Some(CutPages { kept, dropped }) = keep_range(&start.settings, &to_take.map, to_take.id, now)? {
+        tracing::info!(kept, dropped, "partition {} was divided: dropped what is another's", to_take.id);
+    }
+    Ok(())
 }
 
 /// Beats that begin when the epoch is taken.
@@ -182,7 +211,7 @@ type BeatsToBegin = Arc<Mutex<Option<Result<Beats, Failure>>>>;
 fn with_beats(
     node: &FleetNode,
     to_take: PartitionToTake,
-    status: NodeStatus,
+    own_node: OwnNode,
     owning: &Shutdown,
 ) -> (PartitionToTake, BeatsToBegin) {
     let beats = BeatsToBegin::default();
@@ -190,7 +219,7 @@ fn with_beats(
     let (partition, lease) = (to_take.id, to_take.map.lease());
     let on_taken = Arc::new(move |epoch, began| {
         let own = OwnEpoch { partition, epoch, began, lease };
-        let beats = Beats::begin(store.clone(), own, stop.clone(), status.clone());
+        let beats = Beats::begin(store.clone(), own, stop.clone(), own_node.clone());
         *begun.lock().unwrap_or_else(PoisonError::into_inner) = Some(beats);
     });
     (PartitionToTake { on_taken, ..to_take }, beats)

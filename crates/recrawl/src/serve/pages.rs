@@ -2,6 +2,7 @@
 
 use super::shared_state::SharedState;
 use crate::action::formula;
+use crate::fleet::elsewhere;
 use crate::report::explain::{ExplainedPage, Explanation, unknown};
 use crate::report::page::page_json;
 use crate::texts;
@@ -78,6 +79,14 @@ pub fn explained(shared: &SharedState, page: &OnePage) -> Result<Explanation, Re
     let other = page.formula.as_deref().map(formula::parse).transpose()?;
     let generation = shared.generation();
     let tables = Ok(shared.tables.clone());
+    if let Some(partition) = shared.partition.as_deref().filter(|partition| !partition.owns(url.key())) {
+        let (id, fleet) = (partition.owner_of(url.key()), shared.place.fleet.as_deref());
+        return Err(Refusal::NotFound(elsewhere(
+            &url,
+            id,
+            fleet.and_then(|fleet| fleet.owner_of(id)).as_ref(),
+        )));
+    }
     // Before a place among the scans is taken: an unknown page needs no scan.
     let Some((ordinal, record)) = generation.get(&url).map_err(Refusal::failed)? else {
         let why =

@@ -7,6 +7,7 @@ use recrawl_console::view::{
     FocusFigures, Freshness, HealthLevel, HostNow, Promise, SeedsRefused, State, Status, VaultFigures,
 };
 use recrawl_crawl::labels::{counted, thousands};
+use recrawl_crawl::partition::boot_clock;
 use recrawl_crawl::parts::seed_hosts;
 use recrawl_crawl::progress::figures::{RunningCycle, Stage};
 use recrawl_crawl::report::{RoundReport, Tally};
@@ -99,6 +100,7 @@ pub fn read(shared: &SharedState) -> Status {
             failed_in_a_row: of.failed_in_a_row,
             error: of.error,
         }),
+        fleet: shared.place.fleet.as_ref().map(|fleet| fleet.figures(boot_clock())),
         focus: reports.first().and_then(focus),
         totals: counts(&shared.live.totals()),
         cycles_done: shared.cycles_done.load(Relaxed),

@@ -7,11 +7,11 @@ use crate::operator::stopped::StoppedCrawl;
 use crate::partition::PartitionToTake;
 use crate::progress::figures::RoundProgress;
 use crate::vault::{prepare_in, restore};
+use recrawl_archive::opener;
 use recrawl_fleet::{
     FleetMap, FleetWaits, PartitionRange, begin_partitions, divided, newest, newest_map, partition_folder,
     release, sweep_void, write_map,
 };
-use recrawl_archive::opener;
 use recrawl_repository::storage::FileStorage;
 use recrawl_types::PageRecord;
 use recrawl_vault::store::{Listed, MemoryStore, StoreError, StoreWithin};
@@ -300,7 +300,8 @@ fn a_division_that_is_killed_before_any_of_its_writes_loses_nothing_and_can_be_m
         let after = newest(&*store, 1).unwrap();
         recrawl_fleet::begin(&*store, 1, after, "next", 1).unwrap();
         sweep_void(&*store, &map).unwrap();
-        let left: Vec<String> = store.image().into_keys().filter(|key| key.starts_with("p/0000000002/")).collect();
+        let left: Vec<String> =
+            store.image().into_keys().filter(|key| key.starts_with("p/0000000002/")).collect();
         assert!(left.is_empty(), "killed before write {writes}: {left:?}");
         if writes % 8 == 0 {
             let shared: Arc<dyn Store> = store.clone();

@@ -1,6 +1,6 @@
 //! `recrawl fleet drain`: a process finishes its round, frees its partition and ends.
 
-use super::{nodes, print};
+use super::{all_nodes, print};
 use crate::cli::FleetDrainArgs;
 use crate::fleet::{self, NodeOrder, NodeStatus};
 use recrawl_crawl::failure::Failure;
@@ -16,7 +16,7 @@ pub fn run(args: &FleetDrainArgs) -> Result<(), Failure> {
     let store = store::open(address)?;
     let lease = fleet::map_of(&*store, address)?.lease();
     let Some(node) = named(&*store, name)? else {
-        let all: Vec<String> = nodes(&*store)?.into_iter().map(|node| node.name).collect();
+        let all: Vec<String> = all_nodes(&*store)?.into_iter().map(|node| node.name).collect();
         return Err(Failure::Usage(format!("--name {name}: no such process; there are: {}", all.join(", "))));
     };
     NodeOrder::Drain.give(&*store, name)?;
@@ -34,5 +34,5 @@ pub fn run(args: &FleetDrainArgs) -> Result<(), Failure> {
 }
 
 fn named(store: &dyn Store, name: &str) -> Result<Option<NodeStatus>, Failure> {
-    Ok(nodes(store)?.into_iter().find(|node| node.name == *name))
+    Ok(all_nodes(store)?.into_iter().find(|node| node.name == *name))
 }

@@ -4,9 +4,12 @@
 //! until the division is in force.
 
 use super::drain::LOOK_EVERY;
-use super::{counted, host, nodes, owner_of, print};
+use super::{all_nodes, counted, host, owner_of, print};
 use crate::cli::{FleetSplitArgs, Where};
-use crate::fleet::{self, Beats, BeatsEnd, NODES, NodeOrder, NodeStatus, OwnEpoch, vault_of};
+use crate::fleet::{
+    self, Beats, BeatsEnd, FleetWatch, NODES, NodeIdentity, NodeOrder, NodeStatus, OwnEpoch, OwnNode,
+    vault_of,
+};
 use crate::process;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::fleet::{CutPages, PartitionDivision, divide};
@@ -31,15 +34,20 @@ pub fn run(args: &FleetSplitArgs) -> Result<(), Failure> {
     let tag = process::random_tag()?;
     // What cannot be is told before anybody gives anything up.
     divided(&*store, &map, (*partition, at), (0, &tag)).map_err(Failure::usage)?;
-    let scratch = Scratch::create(args.scratch.as_deref(), &tag)?;
+    let scratch = ScratchCopy::create(args.scratch.as_deref(), &tag)?;
     let own = take(&*store, &map, *partition, &tag)?;
-    let node = NodeStatus { name: format!("split-{tag}"), version: env!("CARGO_PKG_VERSION").into(), ..NodeStatus::default() };
-    let stop = CancellationToken::new();
-    let beats = Beats::begin(store.clone(), own, stop, node.clone())?;
+    let name = format!("split-{tag}");
+    let version = env!("CARGO_PKG_VERSION").into();
+    let node = OwnNode {
+        status: NodeStatus { name: name.clone(), version, ..NodeStatus::default() },
+        identity: Arc::new(NodeIdentity::new(tag.clone(), recrawl_fetcher::system_clock()())),
+        watch: Arc::new(FleetWatch::new(address, map, *partition, own.began)),
+    };
+    let beats = Beats::begin(store.clone(), own, CancellationToken::new(), node)?;
     let done = divide_owned(args, &store, &scratch, &beats, &tag);
     // Nothing has changed but that the partition has had an owner more.
     beats.end(if done.is_err() { BeatsEnd::Free } else { BeatsEnd::Silent });
-    let _ = store.remove(&format!("{NODES}{}", node.name));
+    let _ = store.remove(&format!("{NODES}{name}"));
     let (child, CutPages { kept, dropped }) = done?;
     print(format!(
         "partition {partition} is divided at {at}: partition {child} has {}, and {partition} the other {}; a process that \
@@ -53,7 +61,7 @@ pub fn run(args: &FleetSplitArgs) -> Result<(), Failure> {
 fn divide_owned(
     args: &FleetSplitArgs,
     store: &Arc<dyn Store>,
-    scratch: &Scratch,
+    scratch: &ScratchCopy,
     beats: &Beats,
     tag: &str,
 ) -> Result<(u32, CutPages), Failure> {
@@ -68,6 +76,7 @@ fn divide_owned(
         config,
         data_dir: Some(scratch.0.clone()),
         partition: Some((vault_of(address, child), map.ranges().len() as u64)),
+        fleet: None,
     };
     let settings = place.settings()?;
     let is_owner = || {
@@ -110,7 +119,7 @@ fn take(store: &dyn Store, map: &FleetMap, partition: u32, tag: &str) -> Result<
                 Err(error) => return Err(error.into()),
             }
         }
-        let nodes = nodes(store)?;
+        let nodes = all_nodes(store)?;
         if let Some(owner) = owner_of(&nodes, partition, epoch).filter(|_| asked.get() != Some(epoch)) {
             NodeOrder::HandOver { partition }.give(store, &owner.name)?;
             print(format!("{} gives partition {partition} up after its round", owner.name))?;
@@ -121,19 +130,19 @@ fn take(store: &dyn Store, map: &FleetMap, partition: u32, tag: &str) -> Result<
 }
 
 /// A folder that goes with the command.
-struct Scratch(PathBuf);
+struct ScratchCopy(PathBuf);
 
-impl Scratch {
-    fn create(at: Option<&Path>, tag: &str) -> Result<Scratch, Failure> {
+impl ScratchCopy {
+    fn create(at: Option<&Path>, tag: &str) -> Result<ScratchCopy, Failure> {
         let above = at.map_or_else(env::temp_dir, Path::to_owned);
         let folder = above.join(format!("recrawl-split-{tag}"));
         fs::create_dir_all(&folder)
             .map_err(|e| Failure::Usage(format!("--scratch: cannot create {}: {e}", folder.display())))?;
-        Ok(Scratch(folder))
+        Ok(ScratchCopy(folder))
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchCopy {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
