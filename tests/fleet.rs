@@ -47,10 +47,15 @@ impl Fleet {
     }
 
     fn command(&self, name: &str) -> Command {
+        self.command_in(name, name)
+    }
+
+    /// A process whose data directory has another name.
+    fn command_in(&self, name: &str, folder: &str) -> Command {
         let mut command = crate::harness::program();
         command.args(["serve", "--fleet", &self.address, "--name", name]);
         command.arg("--config").arg(self.world.config_file());
-        command.arg("--data-dir").arg(self.world.folder.path().join(name));
+        command.arg("--data-dir").arg(self.world.folder.path().join(folder));
         command.arg("--seeds").arg(self.world.seed_file());
         command
     }
@@ -186,6 +191,15 @@ fn three_processes_are_one_crawl_and_a_fourth_takes_the_place_of_one_that_is_kil
     let names: Vec<&str> = owners.values().filter_map(|(_, owner)| owner.as_deref()).collect();
     assert_eq!(names.len(), 3, "{owners:?}");
 
+    // Each sees all.
+    let owners_seen_by = |status: &Value| {
+        let partitions = status["fleet"]["partitions"].as_array().unwrap();
+        partitions.iter().filter(|one| one["owner"].is_string() && count(one, "cycle") > Some(0)).count()
+    };
+    nodes[0].until("all are seen", |status| {
+        owners_seen_by(status) == 3 && status["fleet"]["nodes"].as_array().unwrap().len() == 4
+    });
+
     // What is decided at one is in force at all, and a seed goes to whose site it is.
     nodes[0].change("PUT", "/api/v1/pause", None);
     nodes.iter().for_each(|node| drop(node.until("paused", |status| status["state"] == "paused")));
@@ -209,6 +223,10 @@ fn three_processes_are_one_crawl_and_a_fourth_takes_the_place_of_one_that_is_kil
         assert!(begun.elapsed() < PATIENCE, "{:?}", fleet.owners());
         thread::sleep(Duration::from_millis(50));
     }
+    let is_silent = |node: &Value| node["name"] == "b" && node["is_silent"] == true;
+    a.until("b is silent", |status| {
+        owners_seen_by(status) == 3 && status["fleet"]["nodes"].as_array().unwrap().iter().any(is_silent)
+    });
     let logs = [a.stop(), c.stop(), fourth.stop()];
     assert!(logs.iter().all(|log| !log.contains("refused links")), "{logs:?}");
     let owners = fleet.owners();
@@ -255,9 +273,10 @@ fn a_process_that_starts_again_goes_on_at_once_and_what_is_wrong_is_told() {
     let log = other.stop();
     assert!(fleet.pages_of("b", 1)[&page]["n"].is_null(), "{page} was taken down");
     assert!(log.contains("restored partition 1 in"), "{log}");
-    // The first one is older than the vault now.
+    // The first one is older than the vault now, which keeps nothing of the page: so goes the old copy.
     let node = Daemon::of(fleet.command("a"));
     let log = node.stop();
+    assert!(log.contains("another process owns partition 1"), "{log}");
     assert!(log.contains("restored partition 1 in"), "{log}");
 
     let fails_with = |command: &mut Command, says: &str| {
@@ -390,6 +409,17 @@ fn a_partition_is_divided_while_it_is_crawled_and_an_owner_is_drained() {
     let log: String = nodes.values().map(|node| node.log.lock().unwrap().clone()).collect();
     assert!(log.contains("was divided: dropped what is another's"), "{log}");
     assert!(log.contains("it is taken again by the new map"), "the other owner has noticed: {log}");
+
+    // A name that is taken, and a page of another partition.
+    let told = fails(fleet.command_in("a", "second").output().unwrap(), 2);
+    assert!(told.contains("--name a: another process of this fleet has that name"), "{told}");
+    let [first, last] = [1, 2].map(|id| fleet.owners()[&id].1.clone().unwrap());
+    let page = fleet.pages_of(&last, 2).into_keys().next().unwrap();
+    let folder = fleet.world.folder.path().join(&first).join("partition-1");
+    let mut explain = crate::harness::program();
+    explain.args(["explain", &page, "--config", &config, "--data-dir"]).arg(folder);
+    let told = fails(explain.output().unwrap(), 2);
+    assert!(told.contains(&format!("partition 2 of the fleet has this host, which {last} owns")), "{told}");
 
     let nobody = fails(fleet.order("drain", &["--name", "z"]), 2);
     assert!(nobody.contains("no such process; there are: a, b, c"), "{nobody}");

@@ -784,6 +784,7 @@ class Status(TypedDict, total=False):
     deliver: List["CopyFigures"]
     early_requests: int
     failing_seed_hosts: List[str]
+    fleet: Optional["FleetFigures"]
     focus: Optional["FocusFigures"]
     formula: "FormulaText"
     freshness: Optional["Freshness"]
@@ -941,6 +942,19 @@ class Fetching(TypedDict):
     url: str
 
 
+class FleetFigures(TypedDict, total=False):
+    """The fleet that the crawl is a partition of, as this process last saw it."""
+
+    address: str
+    error: Optional[str]
+    lease_ms: int
+    map: int
+    nodes: List["NodeFigures"]
+    partition: int
+    partitions: List["PartitionFigures"]
+    store_age_ms: int
+
+
 class FocusFigures(TypedDict, total=False):
     """What a focused crawl found, as of the last cycle. Intervals are of 90 %."""
 
@@ -988,6 +1002,30 @@ class NextRound(TypedDict, total=False):
     at: Optional[int]
     kind: str
     why: str
+
+
+class NodeFigures(TypedDict, total=False):
+    """A process of a fleet."""
+
+    age_ms: int
+    console: str
+    is_silent: bool
+    name: str
+    partition: Optional[int]
+    version: str
+
+
+class PartitionFigures(TypedDict, total=False):
+    """A partition of a fleet."""
+
+    begins: Optional[str]
+    cycle: int
+    epoch: int
+    owner: Optional[str]
+    partition: int
+    unowned_ms: int
+    unshipped: int
+    untaken_runs: int
 
 
 class PingFigures(TypedDict, total=False):

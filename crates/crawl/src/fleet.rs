@@ -5,8 +5,8 @@ mod links;
 mod plan;
 mod range;
 
-pub use divide::{NEXT_MESSAGE, PARENT_INBOX, ParentInbox, PartitionDivision, divide};
-pub use links::{Leaving, keep_marks, take_in};
+pub use divide::{PARENT_INBOX, ParentInbox, PartitionDivision, divide};
+pub use links::{Leaving, NEXT_MESSAGE, keep_marks, take_in};
 pub use plan::{Planning, SharedPlan};
 pub use range::{CutPages, keep_range};
 

@@ -4,7 +4,9 @@
 //! that go on hear the same members. A partition that is left out spends at most what it spent in its last plan, and the others
 //! leave that much of the budget to it: so all together never spend more than there is.
 
+use crate::epoch::newest;
 use crate::key;
+use crate::lease::counter;
 use crate::map::FleetMap;
 use recrawl_vault::{Listed, Store, StoreError, VaultError, create_or_find, framed, read_framed};
 use serde::{Deserialize, Serialize};
@@ -14,6 +16,9 @@ use std::collections::{BTreeMap, BTreeSet};
 const MAX_TOLD: u64 = 1 << 20;
 /// Plans whose objects stay: of the last one that a member may still make, and of those that tell what it spent.
 const PLANS_KEPT: u32 = 8;
+
+/// Times that patience ends before a member is given up that still beats.
+const MAX_LEASES: u32 = 20;
 
 /// How long somebody waits.
 pub trait ExchangePatience: Send + Sync {
@@ -181,7 +186,8 @@ impl<'s> PlanExchange<'s> {
     pub fn gather(&mut self, own: &[u8]) -> Result<Vec<Vec<u8>>, ExchangeError> {
         self.tell(own)?;
         let mut all = vec![None; self.members.len()];
-        for times in 0.. {
+        let (mut times, mut leases, mut last_beat) = (0, 0, None);
+        loop {
             for (member, told) in self.members.iter().zip(&mut all).filter(|(_, told)| told.is_none()) {
                 *told = match self.store.read(&self.key(*member), MAX_TOLD) {
                     Ok(told) => Some(told),
@@ -189,12 +195,17 @@ impl<'s> PlanExchange<'s> {
                     Err(error) => return Err(VaultError::from(error).into()),
                 };
             }
-            let missing = all.iter().position(Option::is_none);
-            match missing {
-                None => break,
-                Some(at) if !self.patience.wait(times) => return Err(self.missing(self.members[at])),
-                Some(_) => {}
+            let Some(at) = all.iter().position(Option::is_none) else { break };
+            if self.patience.wait(times) {
+                times += 1;
+                continue;
             }
+            // It has a part in the plan, and scans for as long as its pages take: so it is waited for while it beats.
+            let beat = Some(self.beat_of(self.members[at])?);
+            if beat == last_beat || leases == MAX_LEASES {
+                return Err(self.missing(self.members[at]));
+            }
+            (times, leases, last_beat) = (0, leases + 1, beat);
         }
         self.step += 1;
         Ok(all.into_iter().flatten().collect())
@@ -208,6 +219,12 @@ impl<'s> PlanExchange<'s> {
             ))),
             done => Ok(done.map_err(VaultError::from)?),
         }
+    }
+
+    /// The sign of life of a member's owner: another one each time that it beats.
+    fn beat_of(&self, member: u32) -> Result<(u32, u64, u64), VaultError> {
+        let epoch = newest(self.store, member)?;
+        Ok((member, epoch, counter(self.store, member, epoch)?))
     }
 
     fn missing(&self, member: u32) -> ExchangeError {
@@ -337,6 +354,31 @@ mod tests {
     fn tells(store: &dyn Store, cycle: u32, id: u32, own: MemberFigures) {
         let key = told(&key::bars(cycle), 0, id);
         let _ = store.create(&key, &framed(&key, &own, b""));
+    }
+
+    /// It beats while it scans its pages, and tells when it is done; one that beats no more is given up.
+    #[test]
+    fn who_takes_longer_than_a_lease_is_waited_for_while_it_beats() {
+        let (store, map) = (MemoryStore::new(), map());
+        crate::begin(&store, 1, 0, "one", 1).unwrap();
+        tells(&store, 7, 1, figures(10, 1));
+        tells(&store, 7, 2, figures(20, 2));
+        let waits = std::sync::atomic::AtomicU64::new(0);
+        let scanning = Meanwhile(Box::new(|times| {
+            let waits = waits.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            crate::beat(&store, 1, 1, waits).unwrap();
+            if waits == 12 {
+                let _ = store.create(&told(&key::bars(7), 1, 1), b"more of one");
+                let _ = store.create(&told(&key::bars(7), 1, 2), b"more of two");
+            }
+            times < 2
+        }));
+        let mut plan = PlanExchange::new(&store, &map, 3, 7, &scanning);
+        plan.meet(figures(30, 3)).unwrap();
+        assert_eq!(plan.gather(b"more of three").unwrap().len(), 3);
+        let dead = Meanwhile(Box::new(|times| times < 2));
+        let mut plan = PlanExchange { patience: &dead, ..plan };
+        assert!(matches!(plan.gather(b"last of three"), Err(ExchangeError::Alone(_))));
     }
 
     /// Of three, one is silent. The first to give up closes; who comes later has no part in the plan, and who was heard has.

@@ -25,6 +25,18 @@ pub(crate) fn send(store: &dyn Store, partition: u32, message: &impl Serialize) 
     Err(VaultError::Away(format!("{folder}: others send faster than this process; try again")))
 }
 
+/// Removes messages before this number but the last of all, so that its number is not given again.
+///
+/// # Errors
+/// When the store does not answer.
+pub(crate) fn sweep(store: &dyn Store, partition: u32, next: u64) -> Result<(), VaultError> {
+    let mut read = numbers(store, &key::inbox(partition))?;
+    read.pop();
+    read.into_iter()
+        .filter(|number| *number < next)
+        .try_for_each(|number| Ok(store.remove(&key::message(partition, number))?))
+}
+
 /// A message; none if there is none of that number yet.
 ///
 /// # Errors
@@ -52,7 +64,13 @@ mod tests {
         let told: Vec<String> = (0..).map_while(read).collect();
         assert_eq!(told, ["one", "two", "two"]);
         assert!(message::<String>(&store, 5, 0).unwrap().is_none());
-        store.damage(&key::message(4, 1), |bytes| bytes.truncate(9));
-        message::<String>(&store, 4, 1).unwrap_err();
+        sweep(&store, 4, 1).unwrap();
+        assert_eq!(numbers(&store, &key::inbox(4)).unwrap(), [1, 2]);
+        sweep(&store, 4, 3).unwrap();
+        send(&store, 4, &"three").unwrap();
+        assert_eq!(numbers(&store, &key::inbox(4)).unwrap(), [2, 3], "the last one keeps its number");
+        send(&store, 4, &"four").unwrap();
+        store.damage(&key::message(4, 3), |bytes| bytes.truncate(9));
+        message::<String>(&store, 4, 3).unwrap_err();
     }
 }

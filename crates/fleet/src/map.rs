@@ -4,7 +4,7 @@
 
 use crate::key;
 use recrawl_types::{CanonicalUrl, Site};
-use recrawl_vault::{Store, StoreError, VaultError, create_or_find, framed, numbers, read_framed};
+use recrawl_vault::{Store, StoreError, VaultError, create_or_find, framed, read_framed};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 

@@ -7,7 +7,7 @@ use crate::inbox;
 use crate::map::FleetMap;
 use crate::marks::{MarkFinding, RunMarks, next_run};
 use crate::run::{EachLink, NextLink, RefusedParts, RunWriter};
-use crate::sweep::{SweptRuns, sweep_runs, tell_marks};
+use crate::sweep::{SweptRuns, has_told, sweep_runs, tell_marks};
 use recrawl_vault::{Store, VaultError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -304,6 +304,20 @@ impl Partition {
         let SweptRuns { removed, untaken } = sweep_runs(&*self.store, &self.map, self.id(), self.epoch)?;
         self.untaken.store(untaken, Ordering::Relaxed);
         Ok(removed)
+    }
+
+    /// Removes messages before this number, which the vault has the effects of. A part of this partition that was divided off
+    /// reads them as well, at first: until it has merged a round, they stay.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub fn sweep_inbox(&self, next: u64) -> Result<(), VaultError> {
+        for part in self.map.ranges().iter().filter(|range| range.parent == Some(self.id())) {
+            if !has_told(&*self.store, part.id)? {
+                return Ok(());
+            }
+        }
+        inbox::sweep(&*self.store, self.id(), next)
     }
 
     /// Gives the links of all runs behind these marks, and in lockstep up to a round, to `each`: which says whether it takes

@@ -75,6 +75,17 @@ pub fn sweep_runs(
     Ok(swept)
 }
 
+/// Has an owner of a partition merged a round, whose vault has it?
+pub(crate) fn has_told(store: &dyn Store, partition: u32) -> Result<bool, VaultError> {
+    let newest = newest(store, partition)?;
+    for epoch in (1..=newest).rev() {
+        if is_there(store, &key::marks(partition, epoch))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// How far a receiver is in the runs of a sender, as its newest owner told; the first run if it told nothing.
 fn told(store: &dyn Store, receiver: u32, sender: u32) -> Result<RunMark, VaultError> {
     let epoch = newest(store, receiver)?;

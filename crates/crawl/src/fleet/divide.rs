@@ -1,6 +1,6 @@
 //! Dividing a partition that nobody crawls.
 
-use super::links::inherit_marks;
+use super::links::{NEXT_MESSAGE, inherit_marks};
 use super::range::{CutPages, in_progress, keep_range};
 use crate::failure::Failure;
 use crate::open_read;
@@ -17,8 +17,6 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::sync::Arc;
 
-/// The number of the next message in the inbox of a partition; in the tables.
-pub const NEXT_MESSAGE: &str = "fleet_inbox";
 /// Of a new partition, the inbox of the one that it was a part of, until its first owner has read that.
 pub const PARENT_INBOX: &str = "fleet_inbox_of_parent";
 

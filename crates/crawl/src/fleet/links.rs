@@ -11,6 +11,9 @@ use recrawl_types::{CanonicalUrl, DatedRound, Round};
 use recrawl_verifier::{Batch, BatchError, BatchLimits, FoundLinks, OutgoingLinks, TrapSign, TrapSigns};
 use serde::{Deserialize, Serialize};
 
+/// The number of the next message in the inbox of the partition; in the tables.
+pub const NEXT_MESSAGE: &str = "fleet_inbox";
+
 /// The links of a round that leave the partition.
 pub struct Leaving<'c> {
     partition: &'c Partition,
@@ -48,8 +51,9 @@ impl<'c> Leaving<'c> {
     pub fn send(self, crawl: &Crawl, round: Round) -> Result<u64, Failure> {
         self.failed.map_or(Ok(()), Err).map_err(Failure::work)?;
         if !self.partition.has_sent(round.0) {
+            let read = kept(&crawl.tables, NEXT_MESSAGE)?.unwrap_or_default();
             crawl.vault.each(|vault| vault.ship_all())?;
-            sweep(crawl, self.partition, round);
+            sweep(crawl, self.partition, round, read);
         }
         let mut links = self.links.finish().map_err(Failure::work)?;
         let mut next = |key: &mut Vec<u8>, value: &mut Vec<u8>| links.next(key, value).map_err(Failure::work);
@@ -59,12 +63,15 @@ impl<'c> Leaving<'c> {
     }
 }
 
-/// Removes runs that all have: the vault was just shipped, and has the marks of the rounds before. Runs that stay longer do no
-/// harm.
-fn sweep(crawl: &Crawl, partition: &Partition, round: Round) {
-    let swept = marks_before(&crawl.tables, round).and_then(|marks| Ok(partition.sweep(&marks)?));
+/// Removes runs that all have, and messages before the number `read`: the vault was just shipped, and has the marks of the
+/// rounds before, and what these messages changed. Objects that stay longer do no harm.
+fn sweep(crawl: &Crawl, partition: &Partition, round: Round, read: u64) {
+    let swept = marks_before(&crawl.tables, round).and_then(|marks| {
+        partition.sweep(&marks)?;
+        Ok(partition.sweep_inbox(read)?)
+    });
     if let Err(error) = swept {
-        tracing::warn!("runs of links that all partitions have stay in the store: {error}");
+        tracing::warn!("runs and messages that all partitions have stay in the store: {error}");
     }
 }
 

@@ -252,12 +252,25 @@ impl FleetNode {
     /// When a folder or the map is wrong, or the store does not answer.
     pub fn look(&mut self, stop: &CancellationToken) -> Result<Result<TakenPartition, Duration>, Failure> {
         let map = map_of(&*self.store, &self.address)?;
+        self.remove_outdated(&map)?;
         for id in self.in_turn(&map) {
             if let Some(after) = self.is_free(&map, id)? {
                 return self.prepared(map, id, after, stop).map(Ok);
             }
         }
         Ok(Err(Duration::from_millis(map.lease() / LOOKS)))
+    }
+
+    /// Removes folders of partitions that others own.
+    fn remove_outdated(&self, map: &FleetMap) -> Result<(), Failure> {
+        for id in map.ranges().iter().map(|range| range.id) {
+            let folder = partition_folder::path(&self.folder, id);
+            let vault = vault_of(&self.address, id);
+            if partition_folder::remove_outdated(&folder, &vault, &self.vault(id))? {
+                tracing::info!("removed {}: another process owns partition {id}", folder.display());
+            }
+        }
+        Ok(())
     }
 
     /// Has another process taken the partition after this epoch, or does it begin the first one?

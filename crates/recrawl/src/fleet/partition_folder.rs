@@ -87,6 +87,24 @@ pub fn is_own(folder: &Path, id: u32, epoch: u64, vault: &dyn Store) -> Result<b
     Ok(lineage.restored.is_none() && there.is_some_and(is_own))
 }
 
+/// Removes a folder whose partition another process owns by now, once that one's vault has all: what was taken down there
+/// since must not stay here. Gives whether there was one.
+///
+/// # Errors
+/// When it cannot be read or removed, or the vault does not answer.
+pub fn remove_outdated(folder: &Path, vault: &str, store: &dyn Store) -> Result<bool, Failure> {
+    let Some(here) = Lineage::read(folder)? else { return Ok(false) };
+    let Some(there) = found(store)?.filter(|there| there.id == here.id && here.vault == vault) else {
+        return Ok(false);
+    };
+    let has_all = || Ok::<_, VaultError>(contents(store)?.is_some_and(|held| held.nonce == there.nonce));
+    if [&here.nonce, &here.previous].contains(&&there.nonce) || !has_all()? {
+        return Ok(false);
+    }
+    remove(folder).map_err(|e| work("remove", folder, e))?;
+    Ok(true)
+}
+
 /// Makes the folder as new as the vault of this address, whose store is given. One that is older, since another process has shipped meanwhile, is made anew: what it had
 /// not shipped is lost.
 ///
