@@ -345,18 +345,23 @@ fn crawl_on(
                 tell(events, crawl, shared);
             }
             Err(failure) => {
-                let wait = FIRST_RETRY.saturating_mul(1 << failures.min(16)).min(MAX_RETRY);
-                tracing::error!("round failed, retrying in {}: {failure}", Span(wait));
+                timer.retry_at(shared.uptime() + failed(crawl, shared, &failure, failures));
                 failures += 1;
-                if let Some(partition) = crawl.partition.as_deref().filter(|_| failures >= MAX_FAILURES) {
-                    partition.give_up(GivingUp::Failing);
-                }
-                timer.retry_at(shared.uptime() + wait);
-                shared.failed(&failure);
             }
         }
     }
     Ok(DaemonEnd::Signal)
+}
+
+/// Tells of a round that failed, after so many others in a row; gives the wait before it is tried again.
+fn failed(crawl: &Crawl, shared: &SharedState, failure: &Failure, before: u32) -> Duration {
+    let wait = FIRST_RETRY.saturating_mul(1 << before.min(16)).min(MAX_RETRY);
+    tracing::error!("round failed, retrying in {}: {failure}", Span(wait));
+    shared.failed(failure);
+    if let Some(partition) = crawl.partition.as_deref().filter(|_| before + 1 >= MAX_FAILURES) {
+        partition.give_up(GivingUp::Failing);
+    }
+    wait
 }
 
 /// Starts the thread that keeps copies in step, once there is a target.

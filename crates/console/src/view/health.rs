@@ -136,7 +136,7 @@ pub const RULES: &[HealthRule] = &[
     ),
     red("fleet cut off", "the store of the fleet does not answer for two thirds of a lease", |s| {
         let fleet = s.fleet.as_ref().filter(|fleet| fleet.store_age_ms >= fleet.lease_ms * 2 / 3)?;
-        Some(cut_off(fleet, "so this process asks no host"))
+        Some(cut_off(fleet, ", so this process asks no host"))
     }),
     amber("impolite", "a request was sent too early since the start, which is a bug", |s| {
         let early = s.early_requests;
@@ -203,7 +203,7 @@ pub const RULES: &[HealthRule] = &[
     }),
     amber("fleet store away", "the store of the fleet does not answer for a third of a lease", |s| {
         let fleet = s.fleet.as_ref().filter(|fleet| fleet.store_age_ms >= fleet.lease_ms / 3)?;
-        Some(cut_off(fleet, "at two thirds of a lease this process asks no host any more"))
+        Some(cut_off(fleet, "; soon this process asks no host"))
     }),
     amber("no owner", "a partition of the fleet has had no owner for two leases", |s| {
         let fleet = s.fleet.as_ref()?;
@@ -309,7 +309,7 @@ type HealthReason = fn(&Status) -> Option<String>;
 fn cut_off(fleet: &FleetFigures, and: &str) -> String {
     let age = Span::millis(fleet.store_age_ms).rounded();
     let why = fleet.error.as_deref().unwrap_or("it is slow");
-    format!("the store of the fleet has not answered for {age}, {and}: {why}")
+    format!("the store of the fleet has not answered for {age}{and}: {why}")
 }
 
 const fn red(name: &'static str, when: &'static str, reason: HealthReason) -> HealthRule {
@@ -512,7 +512,7 @@ mod tests {
             (
                 "fleet store away",
                 Amber,
-                "has not answered for 30 s, at two thirds of a lease this process asks no host any more: no answer",
+                "has not answered for 30 s; soon this process asks no host: no answer",
                 with(|s| s.fleet = Some(cut_off_for(30_000))),
             ),
             (

@@ -12,6 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 /// Beats in a lease.
 const BEATS: u64 = 6;
+/// Beats from one look at the other processes to the next.
+const LOOK_EACH: u64 = 2;
 /// How often the end of the lease is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
@@ -50,11 +52,11 @@ struct SharedLease {
 /// The process that owns it, as it tells of itself.
 #[derive(Clone)]
 pub struct OwnNode {
-    /// What it tells whether or not it owns something.
+    /// Its account, as of one that owns nothing.
     pub status: NodeStatus,
     /// Among others of its name.
     pub identity: Arc<NodeIdentity>,
-    /// What it sees of others.
+    /// Its view of the others.
     pub watch: Arc<FleetWatch>,
 }
 
@@ -126,7 +128,7 @@ impl SharedLease {
     /// Tells others of this node, and hears what they begin. That this fails is told by the beats.
     fn tell_on(&self) {
         let OwnNode { status: node, identity, watch } = &self.node;
-        loop {
+        for beat in 0u64.. {
             let crawl = self.crawl.get();
             let status = NodeStatus {
                 at: recrawl_fetcher::system_clock()(),
@@ -139,7 +141,11 @@ impl SharedLease {
             };
             let at = status.at;
             let told = identity.tell(&*self.store, status);
-            watch.look(&*self.store, boot_clock(), at);
+            watch.answered(&told, boot_clock());
+            // A list costs as much as a create.
+            if told.is_ok() && beat % LOOK_EACH == 0 {
+                watch.look(&*self.store, boot_clock(), at);
+            }
             if let Some((partition, _)) = crawl {
                 if let Ok(Some(_)) = told {
                     partition.give_up(GivingUp::NameTaken);

@@ -42,6 +42,15 @@ impl FleetWatch {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The store has answered the process, or not.
+    pub fn answered<T>(&self, answer: &Result<T, VaultError>, now: u64) {
+        let mut seen = self.seen();
+        match answer {
+            Ok(_) => (seen.heard, seen.error) = (now, None),
+            Err(error) => seen.error = Some(error.to_string()),
+        }
+    }
+
     /// Looks at what the processes tell. `wall` is the time in milliseconds since 1970.
     pub fn look(&self, store: &dyn Store, now: u64, wall: u64) {
         let told = NodeStatus::all(store, wall);
@@ -49,15 +58,9 @@ impl FleetWatch {
     }
 
     fn saw(&self, told: Result<Vec<NodeStatus>, VaultError>, now: u64, wall: u64) {
+        self.answered(&told, now);
+        let Ok(told) = told else { return };
         let mut seen = self.seen();
-        let told = match told {
-            Ok(told) => told,
-            Err(error) => {
-                seen.error = Some(error.to_string());
-                return;
-            }
-        };
-        (seen.heard, seen.error) = (now, None);
         let known = std::mem::take(&mut seen.nodes);
         for node in told {
             let alive = match known.get(&node.name) {
@@ -84,7 +87,7 @@ impl FleetWatch {
         owner.as_ref().map(|owner| (owner.name.clone(), owner.console.clone()))
     }
 
-    /// What was seen, as of `now`.
+    /// The fleet as it was seen, as of `now`.
     pub fn figures(&self, now: u64) -> FleetFigures {
         let (seen, lease) = (self.seen(), self.map.lease());
         let age = |since: u64| now.saturating_sub(since);
