@@ -1,10 +1,11 @@
 //! Finds the part of a page that a reader came for.
 //!
 //! First goes what is not content by its name: the page's frame, forms and controls, and elements whose class or role
-//! says so ([`ASIDE`], [`ASIDE_NAMES`]), unless they hold a third of the prose. Then the landmarks of HTML decide (`main`,
-//! `article`, `itemprop=articleBody`) if one holds half of the prose that is left, and the innermost element that holds
-//! four fifths of it, and has no paragraphs beside it. In that, lists and blocks that are mostly links go, unless they are most of it. Prose is text outside
-//! of links, in lines longer than a label ([`LABEL_BYTES`]).
+//! says so (module [`aside`]), unless they and their siblings of that class hold a third of the prose. Then the landmarks
+//! of HTML decide (`main`, `article`, `itemprop=articleBody`) if one holds half of the prose that is left, and the
+//! innermost element that holds four fifths of it, and has no paragraphs beside it. In that, lists and blocks that are
+//! mostly links go, unless they are most of it. Prose is text outside of links, in lines longer than a label
+//! ([`LABEL_BYTES`]).
 //!
 //! A page without such a part is written without its frame, and a page that is almost only frame with it.
 //!
@@ -18,7 +19,10 @@ use crate::sink::Handle;
 use crate::text::{ShownText, effect, is_mostly_frame};
 use ego_tree::iter::Edge;
 use scraper::{Html, Node, node};
+use std::collections::HashMap;
 use std::ops::AddAssign;
+
+mod aside;
 
 /// Bytes of the longest label, such as an entry of a menu. Shorter lines count a quarter.
 const LABEL_BYTES: u64 = 50;
@@ -26,45 +30,6 @@ const LABEL_BYTES: u64 = 50;
 const LONGEST_NAME: usize = 20;
 /// Bytes of the least content.
 const LEAST_BYTES: u64 = 100;
-/// How words of a class, an `id` or a role begin that name something beside the content.
-const ASIDE: &[&str] = &[
-    "advert",
-    "breadcrumb",
-    "captcha",
-    "comment",
-    "complementary",
-    "consent",
-    "cookie",
-    "dialog",
-    "disqus",
-    "footer",
-    "gdpr",
-    "modal",
-    "navbar",
-    "navigation",
-    "newsletter",
-    "outbrain",
-    "pager",
-    "paginat",
-    "paywall",
-    "popup",
-    "promo",
-    "recommend",
-    "relat",
-    "share",
-    "sharing",
-    "sidebar",
-    "signup",
-    "social",
-    "sponsor",
-    "subscri",
-    "taboola",
-    "toolbar",
-    "widget",
-];
-/// The same, for whole words.
-const ASIDE_NAMES: &[&str] =
-    &["ad", "ads", "author", "banner", "bio", "menu", "meta", "nav", "search", "tags", "toc"];
 
 /// Bytes of visible text.
 #[derive(Clone, Copy, Debug, Default)]
@@ -94,8 +59,8 @@ struct Region {
     landmark: Option<Landmark>,
     /// Is it no content by its name?
     is_out: bool,
-    /// Does its class say so?
-    is_aside: bool,
+    /// Does its class say so? If so, its siblings of the same class have this number too.
+    aside: Option<usize>,
     /// The text that stands in no element of it, and all text.
     own: TextSum,
     sum: TextSum,
@@ -113,7 +78,10 @@ enum Landmark {
 pub(super) fn select(html: &Html, of_rule: Selected) -> Selected {
     let mut page = Regions::read(html, &of_rule);
     let all = page.regions[0].sum;
-    page.leave_out(0, |region| region.is_out || region.is_aside && region.sum.prose * 3 <= all.prose);
+    let prose = page.prose_aside();
+    page.leave_out(0, |region| {
+        region.is_out || region.aside.is_some_and(|number| prose[number] * 3 <= all.prose)
+    });
     let kept = page.regions[0].sum;
     if is_mostly_frame(kept.text as usize, (all.text - kept.text) as usize) {
         return of_rule;
@@ -155,6 +123,8 @@ impl Region {
 /// The elements of a page with their texts.
 struct Regions {
     regions: Vec<Region>,
+    /// Kinds of siblings that their class puts aside.
+    asides: usize,
     /// The outermost elements that are left out.
     out: Vec<usize>,
 }
@@ -175,7 +145,7 @@ impl Regions {
                 Edge::Close(_) => {}
             }
         }
-        let mut page = Regions { regions: reader.regions, out: Vec::new() };
+        let mut page = Regions { regions: reader.regions, asides: reader.asides.len(), out: Vec::new() };
         page.add_up();
         page
     }
@@ -186,6 +156,15 @@ impl Regions {
             let Region { parent, sum, .. } = self.regions[at];
             self.regions[parent].sum += sum;
         }
+    }
+
+    /// The prose that siblings put aside by one class hold together.
+    fn prose_aside(&self) -> Vec<u64> {
+        let mut prose = vec![0; self.asides];
+        for (region, number) in self.regions.iter().filter_map(|region| Some((region, region.aside?))) {
+            prose[number] += region.sum.prose;
+        }
+        prose
     }
 
     /// Leaves out the outermost elements of a kind within an element.
@@ -253,6 +232,7 @@ struct RegionContext {
     block: usize,
     shown: ShownText,
     is_in_section: bool,
+    is_in_heading: bool,
     is_in_link: bool,
     is_ignored: bool,
 }
@@ -261,6 +241,8 @@ struct RegionContext {
 #[derive(Default)]
 struct RegionReader {
     regions: Vec<Region>,
+    /// Numbers by parent and names.
+    asides: HashMap<(usize, String), usize>,
     around: Vec<RegionContext>,
     /// The line that is being read.
     line: TextSum,
@@ -275,16 +257,18 @@ impl RegionReader {
         if effect.is_block {
             self.end_line();
         }
+        use Name::{Article, Aside, Button, Dialog, Fieldset, Footer, Form, H1, H2, H3, H4, H5, H6};
+        use Name::{Input, Main, Nav, Section, Select, Textarea};
+        let is_heading = matches!(element.name, H1 | H2 | H3 | H4 | H5 | H6);
         self.around.push(RegionContext {
             region: at,
             block: if effect.is_block { at } else { around.block },
             shown: around.shown.within(&effect),
             is_in_section: around.is_in_section || effect.is_section,
+            is_in_heading: around.is_in_heading || is_heading,
             is_in_link: around.is_in_link || element.name == Name::A,
             is_ignored: around.is_ignored || is_ignored,
         });
-        use Name::{Article, Aside, Button, Dialog, Fieldset, Footer, Form, H1, H2, H3, H4, H5, H6};
-        use Name::{Input, Main, Nav, Section, Select, Textarea};
         let is =
             |name: &str, value: &str| of_node.attr(name).is_some_and(|said| said.eq_ignore_ascii_case(value));
         let landmark = match element.name {
@@ -293,17 +277,28 @@ impl RegionReader {
             Main => Some(Landmark::Main),
             _ => is("role", "main").then_some(Landmark::Main),
         };
-        let is_out = effect.is_frame
-            || matches!(element.name, Aside | Button | Dialog | Footer | Input | Nav | Select | Textarea);
         // The `id` of a section, or a long one, is made of the words of a heading.
         let is_name = |id: &&str| id.len() <= LONGEST_NAME && element.name != Section;
-        let names = [of_node.attr("class"), of_node.attr("role"), of_node.attr("id").filter(is_name)];
-        let may_be_aside = effect.is_block && !matches!(element.name, H1 | H2 | H3 | H4 | H5 | H6);
+        let [class, role] = ["class", "role"].map(|name| of_node.attr(name));
+        let names = || [class, role, of_node.attr("id").filter(is_name)].into_iter().flatten();
+        let is_out = match element.name {
+            Aside => effect.is_frame || !names().any(aside::is_note),
+            // The headings of questions open their answers.
+            Button => !around.is_in_heading,
+            name => effect.is_frame || matches!(name, Dialog | Footer | Input | Nav | Select | Textarea),
+        };
         let is_aside = matches!(element.name, Form | Fieldset)
-            || may_be_aside && names.into_iter().flatten().any(is_aside);
+            || effect.is_block && !is_heading && names().any(aside::is_aside);
+        let aside = is_aside.then(|| self.number(around.region, class.unwrap_or_default()));
         let own = TextSum { links: u64::from(element.name == Name::A), ..TextSum::default() };
         let (parent, name, sum) = (around.region, element.name, TextSum::default());
-        self.regions.push(Region { handle, parent, end: 0, name, landmark, is_out, is_aside, own, sum });
+        self.regions.push(Region { handle, parent, end: 0, name, landmark, is_out, aside, own, sum });
+    }
+
+    /// The number of siblings with a class.
+    fn number(&mut self, parent: usize, class: &str) -> usize {
+        let next = self.asides.len();
+        *self.asides.entry((parent, class.to_owned())).or_insert(next)
     }
 
     fn leave(&mut self) {
@@ -337,19 +332,6 @@ impl RegionReader {
             self.regions[around.block].own.prose += prose;
         }
     }
-}
-
-/// Do words say that an element is beside the content?
-fn is_aside(words: &str) -> bool {
-    words.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| {
-        let Some(first) = word.bytes().next().map(|first| first.to_ascii_lowercase()) else { return false };
-        // Most words begin as no name does.
-        let alike =
-            |names: &'static [&'static str]| names.iter().filter(move |name| name.as_bytes()[0] == first);
-        let begins =
-            |name: &&str| word.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
-        alike(ASIDE).any(begins) || alike(ASIDE_NAMES).any(|name| name.eq_ignore_ascii_case(word))
-    })
 }
 
 #[cfg(test)]

@@ -138,3 +138,93 @@ fn an_author_says_where_the_body_of_an_article_is() {
     let text = main(&format!("<main><p>Wait.</main><div>{one}{two}</div>"));
     assert!(text.contains("One") && text.contains("Two") && !text.contains("Wait"), "{text}");
 }
+
+/// Each of these names begins as one that puts an element aside, or has such a word beside another.
+#[test]
+fn a_name_with_another_meaning_puts_nothing_aside() {
+    let [one, two, three, four] = ["One", "Two", "Three", "Four"].map(prose);
+    let page = |class: &str| {
+        format!(
+            "<main><h1>T</h1>{one}{two}{three}{four}<div class='{class}'>{}</div></main>",
+            prose("Content")
+        )
+    };
+    for class in [
+        "relative mb-4",
+        "position-relative",
+        "elementor-widget elementor-widget-text-editor",
+        "widget-reference",
+        "investor-relations-news",
+        "relationships",
+        "shareholder-letter",
+        "share-prices",
+        "subscription-plan",
+        "dialogue",
+        "commentary",
+        "social-security-rates",
+        "cookie-recipe",
+        "modal-verbs",
+        "search-result",
+        "product-meta",
+        "address",
+        "navajo",
+    ] {
+        let text = main(&page(class));
+        assert!(text.contains("Content is"), "{class}: {text}");
+    }
+    for class in [
+        "related",
+        "post related-posts",
+        "RelatedLinks",
+        "share",
+        "share-buttons",
+        "td-post-sharing",
+        "sharebar",
+        "social-links",
+        "widget widget_recent_entries",
+        "sidebar-widget",
+        "entry-meta",
+        "post_meta",
+        "comment",
+        "commentlist",
+        "cookie-notice",
+        "modal",
+        "modal-dialog",
+        "search-form",
+        "newsletter-subscription",
+        "ad-728x90",
+        "menus",
+    ] {
+        let text = main(&page(class));
+        assert!(text.contains("Four is") && !text.contains("Content is"), "{class}: {text}");
+    }
+}
+
+#[test]
+fn siblings_of_one_class_that_hold_a_third_of_the_prose_are_content() {
+    let thread = |posts: usize| {
+        let posts = format!("<div class=comment>{}</div>", prose("Answer")).repeat(posts);
+        format!("<main><h1>T</h1>{}<div class=thread>{posts}</div></main>", prose("Question").repeat(6))
+    };
+    let text = main(&thread(8));
+    assert!(text.contains("Question is") && text.matches("Answer is").count() == 8, "{text}");
+    let text = main(&thread(2));
+    assert!(text.contains("Question is") && !text.contains("Answer is"), "{text}");
+}
+
+#[test]
+fn a_note_and_the_button_of_a_heading_are_content_where_others_are_not() {
+    let [one, two, three] = ["One", "Two", "Three"].map(prose);
+    let page = format!(
+        "<main><h2><button aria-expanded=true>How long?</button></h2>{one}<button>Copy</button>{two}\
+         <aside class='admonition warning'><p>It deletes files.</aside><aside><p>Read this as well.</aside>{three}</main>\
+         <aside class=note>Join us.</aside>"
+    );
+    let text = main(&page);
+    for part in ["## How long?\n\nOne is", "It deletes files.", "Three is"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    for part in ["Copy", "Read this", "Join us"] {
+        assert!(!text.contains(part), "{part} in {text}");
+    }
+}
