@@ -4,10 +4,13 @@
 //! Scripts without spaces give pairs of neighbouring characters instead of words.
 
 mod language;
+mod search;
 
 pub use language::{Language, MAX_GUESSED};
+pub use search::{each_sought_word, is_half_pair};
 
 use rust_stemmers::Stemmer;
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::LazyLock;
@@ -132,13 +135,6 @@ impl Words {
         Some(stem).filter(|&stem| stem != 0)
     }
 
-    /// The stem of a word, in lower case and without accents; that of a stopword too.
-    pub fn stem(&mut self, word: &str, language: Language) -> &str {
-        self.lower(word);
-        self.fold_stem(language);
-        &self.folded
-    }
-
     /// Puts a word in lower case into `lower` and its stem without accents into `folded`; false for a stopword.
     fn reduce(&mut self, word: &str, language: Language) -> bool {
         self.lower(word);
@@ -165,14 +161,18 @@ impl Words {
 
     fn fold_stem(&mut self, language: Language) {
         self.folded.clear();
-        match &self.stemmers[language.place()] {
-            // The Greek stemmer panics at some words. They stay as they are.
-            Some(stemmer) => match catch_unwind(AssertUnwindSafe(|| stemmer.stem(&self.lower))) {
-                Ok(stem) => fold(&stem, &mut self.folded),
-                Err(_) => fold(&self.lower, &mut self.folded),
-            },
-            None => fold(&self.lower, &mut self.folded),
+        fold(&stemmed(&self.stemmers[language.place()], &self.lower), &mut self.folded);
+    }
+}
+
+/// The stem of a word in lower case.
+fn stemmed<'w>(stemmer: &Option<Stemmer>, lower: &'w str) -> Cow<'w, str> {
+    match stemmer {
+        // The Greek stemmer panics at some words. They stay as they are.
+        Some(stemmer) => {
+            catch_unwind(AssertUnwindSafe(|| stemmer.stem(lower))).unwrap_or(Cow::Borrowed(lower))
         }
+        None => Cow::Borrowed(lower),
     }
 }
 
@@ -194,10 +194,21 @@ fn is_accent(c: char) -> bool {
 
 /// Calls `with` for each word of a text, and the byte at which it begins, until it returns false.
 pub fn each_word(text: &str, mut with: impl FnMut(usize, &str) -> bool) {
+    let words = text.unicode_word_indices();
+    let pieces = words.map(|(at, word)| (at, word, word.chars().next().is_some_and(unspaced)));
+    each_piece(text, pieces, |at, word, _| with(at, word));
+}
+
+/// Calls `with` for each word and each pair of characters of a text, until it returns false. Of the last pair of its run,
+/// it gets the last character as well. The pieces tell whether they are in a script without spaces.
+fn each_piece<'t>(
+    text: &'t str,
+    pieces: impl Iterator<Item = (usize, &'t str, bool)>,
+    mut with: impl FnMut(usize, &'t str, Option<&'t str>) -> bool,
+) {
     // Begin and end of a run of characters in a script without spaces.
     let mut run: Option<(usize, usize)> = None;
-    for (at, word) in text.unicode_word_indices() {
-        let is_unspaced = word.chars().next().is_some_and(unspaced);
+    for (at, word, is_unspaced) in pieces {
         if let Some((begin, end)) = run {
             if is_unspaced && end == at {
                 run = Some((begin, at + word.len()));
@@ -212,7 +223,7 @@ pub fn each_word(text: &str, mut with: impl FnMut(usize, &str) -> bool) {
             run = Some((at, at + word.len()));
         } else {
             let whole = without_elision(word);
-            if !with(at + word.len() - whole.len(), whole) {
+            if !with(at + word.len() - whole.len(), whole, None) {
                 return;
             }
         }
@@ -236,23 +247,30 @@ fn without_elision(word: &str) -> &str {
     if is_elided && rest.starts_with(char::is_alphabetic) { rest } else { word }
 }
 
-/// Calls `with` for each pair of neighbouring characters, or for a single one; false if it returned false. The sound marks
-/// of Kana belong to the character before them.
-fn bigrams(text: &str, (begin, end): (usize, usize), with: &mut impl FnMut(usize, &str) -> bool) -> bool {
-    let is_mark = |c| matches!(c, '\u{3099}' | '\u{309a}' | '\u{ff9e}' | '\u{ff9f}');
+/// Calls `with` for each pair of neighbouring characters, or for a single one; false if it returned false.
+fn bigrams<'t>(
+    text: &'t str,
+    (begin, end): (usize, usize),
+    with: &mut impl FnMut(usize, &'t str, Option<&'t str>) -> bool,
+) -> bool {
     let characters = text[begin..end].char_indices().filter(|(_, c)| !is_mark(*c));
     let mut starts = characters.map(|(at, _)| begin + at).chain([end]);
     let (Some(mut first), Some(mut second)) = (starts.next(), starts.next()) else { return true };
     if second == end {
-        return with(begin, &text[begin..end]);
+        return with(begin, &text[begin..end], None);
     }
-    for end in starts {
-        if !with(first, &text[first..end]) {
+    for next in starts {
+        if !with(first, &text[first..next], (next == end).then(|| &text[second..end])) {
             return false;
         }
-        (first, second) = (second, end);
+        (first, second) = (second, next);
     }
     true
+}
+
+/// Whether a character belongs to the one before it: a sound mark of Kana, a vowel or final consonant of Hangul in parts.
+fn is_mark(c: char) -> bool {
+    matches!(c, '\u{1160}'..='\u{11ff}' | '\u{3099}' | '\u{309a}' | '\u{ff9e}' | '\u{ff9f}')
 }
 
 /// Whether a character is of a script that puts no spaces between words.

@@ -3,11 +3,12 @@
 use crate::schema::FIELDS;
 use crate::words::Stemmer;
 use recrawl_focus::Language;
-use recrawl_focus::words::each_word;
+use recrawl_focus::words::{each_sought_word, is_half_pair};
 use std::ops::Bound;
 use tantivy::Term;
 use tantivy::query::{
-    BooleanQuery, BoostQuery, ConstScoreQuery, Occur, PhraseQuery, Query as Weighed, RangeQuery, TermQuery,
+    BooleanQuery, BoostQuery, ConstScoreQuery, Occur, PhrasePrefixQuery, PhraseQuery, Query as Weighed,
+    RangeQuery, TermQuery,
 };
 use tantivy::schema::{Field, IndexRecordOption};
 
@@ -15,6 +16,8 @@ use tantivy::schema::{Field, IndexRecordOption};
 pub const MAX_QUERY_BYTES: usize = 1000;
 /// Words of a query: each reads the list of its pages.
 pub const MAX_QUERY_WORDS: usize = 32;
+/// Pairs of characters that one character begins.
+const MAX_PAIRS: u32 = 1 << 14;
 /// Weight of a word in the title beside one in the text.
 const TITLE: f32 = 3.0;
 /// Likewise in a heading.
@@ -62,7 +65,7 @@ impl TextQuery {
         let mut clauses = Vec::new();
         let mut add = |text: &str, is_excluded: bool| {
             let mut words = Vec::new();
-            each_word(text, |_, word| {
+            each_sought_word(text, |_, word, _| {
                 words.push(word.to_owned());
                 true
             });
@@ -134,8 +137,13 @@ impl TextQuery {
         for clause in &self.clauses {
             let mut stems: Vec<Vec<String>> = Vec::new();
             for language in languages {
-                let stemmed = clause.words.iter().map(|word| stemming.stem(word, *language).to_owned());
-                stems.push(stemmed.collect());
+                // A page has the last stem of each word that is written the same but for accents.
+                let of_words = clause.words.iter().map(|word| {
+                    let stems: Vec<_> = stemming.stems(word, *language).map(str::to_owned).collect();
+                    (stems[0].clone(), stems[stems.len() - 1].clone())
+                });
+                let (first, last) = of_words.unzip();
+                stems.extend([first, last]);
             }
             stems.sort_unstable();
             stems.dedup();
@@ -172,12 +180,15 @@ impl TextQuery {
 /// Pages that have one of these sequences of stems.
 fn any(field: Field, stems: &[Vec<String>]) -> Box<dyn Weighed> {
     let sequence = |stems: &Vec<String>| -> Box<dyn Weighed> {
+        let terms = || stems.iter().map(|stem| Term::from_field_text(field, stem)).collect();
         match &stems[..] {
-            [stem] => term(field, stem),
-            stems => {
-                let terms = stems.iter().map(|stem| Term::from_field_text(field, stem));
-                Box::new(PhraseQuery::new(terms.collect()))
+            [.., last] if is_half_pair(last) => {
+                let mut pairs = PhrasePrefixQuery::new(terms());
+                pairs.set_max_expansions(MAX_PAIRS);
+                Box::new(pairs)
             }
+            [stem] => term(field, stem),
+            _ => Box::new(PhraseQuery::new(terms())),
         }
     };
     match stems {
@@ -209,7 +220,7 @@ mod tests {
         // A quote that is not closed, or closed twice.
         assert_eq!(read("say \"to be"), [some("say"), some("to be")]);
         assert_eq!(read("\"\"\"a b\" c"), [some("a b"), some("c")]);
-        assert_eq!(read("検索"), [some("検索")]);
+        assert_eq!(read("検索 👟"), [some("検索"), some("👟")]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::query::TextQuery;
 use crate::words::Stemmer;
 use recrawl_focus::Language;
-use recrawl_focus::words::{each_word, head};
+use recrawl_focus::words::{each_sought_word, head, is_half_pair};
 use std::collections::HashMap;
 
 /// Bytes of a snippet, about three lines.
@@ -48,18 +48,29 @@ impl Snippets<'_> {
     fn places(&mut self, text: &str, language: Language) -> (Vec<WordPlace>, usize) {
         let Snippets { query, stemmer } = self;
         let mut sought: HashMap<String, usize> = HashMap::new();
+        let mut words = 0;
         for word in query.sought() {
-            let number = sought.len();
-            sought.entry(stemmer.stem(word, language).to_owned()).or_insert(number);
+            // Two words with a stem in common are one.
+            let stems: Vec<String> = stemmer.stems(word, language).map(str::to_owned).collect();
+            let number = stems.iter().find_map(|stem| sought.get(stem).copied()).unwrap_or(words);
+            words = words.max(number + 1);
+            sought.extend(stems.into_iter().map(|stem| (stem, number)));
         }
+        let half_pairs: Vec<_> = sought.iter().filter(|(stem, _)| is_half_pair(stem)).collect();
+        let mut number = |word: &str| {
+            stemmer.stems(word, language).find_map(|stem| {
+                let begun = || half_pairs.iter().find(|(half, _)| stem.starts_with(half.as_str()));
+                sought.get(stem).or_else(|| Some(begun()?.1)).copied()
+            })
+        };
         let mut places = Vec::new();
-        each_word(text, |at, word| {
-            if let Some(number) = sought.get(stemmer.stem(word, language)) {
-                places.push((at, at + word.len(), *number));
+        each_sought_word(text, |at, word, part| {
+            if let Some(number) = number(word).or_else(|| number(part?)) {
+                places.push((at, at + word.len(), number));
             }
             true
         });
-        (places, sought.len())
+        (places, words)
     }
 }
 

@@ -86,6 +86,42 @@ fn a_word_is_stemmed_in_the_language_of_its_page() {
 }
 
 #[test]
+fn accents_particles_and_endings_do_not_count() {
+    let with = |url, language, text| IndexedPage { language, ..page(url, "", text) };
+    let folder = index(&[
+        with("https://a.example/es", Some("es"), "Toda la información sobre educación y política"),
+        with("https://a.example/pl", Some("pl"), "Łódź i zażółć"),
+        with("https://a.example/ko", Some("ko"), "대한민국의 수도는 서울입니다, iPhone은 2023년에"),
+        with("https://a.example/ja", Some("ja"), "あの黒い猫が鳴く。犬"),
+        with("https://a.example/tr", Some("tr"), "Yarın Ankara'da 👟"),
+    ]);
+    for (query, page) in [
+        ("informacion", "es"),
+        ("información", "es"),
+        ("informaciones", "es"),
+        ("\"informacion sobre educacion\"", "es"),
+        ("\"información sobre educación\"", "es"),
+        ("lodz", "pl"),
+        ("ŁÓDŹ zazolc", "pl"),
+        ("서울", "ko"),
+        ("대한민국", "ko"),
+        ("수", "ko"),
+        ("iphone", "ko"),
+        ("2023년", "ko"),
+        ("猫", "ja"),
+        ("犬", "ja"),
+        ("ankara", "tr"),
+        ("\"yarın Ankara\"", "tr"),
+        ("👟", "tr"),
+    ] {
+        assert_eq!(found(&folder, query), [format!("https://a.example/{page}")], "{query}");
+    }
+    for query in ["부산", "狗", "👠", "\"educacion sobre informacion\"", "\"ankara yarın\""] {
+        assert_eq!(found(&folder, query), [""; 0], "{query}");
+    }
+}
+
+#[test]
 fn a_host_a_domain_and_a_time_narrow_an_answer() {
     let old = IndexedPage { fetched_at: 50, ..page("https://docs.example.com/old", "Word", "") };
     let folder = index(&[

@@ -1,7 +1,9 @@
-//! Words of a text as tantivy takes them: stemmed in the text's language, in lower case, without accents.
+//! Words of a text as tantivy takes them: stemmed in the text's language, in lower case, without accents. A word may have
+//! several stems, in one place of the text.
 
-use recrawl_focus::words::each_word;
+use recrawl_focus::words::each_sought_word;
 use recrawl_focus::{Language, Words};
+use std::ops::Range;
 use std::sync::LazyLock;
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer, TokenizerManager};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -17,7 +19,7 @@ const SAMPLE: &str = "The nationally renowned gardeners were running happily. Di
     husene blev solgt. Husene ble solgt raskeste. Taloissamme puhuttiin kauniisti. A legszebb házakban beszélgettek. \
     Cele mai frumoase casele vorbeau. Evlerimizden geliyorlardı. Самые красивые дома продавались. Τα ομορφότερα σπίτια \
     πουλήθηκαν. والكتاب المدرسون يكتبون. வீடுகளில் பேசினார்கள். Nejkrásnější domy. 全文検索エンジン. e.V. l'été wi-fi 3.14 \
-    Donau\u{ad}dampf ＡＢＣ ﬁne ﾊﾝｶｸ";
+    Donau\u{ad}dampf ＡＢＣ ﬁne ﾊﾝｶｸ información łódka Ankara'da 서울입니다 👟";
 /// Places of the table of stems seen before: some 600 kB.
 const SEEN: usize = 1 << 14;
 
@@ -52,25 +54,30 @@ pub(crate) fn tokenizers() -> TokenizerManager {
 /// Stems words, and remembers stems: most words of a text are among a few thousand.
 pub(crate) struct Stemmer {
     words: Words,
-    /// By the hash of a word in its language: this hash and the stem.
-    seen: Vec<(u64, Box<str>)>,
+    /// By the hash of a word in its language: this hash and the stems.
+    seen: Vec<(u64, WordStems)>,
 }
+
+/// The stem of a word, and another one if it has accents. Two spellings of a word have one in common.
+type WordStems = (Box<str>, Option<Box<str>>);
 
 impl Default for Stemmer {
     fn default() -> Stemmer {
-        Stemmer { words: Words::new(), seen: vec![(0, Box::default()); SEEN] }
+        Stemmer { words: Words::new(), seen: vec![(0, WordStems::default()); SEEN] }
     }
 }
 
 impl Stemmer {
-    /// The stem of a word.
-    pub fn stem(&mut self, word: &str, language: Language) -> &str {
+    /// The stems of a word: one or two.
+    pub fn stems(&mut self, word: &str, language: Language) -> impl Iterator<Item = &str> {
         let key = xxh3_64_with_seed(word.as_bytes(), language.place() as u64).max(1);
         let place = key as usize % SEEN;
         if self.seen[place].0 != key {
-            self.seen[place] = (key, self.words.stem(word, language).into());
+            let (stem, other) = self.words.stems(word, language);
+            self.seen[place] = (key, (stem.into(), other.map(String::into)));
         }
-        &self.seen[place].1
+        let (stem, other) = &self.seen[place].1;
+        std::iter::once(&**stem).chain(other.as_deref())
     }
 }
 
@@ -78,8 +85,19 @@ impl Stemmer {
 #[derive(Default)]
 pub(crate) struct Stemming {
     stemmer: Stemmer,
-    found: Vec<(usize, usize)>,
+    found: Vec<FoundStem>,
+    /// The letters of all stems.
+    letters: String,
     token: Token,
+}
+
+/// A stem in a text.
+struct FoundStem {
+    /// Begin and end of its word, and the number of the word.
+    word: Range<usize>,
+    position: usize,
+    /// Begin and end of its letters.
+    letters: Range<usize>,
 }
 
 /// tantivy takes a copy for each field and segment.
@@ -96,31 +114,46 @@ impl Tokenizer for Stemming {
         let place = text.bytes().next().unwrap_or_default();
         let language = Language::all().nth(place.into()).unwrap_or(Language::OTHER);
         let text = text.get(1..).unwrap_or_default();
-        self.found.clear();
-        each_word(text, |at, word| {
-            self.found.push((at, at + word.len()));
+        let Stemming { stemmer, found, letters, token } = self;
+        (found.clear(), letters.clear(), token.reset());
+        let mut position = 0;
+        each_sought_word(text, |at, word, part| {
+            let first = found.len();
+            for sought in [Some(word), part].into_iter().flatten() {
+                for stem in stemmer.stems(sought, language) {
+                    if found[first..].iter().any(|known| letters[known.letters.clone()] == *stem) {
+                        continue;
+                    }
+                    let begin = letters.len();
+                    letters.push_str(stem);
+                    found.push(FoundStem {
+                        word: at..at + word.len(),
+                        position,
+                        letters: begin..letters.len(),
+                    });
+                }
+            }
+            position += 1;
             true
         });
-        self.token.reset();
-        Stems { stemming: self, text, language, next: 0 }
+        Stems { stemming: self, next: 0 }
     }
 }
 
 /// The stems of one text.
 pub(crate) struct Stems<'a> {
     stemming: &'a mut Stemming,
-    text: &'a str,
-    language: Language,
     next: usize,
 }
 
 impl TokenStream for Stems<'_> {
     fn advance(&mut self) -> bool {
-        let Stemming { stemmer, found, token } = &mut *self.stemming;
-        let Some(&(from, to)) = found.get(self.next) else { return false };
-        (token.offset_from, token.offset_to, token.position) = (from, to, self.next);
+        let Stemming { found, letters, token, .. } = &mut *self.stemming;
+        let Some(stem) = found.get(self.next) else { return false };
+        (token.offset_from, token.offset_to, token.position) =
+            (stem.word.start, stem.word.end, stem.position);
         token.text.clear();
-        token.text.push_str(stemmer.stem(&self.text[from..to], self.language));
+        token.text.push_str(&letters[stem.letters.clone()]);
         self.next += 1;
         true
     }

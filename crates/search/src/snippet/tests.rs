@@ -24,6 +24,13 @@ fn words_of_the_query_are_marked_in_all_their_forms() {
 }
 
 #[test]
+fn a_word_is_marked_as_it_was_typed() {
+    assert_eq!(shown("Toda la información de Łódź.", "informacion lodz"), "Toda la [información] de [Łódź].");
+    assert_eq!(shown("서울입니다, Ankara'da.", "서울 ankara"), "[서울]입니다, [Ankara'da].");
+    assert_eq!(shown("この猫は", "猫"), "この[猫は]");
+}
+
+#[test]
 fn the_place_with_most_different_words_is_shown() {
     let padding = "Some padding that nobody looks for. ".repeat(30);
     let text = format!("{padding}One alpha and one alpha. {padding}Then beta comes before alpha. {padding}");
