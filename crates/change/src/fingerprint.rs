@@ -3,6 +3,7 @@
 use crate::simhash::simhash;
 use crate::words::Words;
 use recrawl_types::Fingerprint;
+use recrawl_types::visible::visible;
 use serde::{Deserialize, Serialize};
 
 /// The features that a SimHash counts. Fixed for the life of a repository, since fingerprints of
@@ -27,9 +28,9 @@ impl Features {
 }
 
 /// The fingerprint of a page's visible text. SimHash and digest treat any white space as a word
-/// boundary only.
+/// boundary only, and skip what a reader does not see.
 pub fn fingerprint(text: &str, features: Features) -> Fingerprint {
-    let words = Words::split_text(text);
+    let words = Words::split_text(&visible(text));
     Fingerprint {
         simhash: simhash(&words, features.width()),
         digest: xxhash_rust::xxh3::xxh3_128(words.joined()),
@@ -53,6 +54,18 @@ mod tests {
             fingerprint(back, Features::Shingles).simhash
         );
         assert_ne!(fingerprint(there, Features::Words).digest, fingerprint(back, Features::Words).digest);
+    }
+
+    #[test]
+    fn what_nobody_sees_is_no_content() {
+        let seen = fingerprint("caf\u{e9} au lait for 3 people", Features::Shingles);
+        for text in
+            ["cafe\u{301} au lait for 3 people", "caf\u{e9} au\u{200b} la\u{ad}it \u{200e}for 3 people"]
+        {
+            assert_eq!(fingerprint(text, Features::Shingles), seen, "{text:?}");
+        }
+        // As releases before this rule stored it.
+        assert_eq!(seen.digest, xxhash_rust::xxh3::xxh3_128("caf\u{e9} au lait for 3 people".as_bytes()));
     }
 
     #[test]

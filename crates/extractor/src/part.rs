@@ -6,6 +6,7 @@
 use crate::sink::Handle;
 use crate::text::Collapsed;
 use recrawl_types::Size;
+use recrawl_types::visible::visible;
 use regex::{Regex, RegexBuilder};
 use scraper::{Html, Selector};
 use std::collections::HashSet;
@@ -110,6 +111,8 @@ impl CountedPart {
         if self.ignore_text.is_empty() {
             return text;
         }
+        // A pattern names what its author sees.
+        let text = visible(&text).into_owned();
         let limit = text.len();
         let left = self.ignore_text.iter().fold(text, |text, pattern| match pattern.replace_all(&text, "") {
             std::borrow::Cow::Borrowed(_) => text,

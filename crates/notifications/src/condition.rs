@@ -1,13 +1,11 @@
 //! Conditions of messages (`notify.when`): comparisons of a message's fields, joined by `and`, `or`, `not` and
 //! parentheses.
 //!
-//! A field is compared with a text or a number. Besides the fields of a message there are `number` and `old_number`, the
-//! first numbers of the new and the old text. A comparison with a field that has no value is false, so a condition holds
+//! A field is compared with a text or a number. A comparison with a field that has no value is false, so a condition holds
 //! only for what is known.
 
 use crate::kind::ChangeKind;
 use crate::message::ToldChange;
-use crate::number::numbers;
 use serde_json::{Value, json};
 use std::iter::Peekable;
 use std::vec::IntoIter;
@@ -102,11 +100,7 @@ impl MessageCondition {
 
     /// Does it hold for this change?
     pub fn holds(&self, told: &ToldChange) -> bool {
-        let mut fields = json!(told);
-        let first = |text: &Option<String>| text.as_deref().and_then(|text| numbers(text).first().copied());
-        fields["number"] = json!(first(&told.contents.new_text));
-        fields["old_number"] = json!(first(&told.contents.old_text));
-        self.0.holds(&fields)
+        self.0.holds(&json!(told))
     }
 }
 
@@ -326,6 +320,7 @@ impl TokenReader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::number::numbers;
     use crate::{ChangeContents, ChangeKind, ChangeNotice};
     use proptest::prelude::*;
     use recrawl_types::{Cycle, Round, UrlRules};
@@ -342,12 +337,13 @@ mod tests {
             reason: None,
         };
         let text = |text: Option<&str>| text.map(str::to_owned);
-        let contents = ChangeContents {
+        let mut contents = ChangeContents {
             title: text(Some("A Shoe")),
             old_text: text(old),
             new_text: text(new),
             ..ChangeContents::default()
         };
+        contents.read_numbers();
         ToldChange { change, contents }
     }
 

@@ -1,13 +1,14 @@
 //! Messages: one change, or a digest of several.
 
 use crate::kind::ChangeKind;
+use crate::number::numbers;
 use data_encoding::HEXLOWER;
 use jiff::Timestamp;
 use recrawl_repository::StoredVisit;
 use recrawl_types::{CanonicalUrl, Cycle, DatedRound, Round, UrlRules, url};
 use ring::digest::{Context, SHA256};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Number, Value, json};
 
 /// Bytes of SHA-256 in an id.
 const ID_BYTES: usize = 16;
@@ -68,6 +69,10 @@ fn id<'p>(prefix: &str, parts: impl IntoIterator<Item = &'p str>) -> String {
 pub struct ChangeContents {
     /// The page's title.
     pub title: Option<String>,
+    /// The first number of the text at this visit.
+    pub number: Option<Number>,
+    /// The first number of the text at the visit before.
+    pub old_number: Option<Number>,
     /// The visible text at the visit before.
     pub old_text: Option<String>,
     /// The visible text at this visit.
@@ -80,6 +85,19 @@ pub struct ChangeContents {
     pub no_text: Option<String>,
     /// What to do about a page that differs at nearly every visit.
     pub hint: Option<String>,
+}
+
+impl ChangeContents {
+    /// Reads the numbers of the texts, before these are cut.
+    pub fn read_numbers(&mut self) {
+        let first = |text: &Option<String>| {
+            let number = *numbers(text.as_deref()?).first()?;
+            // A template writes 15, and not 15.0.
+            let is_whole = number.fract() == 0.0 && number.abs() < 2_f64.powi(53);
+            if is_whole { Some((number as i64).into()) } else { Number::from_f64(number) }
+        };
+        (self.number, self.old_number) = (first(&self.new_text), first(&self.old_text));
+    }
 }
 
 /// A change with what the archive has of it.
@@ -152,6 +170,8 @@ impl Message {
         };
         let contents = ChangeContents {
             title: Some(title.into()),
+            number: Some(15.into()),
+            old_number: Some(20.into()),
             old_text: Some(format!("{more}before\n")),
             new_text: Some(format!("{more}after\n")),
             difference: Some(format!("{more}-before\n+after\n")),
@@ -252,6 +272,18 @@ mod tests {
             (digest.data["changes"][0]["id"].as_str().unwrap(), digest.name.as_str()),
             (message.id.as_str(), "pages.digest")
         );
+    }
+
+    #[test]
+    fn numbers_are_written_as_short_as_they_are() {
+        let text = |text: &str| Some(text.to_owned());
+        let mut contents =
+            ChangeContents { old_text: text("19.90 EUR"), new_text: text("15,00"), ..Default::default() };
+        contents.read_numbers();
+        assert_eq!((json!(contents.number), json!(contents.old_number)), (json!(15), json!(19.9)));
+        let mut none = ChangeContents { new_text: text("sold out"), ..Default::default() };
+        none.read_numbers();
+        assert_eq!((none.number, none.old_number), (None, None));
     }
 
     #[test]

@@ -1,20 +1,17 @@
-//! Numbers as people write them: 1,299.00, 1.299,00, 1 299, ١٬٢٩٩, .99 and -3; in JSON, its values.
+//! Numbers as people write them; in JSON, its values.
+
+mod written;
 
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
+use written::written;
 
 /// Numbers of a text that are looked at.
 const MAX_NUMBERS: usize = 100;
 /// Characters of a number.
 const MAX_LENGTH: usize = 40;
-/// The digits 0 beside the one of ASCII: Arabic, Persian, Devanagari, Bengali, Thai, wide. The others follow each.
-const ZEROS: [u32; 6] = [0x0660, 0x06f0, 0x0966, 0x09e6, 0x0e50, 0xff10];
 
-/// The numbers of a text, in its order.
-///
-/// The last of two kinds of separators begins the fraction. One separator before exactly three digits groups thousands,
-/// unless the number begins with 0 or is per cent; so do several of one kind. Of a JSON document they are the numbers among its values, and
-/// those in its texts.
+/// The numbers of a text, in its order. Of a JSON document they are the numbers among its values, and those in its texts.
 pub fn numbers(text: &str) -> Vec<f64> {
     let mut found = Vec::new();
     if text.trim_start().starts_with(['{', '[']) {
@@ -92,119 +89,6 @@ impl<'de> Visitor<'de> for InJson<'_> {
     }
 }
 
-fn written(text: &str) -> Vec<f64> {
-    let characters: Vec<char> = text.chars().map(in_ascii).collect();
-    let (mut found, mut at) = (Vec::new(), 0);
-    while at < characters.len() && found.len() < MAX_NUMBERS {
-        if !characters[at].is_ascii_digit() {
-            at += 1;
-            continue;
-        }
-        let before = CharactersBefore(&characters[..at]);
-        let (before, is_fraction) = before.without_point();
-        let end = end_of(&characters, at);
-        let number = match is_fraction {
-            true => fraction(&characters[at..end]),
-            false => read(&characters[at..end], is_per_cent(&characters[end..])),
-        };
-        found.extend(number.map(|number| if before.is_minus() { -number } else { number }));
-        at = end;
-    }
-    found
-}
-
-/// The characters before a number.
-struct CharactersBefore<'c>(&'c [char]);
-
-impl<'c> CharactersBefore<'c> {
-    /// Without the point or comma of a number that has no digit before it, as in .99; and whether there is one.
-    fn without_point(self) -> (CharactersBefore<'c>, bool) {
-        match self.0 {
-            [rest @ .., '.' | ',']
-                if !rest.last().is_some_and(|c| c.is_alphanumeric() || matches!(c, '.' | ')')) =>
-            {
-                (CharactersBefore(rest), true)
-            }
-            _ => (self, false),
-        }
-    }
-
-    /// Is it a minus, also before the sign of a currency? One behind a letter or digit is a hyphen.
-    fn is_minus(&self) -> bool {
-        let is_currency = |c: &char| matches!(c, '$' | '£' | '¥' | '\u{20a0}'..='\u{20cf}');
-        let before = match self.0 {
-            [rest @ .., c] if is_currency(c) => rest,
-            before => before,
-        };
-        matches!(before, [rest @ .., '-' | '\u{2212}'] if !rest.last().is_some_and(|c| c.is_alphanumeric()))
-    }
-}
-
-/// Digits behind a point.
-fn fraction(written: &[char]) -> Option<f64> {
-    let digits: String = written.iter().collect();
-    let is_plain = written.len() <= MAX_LENGTH && written.iter().all(char::is_ascii_digit);
-    is_plain.then(|| format!("0.{digits}").parse().ok()).flatten()
-}
-
-/// A digit or separator of another script as ASCII has it.
-fn in_ascii(c: char) -> char {
-    match c {
-        '\u{066b}' | '\u{ff0e}' => '.',
-        '\u{066c}' | '\u{ff0c}' => ',',
-        _ if c.is_ascii() => c,
-        _ => {
-            let digits = ZEROS.iter().filter_map(|zero| u32::from(c).checked_sub(*zero));
-            digits.min().and_then(|digit| char::from_digit(digit, 10)).unwrap_or(c)
-        }
-    }
-}
-
-/// Where a number ends: separators belong to it if a digit follows, and spaces if three do.
-fn end_of(characters: &[char], begin: usize) -> usize {
-    let is_digit = |at: usize| characters.get(at).is_some_and(char::is_ascii_digit);
-    let mut at = begin;
-    loop {
-        while is_digit(at) {
-            at += 1;
-        }
-        let follows = match characters.get(at) {
-            Some('.' | ',' | '\'' | '\u{2019}') => is_digit(at + 1),
-            Some(' ' | '\u{a0}' | '\u{202f}' | '\u{2009}') => {
-                at - begin <= 15 && (1..=3).all(|next| is_digit(at + next)) && !is_digit(at + 4)
-            }
-            _ => false,
-        };
-        if !follows {
-            return at;
-        }
-        at += 1;
-    }
-}
-
-/// Does a number's sign of per cent follow?
-fn is_per_cent(behind: &[char]) -> bool {
-    matches!(behind, ['%' | '\u{66a}', ..] | [' ' | '\u{a0}' | '\u{202f}', '%' | '\u{66a}', ..])
-}
-
-/// A number. Thousands of per cent are rare, and three places of them are not.
-fn read(written: &[char], is_per_cent: bool) -> Option<f64> {
-    if written.len() > MAX_LENGTH {
-        return None;
-    }
-    let marks: Vec<(usize, char)> =
-        written.iter().copied().enumerate().filter(|(_, c)| matches!(c, '.' | ',')).collect();
-    let fraction = marks.last().copied().filter(|(at, mark)| {
-        let others = marks.iter().filter(|(_, other)| other != mark).count();
-        let same = marks.len() - others;
-        let digits = written.len() - at - 1;
-        same == 1 && (others > 0 || digits != 3 || written[0] == '0' || is_per_cent)
-    });
-    let split = fraction.map_or(written.len(), |(at, _)| at);
-    let digits = |part: &[char]| part.iter().filter(|c| c.is_ascii_digit()).collect::<String>();
-    format!("{}.{}", digits(&written[..split]), digits(&written[split..])).parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,7 +109,7 @@ mod tests {
             ("12,345,678", &[12_345_678.0]),
             ("-3 °C, 4-5, \u{2212}2", &[-3.0, 4.0, 5.0, -2.0]),
             ("in 2026 12 items.", &[2026.0, 12.0]),
-            ("version 1.2.3.", &[123.0]),
+            ("version 1.2.3.", &[12.3]),
             ("none", &[]),
             ("7.", &[7.0]),
             ("١٬٢٩٩٫٥٠ ر.س", &[1299.5]),
@@ -243,6 +127,23 @@ mod tests {
             (r#"{"15m": 93000, "more": "cut he"#, &[93000.0]),
             (r#"{"15m" is no JSON"#, &[15.0]),
             ("[1] see 3", &[1.0, 3.0]),
+            ("1.299.99, 1,299,00 € and ₹1,29,999,50", &[1299.99, 1299.0, 129_999.5]),
+            ("1.234.567 and 12,34,567", &[1_234_567.0, 1_234_567.0]),
+            ("\u{2013}5 and 4\u{2013}5", &[-5.0, 4.0, 5.0]),
+            ("\u{2212} 5 °C\n\u{2212}\u{a0}6\n7 \u{2212} 8", &[-5.0, -6.0, 7.0, 8.0]),
+            ("3.500 KWD, BHD 12.750, 1.250 JODS", &[3.5, 12.75, 1250.0]),
+            ("19€99, 5$00.", &[19.99, 5.0]),
+            ("10€20€, 5€100 and $5$10", &[10.0, 20.0, 5.0, 100.0, 5.0, 10.0]),
+            ("1\u{b7}299,50 and 1\u{b7}5", &[1299.5, 1.0, 5.0]),
+            ("\u{2066}1,299\u{2069}.50, 1\u{200b}299, \u{200e}-5", &[1299.5, 1299.0, -5.0]),
+            ("၁၂၀၀; ៥០០០; ௧௨௩; ૧૨૩; ༡༢; 𝟏𝟐𝟑", &[1200.0, 5000.0, 123.0, 123.0, 12.0, 123.0]),
+            ("2万円, 3億5000万, 1.5億", &[20_000.0, 350_000_000.0, 150_000_000.0]),
+            ("1万1万", &[10_000.0, 10_000.0]),
+            ("1.5 Mio. €, 1,5 млн, 2 Mrd", &[1_500_000.0, 1_500_000.0, 2e9]),
+            ("£12.5k, $1.5B, €3m but 5k and $5 kg", &[12_500.0, 1.5e9, 3e6, 5.0, 5.0]),
+            ("$19\u{2079}\u{2079} and $1,299\u{2075}\u{2070}, 10\u{2076} m\u{b2}", &[19.99, 1299.5, 10.0]),
+            ("https://a.test/5?n=6 2026-11-29T10:00:00Z\nShoe for 7", &[7.0]),
+            (r#"{"url": "https://a.test/5", "price": "8"}"#, &[8.0]),
         ] {
             assert_eq!(numbers(text), expected, "{text}");
         }

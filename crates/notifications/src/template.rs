@@ -1,6 +1,9 @@
 //! Templates of messages (Jinja, by minijinja).
 
-use minijinja::{Environment, ErrorKind, UndefinedBehavior};
+use minijinja::value::Kwargs;
+use minijinja::{Environment, Error, ErrorKind, State, UndefinedBehavior, Value as TemplateValue};
+use minijinja_contrib::filters;
+use minijinja_contrib::pycompat::unknown_method_callback;
 use recrawl_types::Size;
 use serde_json::Value;
 use std::io;
@@ -22,6 +25,9 @@ pub fn render(template: &str, fields: Value) -> Result<String, String> {
     // A misspelt field is told, not left out.
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_fuel(Some(MAX_STEPS));
+    // As Jinja for Python has them.
+    environment.add_filter("truncate", truncate);
+    environment.set_unknown_method_callback(unknown_method_callback);
     environment.add_template(NAME, template).map_err(|e| words(&e))?;
     let template = environment.get_template(NAME).expect("it was added");
     // A filter takes what is not there as nothing.
@@ -34,6 +40,18 @@ pub fn render(template: &str, fields: Value) -> Result<String, String> {
     let mut text = Bounded(Vec::new());
     template.render_captured_to(fields, &mut text).map_err(|e| words(&e))?;
     Ok(String::from_utf8(text.0).expect("a template writes text"))
+}
+
+/// The filter of Jinja, which takes the length also without its name.
+fn truncate(
+    state: &State,
+    text: &TemplateValue,
+    length: Option<u64>,
+    named: Kwargs,
+) -> Result<TemplateValue, Error> {
+    let values = named.args().map(|name| Ok((name, named.get::<TemplateValue>(name)?)));
+    let length = length.map(|length| Ok(("length", length.into())));
+    filters::truncate(state, text, values.chain(length).collect::<Result<_, Error>>()?)
 }
 
 /// A message that is being made.
@@ -88,6 +106,21 @@ mod tests {
         let digest = Message::of_test("desk", 5, true).fields();
         let urls = render("{% for c in changes %}{{ c.url }};{% endfor %}", digest);
         assert_eq!(urls.unwrap(), "https://example.com/;");
+    }
+
+    #[test]
+    fn templates_of_jinja_for_python_work() {
+        for (template, expected) in [
+            ("{{ ('word ' * 9)|truncate(15) }}", "word word..."),
+            ("{{ ('word ' * 9)|truncate(length=15, end=' …') }}", "word word …"),
+            ("{{ ('x' * 300)|truncate(killwords=true) }}", &format!("{}...", "x".repeat(252))),
+            ("{{ url|urlencode }}", "https%3A//example.com/"),
+            ("{{ url.split('/')[2].upper() }}", "EXAMPLE.COM"),
+            ("{{ number }} of {{ old_number }}, {{ old_number - number }} less", "15 of 20, 5 less"),
+        ] {
+            assert_eq!(rendered(template).unwrap(), expected, "{template}");
+        }
+        assert!(rendered("{{ url.no_such_method() }}").unwrap_err().starts_with("line 1"));
     }
 
     #[test]

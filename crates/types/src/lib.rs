@@ -32,6 +32,7 @@ pub mod site;
 pub mod spill;
 pub mod trust;
 pub mod url;
+pub mod visible;
 pub mod visit;
 
 pub use crate::columns::{NEXT_CHANGE_WEIGHTS, StateColumns};

@@ -68,6 +68,8 @@ fn patterns_drop_what_they_match_and_see_a_line_for_each_block() {
     assert_eq!(strip(&[r"\d+", ":"]), "Buy this\nStory of words\nSeen times\nNote");
     assert_eq!(strip(&["^.*[Ss]een.*$", "^Note$"]), "Buy this\nStory of 12:00 words");
     assert_eq!(strip(&["(?s).*"]), "");
+    let page = "<p>5\u{200b}0\u{ad} left for a cafe\u{301} here</p>";
+    assert_eq!(text(page, &part(&[], &[], &["50 left for a café"])), "here", "a reader sees that");
     let plain = read("Line one\nLine two", "text/plain", Some(&part(&["main"], &["p"], &["(?i)LINE"])));
     assert_eq!(plain.text, "one\ntwo", "plain text has no elements, and keeps its lines");
 }

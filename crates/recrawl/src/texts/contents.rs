@@ -34,6 +34,10 @@ impl Archived<'_> {
         if max > 0 && !change.kind.is_missing() {
             contents.no_text =
                 self.fill(&mut contents, &change, max).err().map(|MissingText { why, .. }| why);
+            contents.read_numbers();
+            let texts = [&mut contents.old_text, &mut contents.new_text];
+            contents.is_cut |=
+                texts.into_iter().flatten().fold(false, |is_cut, text| cut(text, max) | is_cut);
         }
         ToldChange { change, contents }
     }
@@ -57,21 +61,17 @@ impl Archived<'_> {
             && let (before, false) = archived.until(last, change)?
         {
             let before = archived.version(before.at)?;
-            let (title, mut text) = titled_text(&before, url, self.settings)?;
-            contents.is_cut = cut(&mut text, max);
+            let (title, text) = titled_text(&before, url, self.settings)?;
             (contents.title, contents.new_text) = (title, Some(text));
             return Err(none(format!("it is as it was at {}", timestamp(before.answer.time() * 1000))));
         }
         let newer = archived.of_visit(last, change)?;
         let (title, text) = titled_text(&newer, url, self.settings)?;
         (contents.title, contents.new_text) = (title, Some(text));
-        let compared = match change.kind {
+        match change.kind {
             ChangeKind::New => Ok(()),
             _ => archived.compare(contents, &newer, max),
-        };
-        let texts = [&mut contents.old_text, &mut contents.new_text];
-        contents.is_cut |= texts.into_iter().flatten().fold(false, |is_cut, text| cut(text, max) | is_cut);
-        compared
+        }
     }
 }
 

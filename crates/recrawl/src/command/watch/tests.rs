@@ -259,7 +259,8 @@ fn a_number_that_is_below_or_gone_is_told() {
         let url = UrlRules::default().canonicalize("https://shop.example/shoe").unwrap();
         let (id, cycle, round) = (String::new(), Cycle(2), Round(2));
         let change = ChangeNotice { id, kind, url, cycle, round, time: 7, status: None, reason: None };
-        let contents = ChangeContents { new_text: text.map(str::to_owned), ..ChangeContents::default() };
+        let mut contents = ChangeContents { new_text: text.map(str::to_owned), ..ChangeContents::default() };
+        contents.read_numbers();
         condition.holds(&ToldChange { change, contents })
     };
     // Without a text, it is a redirect, say.
