@@ -653,6 +653,8 @@ fn mail_has_subject_text_and_id() {
         "Subject: changed: Example",
         "To: nobody@a.test, you@a.test",
         "Message-ID: <test_",
+        "MIME-Version: 1.0",
+        "Auto-Submitted: auto-generated",
         "https://example.com/",
         "+after",
     ] {

@@ -4,7 +4,7 @@ use super::not_taken::{NotTaken, within};
 use super::webhook::words;
 use lettre::address::Envelope;
 use lettre::message::Mailbox;
-use lettre::message::header::ContentType;
+use lettre::message::header::{ContentType, HeaderName, HeaderValue, MIME_VERSION_1_0};
 use lettre::transport::smtp::authentication::{Credentials, Mechanism};
 use lettre::transport::smtp::client::{AsyncSmtpConnection, TlsParameters};
 use lettre::transport::smtp::extension::ClientId;
@@ -68,7 +68,11 @@ impl Mailer {
         for to in &self.to {
             mail = mail.to(to.clone());
         }
-        let mail = mail.message_id(Some(format!("<{}@{host}>", message.id))).header(ContentType::TEXT_PLAIN);
+        let mail = mail.message_id(Some(format!("<{}@{host}>", message.id)));
+        let mail = mail.header(MIME_VERSION_1_0).header(ContentType::TEXT_PLAIN);
+        // Answers of people who are away are sent to people only (RFC 3834).
+        let automatic = HeaderName::new_from_ascii_str("Auto-Submitted");
+        let mail = mail.raw_header(HeaderValue::new(automatic, "auto-generated".into()));
         let mail = mail.body(body).map_err(|e| refused(e.to_string()))?;
         match self.transfer(mail.envelope(), &mail.formatted()).await {
             // Servers refuse one recipient, and the client gives up all.

@@ -67,11 +67,16 @@ pub fn keys(to: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_crawl::config::Config;
+    use recrawl_crawl::parts::notify::NotifyTarget;
     use recrawl_crawl::settings::Settings;
     use recrawl_notifications::message::Message;
     use recrawl_notifications::template;
+    use serde_json::Value;
     use std::path::Path;
+
+    const NTFY: &str = "ntfy://ntfy.sh/topic";
+    const SLACK: &str = "slack://hooks.slack.com/services/a/b/c";
+    const DISCORD: &str = "discord://discord.com/api/webhooks/1/x";
 
     #[test]
     fn every_recipe_is_in_the_list() {
@@ -83,35 +88,81 @@ mod tests {
         assert_eq!(files, RECIPES.map(|(scheme, _)| format!("{scheme}.toml")));
     }
 
+    fn target(to: &str) -> NotifyTarget {
+        let config = format!("[[notify]]\nname = \"a\"\n{}", keys(to).unwrap());
+        let settings =
+            Settings::check(toml::from_str(&config).unwrap()).unwrap_or_else(|e| panic!("{to}: {e}"));
+        settings.notify.into_iter().next().unwrap()
+    }
+
     #[test]
     fn every_recipe_is_a_sound_target_whose_messages_are_what_its_receiver_takes() {
         for (to, text) in [
-            ("ntfy://ntfy.sh/topic", Some("message")),
-            ("slack://hooks.slack.com/services/a/b/c", Some("text")),
-            ("discord://discord.com/api/webhooks/1/x", Some("content")),
+            (NTFY, Some("message")),
+            (SLACK, Some("text")),
+            (DISCORD, Some("content")),
             ("ntfy://localhost:8080/topic", Some("message")),
             ("mailto:me@example.com", None),
             ("https://example.com/hook", None),
             ("http://127.0.0.1:8000/hook", None),
         ] {
-            let keys = keys(to).unwrap();
-            let config: Config = toml::from_str(&format!("[[notify]]\nname = \"a\"\n{keys}")).unwrap();
-            let target = Settings::check(config).unwrap_or_else(|e| panic!("{to}: {e}")).notify.remove(0);
-            let Some(made) = target.template else { continue };
+            let Some(made) = target(to).template else { continue };
             for message in [Message::of_test("a", 7, false), Message::of_hard_texts("a", false)] {
                 let body = template::render(&made, message.fields()).unwrap_or_else(|e| panic!("{to}: {e}"));
                 if let Some(text) = text {
-                    let body: serde_json::Value = serde_json::from_str(&body).unwrap();
-                    assert!(
-                        body[text].as_str().is_some_and(|text| text.chars().count() < 4000),
-                        "{to}: {body}"
-                    );
+                    let body: Value = serde_json::from_str(&body).unwrap();
+                    assert!(body[text].as_str().is_some_and(|text| text.contains("after")), "{to}: {body}");
                 }
             }
         }
-        assert!(keys("ntfy://ntfy.sh/topic").unwrap().contains("\"topic\": \"topic\""));
+        assert!(keys(NTFY).unwrap().contains("\"topic\": \"topic\""));
         let own = keys("ntfy://localhost:8080/topic").unwrap();
         assert!(own.contains("\"http://localhost:8080/\"") && own.contains("[\"127.0.0.1\"]"), "{own}");
+    }
+
+    /// The body for a change with this URL and difference.
+    fn body(target: &NotifyTarget, url: &str, difference: &str) -> Value {
+        let mut fields = Message::of_test("a", 7, false).fields();
+        (fields["url"], fields["difference"]) = (url.into(), difference.into());
+        let body = template::render(target.template.as_ref().unwrap(), fields).unwrap();
+        serde_json::from_str(&body).unwrap()
+    }
+
+    #[test]
+    fn what_a_page_says_pings_nobody_and_hides_no_link() {
+        let said =
+            "+<!channel> <https://evil.example/|Log in> & @everyone [Log in](https://evil.example) ``` x\n";
+        let slack = body(&target(SLACK), "https://a.test/?a=1&b=2", said);
+        let text = slack["text"].as_str().unwrap();
+        assert!(
+            text.starts_with("changed: https://a.test/?a=1&amp;b=2\n+&lt;!channel&gt; &lt;https:"),
+            "{text}"
+        );
+        assert!(!text.contains(['<', '>']), "{text}");
+        let discord = body(&target(DISCORD), "https://a.test/", said);
+        assert_eq!(discord["allowed_mentions"], serde_json::json!({"parse": []}));
+        let text = discord["content"].as_str().unwrap();
+        assert!(text.starts_with("changed: https://a.test/\n```diff\n+<!channel>"), "{text}");
+        // The block of the difference ends behind it, and nowhere else.
+        assert!(text.ends_with(" x\n```") && text.matches("```").count() == 2, "{text}");
+        let without = body(&target(DISCORD), "https://a.test/", "");
+        assert_eq!(without["content"], "changed: https://a.test/");
+    }
+
+    #[test]
+    fn messages_have_the_room_that_their_receiver_gives() {
+        let ntfy = target(NTFY);
+        // Each text of a message is cut at so many bytes.
+        let message = body(&ntfy, "https://a.test/", &"円".repeat(ntfy.max_text / 3));
+        assert!((3_000..4_096).contains(&message["message"].as_str().unwrap().len()));
+        let discord = target(DISCORD);
+        for (url, whole) in [(8, true), (450, true), (900, false), (5_000, false)] {
+            let url = format!("https://a.test/{}", "x".repeat(url));
+            let text = body(&discord, &url, &format!("{}\n", "-".repeat(discord.max_text - 1)));
+            let text = text["content"].as_str().unwrap();
+            assert!(text.chars().count() <= 2_000 && text.ends_with("```"), "{}", text.chars().count());
+            assert_eq!(text.ends_with("-\n```"), whole, "{}", url.len());
+        }
     }
 
     #[test]
