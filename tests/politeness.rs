@@ -52,10 +52,20 @@ fn hosts_are_asked_one_request_at_a_time_and_a_delay_apart() {
 fn requisites_are_asked_for_as_politely_as_pages_and_change_no_figure_of_them() {
     let delay = "[cycle]\npages = \"100%\"\n[politeness]\ndelay_per_host = \"100 ms\"\n";
     let with_requisites = || Config { requisites: true, ..web(30, 5) };
-    let world = World::new(with_requisites(), &format!("{delay}[[pages]]\nmatch = \"*\"\nrequisites = true\n"));
+    let world =
+        World::new(with_requisites(), &format!("{delay}[[pages]]\nmatch = \"*\"\nrequisites = true\n"));
     let plain = World::new(with_requisites(), delay);
     let figures = |reports: Vec<Value>| {
-        let kept = ["scheduled", "fetched", "first_visits", "changed", "unchanged", "not_modified", "links_new", "pages_known"];
+        let kept = [
+            "scheduled",
+            "fetched",
+            "first_visits",
+            "changed",
+            "unchanged",
+            "not_modified",
+            "links_new",
+            "pages_known",
+        ];
         reports.iter().map(|report| kept.map(|name| count(report, name))).collect::<Vec<_>>()
     };
     assert_eq!(figures(world.crawl(3)), figures(plain.crawl(3)));
@@ -67,7 +77,13 @@ fn requisites_are_asked_for_as_politely_as_pages_and_change_no_figure_of_them() 
     assert!(asked.len() > 30 && asked.values().all(|times| *times <= 3), "once a round: {asked:?}");
     assert!(!asked.keys().any(|target| target.contains("/private/")), "{asked:?}");
     assert!(plain.server.log(0).unwrap().iter().all(|request| !request.path.contains("/look")));
-    let names = |world: &World| world.pages().into_iter().map(|(url, page)| (without_port(&url), page["n"].clone())).collect::<Vec<_>>();
+    let names = |world: &World| {
+        world
+            .pages()
+            .into_iter()
+            .map(|(url, page)| (without_port(&url), page["n"].clone()))
+            .collect::<Vec<_>>()
+    };
     assert_eq!(names(&world), names(&plain), "the same pages, visited as often");
 }
 

@@ -398,7 +398,8 @@ fn large_site() -> Site {
         ("/f.woff", file("font/woff", "wOFF")),
     ]);
     for page in 0..KILLED_PAGES {
-        let text = format!("<p>Words of page {page}<link rel=stylesheet href=/main.css><img src=/i{page}.png>");
+        let text =
+            format!("<p>Words of page {page}<link rel=stylesheet href=/main.css><img src=/i{page}.png>");
         site.put(&format!("/{page}"), file("text/html", text));
     }
     site

@@ -10,7 +10,7 @@ const SOME = PAGES.filter((path) => path.endsWith("/2"));
 /** The library makes frames of objects. */
 const NOT_IN_LIBRARY = ["/players/2"];
 /** Kinds of pages that need no script, no frame, no form, and no choice by the reader's screen. */
-const STILL = ["/sheets/2", "/imports/2", "/fonts/2", "/rendered/written/2", "/rendered/lazy/2", "/grounds/2", "/media/2", "/spelling/2"];
+const STILL = ["/sheets/2", "/imports/2", "/fonts/2", "/rendered/written/2", "/rendered/lazy/2", "/grounds/2", "/media/2", "/picture/2", "/spelling/2"];
 
 describe("copies of pages with their requisites", () => {
   let all;

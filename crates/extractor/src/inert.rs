@@ -48,7 +48,7 @@ const MAX_SHOWN_TARGET: usize = 1000;
 /// Elements, besides those, of a page with its look.
 const LOOKED_ELEMENTS: [&str; 2] = ["font", "img"];
 /// Attributes of such a page: those that its style sheets choose by, and older ways to say how an element looks.
-const LOOKED_ATTRIBUTES: [&str; 16] = [
+const LOOKED_ATTRIBUTES: [&str; 18] = [
     "align",
     "bgcolor",
     "border",
@@ -61,7 +61,9 @@ const LOOKED_ATTRIBUTES: [&str; 16] = [
     "hspace",
     "id",
     "nowrap",
+    "size",
     "style",
+    "type",
     "valign",
     "vspace",
     "width",

@@ -196,7 +196,8 @@ impl<'r> FoundRequisites<'r> {
             if let Some(style) = element.attr("style") {
                 self.style(style);
             }
-            let inner = element.attr("srcdoc").filter(|_| element.name() == "iframe" && self.depth < MAX_SRCDOC);
+            let inner =
+                element.attr("srcdoc").filter(|_| element.name() == "iframe" && self.depth < MAX_SRCDOC);
             if let Some(inner) = inner {
                 self.depth += 1;
                 self.document(&html::parse(inner, Attributes::All).0);

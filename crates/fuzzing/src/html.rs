@@ -4,11 +4,18 @@
 use crate::{FuzzTarget, first_line};
 use recrawl_extractor::{
     ArchivedRequisite, BodyFields, CountedPart, ExtractLimits, ExtractOptions, Extracted, MAX_ANCHOR_BYTES,
-    MAX_ANCHORS_BYTES, MAX_FEEDS, MAX_MARKDOWN_BYTES, MAX_TITLE_BYTES, PageContent, PageExtent,
-    Requisite, RequisiteKind, extract, extract_part, inert, inert_look, markdown, requisites,
+    MAX_ANCHORS_BYTES, MAX_FEEDS, MAX_MARKDOWN_BYTES, MAX_TITLE_BYTES, PageContent, PageExtent, Requisite,
+    RequisiteKind, extract, extract_part, inert, inert_look, markdown, requisites,
 };
 use recrawl_types::{Canonical, CanonicalUrl, UrlRules};
 use std::collections::BTreeSet;
+
+/// Reads a body as the requisites that name others.
+fn are_read(body: &[u8], fields: &BodyFields<'_>, url: &CanonicalUrl) {
+    for kind in [RequisiteKind::Style, RequisiteKind::Module] {
+        Requisite { url: url.clone(), kind }.named_in(body, fields, &ExtractOptions::default().types);
+    }
+}
 
 /// Extraction from pages as a target.
 pub const TARGET: FuzzTarget = FuzzTarget { name: "html", check };
@@ -26,9 +33,7 @@ pub fn check(data: &[u8]) {
     let found = requisites(body, &fields, &url, &types);
     let distinct: BTreeSet<&CanonicalUrl> = found.iter().map(|requisite| &requisite.url).collect();
     assert_eq!(distinct.len(), found.len(), "a requisite is named twice");
-    for kind in [RequisiteKind::Style, RequisiteKind::Module] {
-        Requisite { url: url.clone(), kind }.named_in(body, &fields, &types);
-    }
+    are_read(body, &fields, &url);
     // Whatever it asks for, it gets itself.
     let mut itself = |url: &CanonicalUrl, _: RequisiteKind| {
         Some(ArchivedRequisite { url: url.clone(), content_type: Some("text/css".into()), body: body.into() })

@@ -30,7 +30,7 @@ pub use browser::{BrowserError, find, installed, program};
 pub use clock::WaitingRequest;
 pub use pool::{RenderFigures, RenderOptions, Renderer};
 pub use resources::{
-    AnswerFuture, Ask, LeftOut, LeftOutKind, Resource, ResourceAnswer, ResourceKind, ResourceSource,
+    AnswerFuture, Ask, RefusedKind, RefusedResource, Resource, ResourceAnswer, ResourceKind, ResourceSource,
 };
 
 use bytes::Bytes;
@@ -57,7 +57,7 @@ pub struct Rendered {
     /// Where the page's scripts wanted to go: other documents, in the order of their wishes.
     pub navigations: Vec<String>,
     /// Images, fonts and media that scripts asked for, and the browser was refused.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<RefusedResource>,
     /// From the start of the first attempt.
     pub took: Duration,
 }

@@ -88,9 +88,9 @@ impl Resource {
     }
 }
 
-/// What is no part of a document's text, so that a browser is refused it.
+/// Kinds of resources that are no part of a document's text, so that a browser is refused them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LeftOutKind {
+pub enum RefusedKind {
     /// A font.
     Font,
     /// An image.
@@ -101,9 +101,9 @@ pub enum LeftOutKind {
 
 /// A request that a browser was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftOut {
-    /// What for.
-    pub kind: LeftOutKind,
+pub struct RefusedResource {
+    /// Its kind.
+    pub kind: RefusedKind,
     /// Its URL.
     pub url: String,
 }
@@ -118,7 +118,7 @@ pub enum RequestVerdict {
     /// Another document in place of the page.
     Navigation,
     /// Refused, and told.
-    LeaveOut(LeftOutKind),
+    LeaveOut(RefusedKind),
     /// Refused.
     Refuse,
 }
@@ -142,9 +142,9 @@ pub fn decide(
         "Script" => RequestVerdict::Ask(ResourceKind::Script),
         "XHR" | "Fetch" => RequestVerdict::Ask(ResourceKind::Data),
         "Stylesheet" => RequestVerdict::NoStyle,
-        "Font" => RequestVerdict::LeaveOut(LeftOutKind::Font),
-        "Image" => RequestVerdict::LeaveOut(LeftOutKind::Image),
-        "Media" => RequestVerdict::LeaveOut(LeftOutKind::Media),
+        "Font" => RequestVerdict::LeaveOut(RefusedKind::Font),
+        "Image" => RequestVerdict::LeaveOut(RefusedKind::Image),
+        "Media" => RequestVerdict::LeaveOut(RefusedKind::Media),
         _ => RequestVerdict::Refuse,
     }
 }
@@ -185,7 +185,7 @@ mod tests {
         );
         assert_eq!(decided("GET", "Fetch", "http://a.test/x"), RequestVerdict::Ask(ResourceKind::Data));
         assert_eq!(decided("GET", "Stylesheet", "http://a.test/x.css"), RequestVerdict::NoStyle);
-        let image = RequestVerdict::LeaveOut(LeftOutKind::Image);
+        let image = RequestVerdict::LeaveOut(RefusedKind::Image);
         assert_eq!(decided("GET", "Image", "http://a.test/x.png"), image);
         assert_eq!(decide("POST", "Document", "http://a.test/", true, None), RequestVerdict::Navigation);
         let preflight = |of: Option<&str>| decide("OPTIONS", "XHR", "http://a.test/x", false, of);

@@ -11,7 +11,7 @@ use crate::origins;
 use crate::pipe::{CallError, Pipe, ReceivedEvent, SessionEvent};
 use crate::pool::RenderCounters;
 use crate::resources::{
-    Ask, LeftOut, RequestVerdict, Resource, ResourceAnswer, ResourceSource, SENT, decide, is_shown,
+    Ask, RefusedResource, RequestVerdict, Resource, ResourceAnswer, ResourceSource, SENT, decide, is_shown,
 };
 use crate::scroll::{self, Scrolling};
 use crate::{RenderError, ServedPage};
@@ -59,7 +59,7 @@ pub struct PageLimits {
 pub struct RenderedDocument {
     pub html: String,
     pub navigations: Vec<String>,
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<RefusedResource>,
 }
 
 impl From<CallError> for RenderError {
@@ -165,7 +165,7 @@ struct TabVisit<'t> {
     loader: Option<String>,
     requests: usize,
     navigations: Vec<String>,
-    left_out: Vec<LeftOut>,
+    left_out: Vec<RefusedResource>,
 }
 
 /// What an event brings.
@@ -333,7 +333,7 @@ impl TabVisit<'_> {
                 self.refuse_counted(&request).await?;
             }
             RequestVerdict::LeaveOut(kind) => {
-                let left_out = LeftOut { kind, url };
+                let left_out = RefusedResource { kind, url };
                 if self.left_out.len() < MAX_LEFT_OUT && !self.left_out.contains(&left_out) {
                     self.left_out.push(left_out);
                 }

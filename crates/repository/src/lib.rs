@@ -52,9 +52,10 @@ pub use repository::writer::GenerationWriter;
 pub use round::carried_pages::{CarriedPages, CarriedWriter};
 pub use round::log_file::LogError;
 pub use round::request_log::{RequestFile, RequestReader};
-pub use round::requisite_log::{RequisiteFile, RequisiteReader};
+pub use round::requisite_log::{RequisiteChanges, RequisiteFile};
 pub use round::schedule_file::{Ranked, ScheduleFile, ScheduleWriter};
 pub use round::visit_log::{LogChunk, Recovered, VisitLog, VisitReader, VisitedIndexes};
 pub use tables::{
-    DropCounts, OriginTable, RequisiteChange, RequisiteRow, RowKey, SledTables, SyncFolder, TablesFound, sync_files,
+    DropCounts, OriginTable, RequisiteChange, RequisiteRow, RowKey, SledTables, SyncFolder, TablesFound,
+    sync_files,
 };

@@ -24,9 +24,7 @@ use crate::parts::focus::state::FocusState;
 use crate::parts::noise::site::SiteNoise;
 use crate::parts::render::{Renders, StageInputs};
 use crate::parts::repeated_links::RepeatedLinks;
-use crate::parts::requisites::{
-    self, RequisiteCounts, RequisiteFigures, RequisiteRecord, Requisites,
-};
+use crate::parts::requisites::{self, RequisiteCounts, RequisiteFigures, RequisiteRecord, Requisites};
 use crate::parts::traps::Traps;
 use crate::process::CycleDisplay;
 use crate::report::cycle_totals::CycleTotals;
@@ -119,8 +117,7 @@ pub fn run(crawl: &Crawl, plan: RoundPlan, traps: &Arc<Traps>) -> Result<Fetched
         crawl,
         round: facts.round(),
         unsynced: 0,
-        requisites: None,
-        rows: Vec::new(),
+        rows: UnsyncedRows::default(),
     };
     let allowance = pings_allowed(crawl, &facts);
     crawl.pings.begin_round(allowance, facts.cycle_started.is_none());
@@ -554,6 +551,14 @@ impl Drop for DisplayGuard<'_> {
     }
 }
 
+/// Rows of requisites whose records may not be durable yet.
+#[derive(Default)]
+struct UnsyncedRows {
+    /// From the first requisite on.
+    log: Option<RequisiteFile>,
+    changes: Vec<(CanonicalUrl, RequisiteChange)>,
+}
+
 /// The state of the recorder.
 struct Recorder<'r> {
     crawl: &'r Crawl,
@@ -570,10 +575,7 @@ struct Recorder<'r> {
     room: SpaceWatch<'r>,
     /// Bytes of records since the last sync.
     unsynced: u64,
-    /// From the first requisite on.
-    requisites: Option<RequisiteFile>,
-    /// Rows of requisites whose records may not be durable yet.
-    rows: Vec<(CanonicalUrl, RequisiteChange)>,
+    rows: UnsyncedRows,
 }
 
 /// Records pages until there are no more. After an error the remaining pages are dropped, so that
@@ -632,13 +634,13 @@ impl Recorder<'_> {
         if let Some(archive) = self.archive.as_deref_mut() {
             archive.sync()?;
         }
-        for (url, change) in &self.rows {
+        for (url, change) in &self.rows.changes {
             change.store(&self.crawl.tables, url)?;
         }
-        if !self.rows.is_empty() {
+        if !self.rows.changes.is_empty() {
             // Before the visits of their pages are durable: those are not asked for again.
             self.crawl.tables.flush()?;
-            self.rows.clear();
+            self.rows.changes.clear();
         }
         if let Some(requests) = &self.requests {
             requests.sync().map_err(Failure::work)?;
@@ -660,7 +662,7 @@ fn record_requisite(record: RequisiteRecord, recorder: &mut Recorder<'_>) -> Res
         }
     }
     // Before the visit of the page: one in the log is not asked again, so its requisites must survive the process, too.
-    let log = match &mut recorder.requisites {
+    let log = match &mut recorder.rows.log {
         Some(log) => log,
         none => {
             let log = RequisiteFile::open(&*recorder.crawl.storage, recorder.round.round);
@@ -668,7 +670,7 @@ fn record_requisite(record: RequisiteRecord, recorder: &mut Recorder<'_>) -> Res
         }
     };
     log.append(&url, &change).map_err(Failure::work)?;
-    recorder.rows.push((url, change));
+    recorder.rows.changes.push((url, change));
     recorder.crawl.live.moved();
     Ok(())
 }

@@ -99,8 +99,7 @@ pub fn resume_or_make(
     };
     let (mut log, recovered) =
         VisitLog::open_observed(&*crawl.storage, round, observe).map_err(Failure::work)?;
-    observed?;
-    requisites::resume(&*crawl.storage, &crawl.tables, round, archived.sound)?;
+    observed.and_then(|()| requisites::resume(&*crawl.storage, &crawl.tables, round, archived.sound))?;
     if recovered.cut > 0 {
         tracing::warn!(
             bytes = recovered.cut,

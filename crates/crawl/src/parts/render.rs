@@ -25,7 +25,9 @@ use auto::Measured;
 use bytes::Bytes;
 use recrawl_extractor::{Extracted, Requisite, RequisiteKind};
 use recrawl_fetcher::{FetchResult, FetchedPage, PageLoad, Response, StoppedBy};
-use recrawl_renderer::{LeftOut, LeftOutKind, RenderError, RenderOptions, Rendered, Renderer, ServedPage};
+use recrawl_renderer::{
+    RefusedKind, RefusedResource, RenderError, RenderOptions, Rendered, Renderer, ServedPage,
+};
 use recrawl_repository::SledTables;
 use recrawl_types::{CanonicalUrl, Outcome, Skip, UrlRules};
 use source::{Loaded, PageSource};
@@ -215,7 +217,9 @@ impl<'c> Renders<'c> {
         _waiting: RenderWait,
         load: &PageLoad,
     ) -> Result<Option<RenderedPage>, Failure> {
-        let FetchResult::Page(response) = &mut page.result else { return Ok(Some((page, Default::default()))) };
+        let FetchResult::Page(response) = &mut page.result else {
+            return Ok(Some((page, Default::default())));
+        };
         let url = &page.entry.url;
         let rules = LoadRules::new(url, response, self.scope);
         let rule = self.rules.pages.rule_for(url).expect("a page is rendered by its rule");
@@ -301,11 +305,11 @@ fn skipped(why: Skip) -> FetchResult {
 
 /// Only whole HTML documents are rendered: a browser shows others without their scripts, or not at all.
 /// A URL that a browser was refused, as a requisite.
-fn requisite(LeftOut { kind, url }: LeftOut) -> Option<Requisite> {
+fn requisite(RefusedResource { kind, url }: RefusedResource) -> Option<Requisite> {
     let kind = match kind {
-        LeftOutKind::Font => RequisiteKind::Font,
-        LeftOutKind::Image => RequisiteKind::Image,
-        LeftOutKind::Media => RequisiteKind::Media,
+        RefusedKind::Font => RequisiteKind::Font,
+        RefusedKind::Image => RequisiteKind::Image,
+        RefusedKind::Media => RequisiteKind::Media,
     };
     Some(Requisite { url: UrlRules::keep_all().canonicalize(&url).ok()?, kind })
 }

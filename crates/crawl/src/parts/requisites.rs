@@ -460,7 +460,8 @@ impl<'c> Requisites<'c> {
             AnswerRecord::Nothing if has_failed => {}
             AnswerRecord::Nothing => return Arc::default(),
         }
-        self.hand_on(RequisiteRecord { url, member: None, change: RequisiteChange::Failed(self.round) }).await;
+        self.hand_on(RequisiteRecord { url, member: None, change: RequisiteChange::Failed(self.round) })
+            .await;
         Arc::default()
     }
 

@@ -82,7 +82,8 @@ struct DrawingWriter<'f> {
 impl DrawingWriter<'_> {
     fn by_id(&mut self, html: &Html, id: &str) {
         let elements = html.tree.root().descendants().filter_map(ElementRef::wrap);
-        let mut found = elements.filter(|element| is_of_svg(element.value()) && element.value().id() == Some(id));
+        let mut found =
+            elements.filter(|element| is_of_svg(element.value()) && element.value().id() == Some(id));
         if let Some(found) = found.next() {
             self.node(*found);
         }

@@ -30,10 +30,13 @@ const MAX_LOOK: usize = 16 << 20;
 const MAX_IMPORTS: usize = 8;
 /// Requisites that found no room, before the archive is asked for no more.
 const MAX_WITHOUT_ROOM: usize = 16;
+/// Pixels of the screen for which images are chosen.
+const WIDTH: f64 = 1280.0;
 /// Attributes that stay of what becomes an image: those of its box.
 const OF_BOX: [&str; 5] = ["class", "height", "id", "style", "width"];
 /// Types of images that browsers show.
-const IMAGES: [&str; 6] = ["image/avif", "image/gif", "image/jpeg", "image/png", "image/svg+xml", "image/webp"];
+const IMAGES: [&str; 6] =
+    ["image/avif", "image/gif", "image/jpeg", "image/png", "image/svg+xml", "image/webp"];
 /// A reference that leads nowhere.
 const NOWHERE: &str = "url(\"data:,\")";
 /// Attributes of `html` and `body` that stay.
@@ -101,7 +104,7 @@ pub fn inert_look(
         look.inline_style(element, &resolver);
         match element.name() {
             "picture" => of_picture.clear(),
-            "source" if is_shown_anywhere(element) => {
+            "source" if is_shown(element) => {
                 let lists = [LAZY_SRCSET, "srcset"].into_iter().filter_map(|name| element.attr(name));
                 of_picture.extend(lists.flat_map(candidates).map(str::to_owned));
             }
@@ -314,7 +317,11 @@ impl LookWriter<'_> {
         let sources = [LAZY_SRC, "src"].map(|name| element.attr(name).map(str::to_owned));
         let lists = [LAZY_SRCSET, "srcset"].map(|name| element.attr(name).unwrap_or_default().to_owned());
         let own = lists.iter().flat_map(|list| candidates(list));
-        let mut all = of_picture.iter().map(String::as_str).chain(sources.iter().flatten().map(String::as_str)).chain(own);
+        let mut all = of_picture
+            .iter()
+            .map(String::as_str)
+            .chain(sources.iter().flatten().map(String::as_str))
+            .chain(own);
         let data = all.find_map(|reference| {
             self.own_data(reference.trim()).or_else(|| self.data(reference, resolver, RequisiteKind::Image))
         });
@@ -348,7 +355,7 @@ impl LookWriter<'_> {
     }
 }
 
-/// What drawings name, as the archive has it.
+/// Files that drawings name, as the archive has them.
 struct DrawingLook<'d, 'l> {
     look: &'d mut LookWriter<'l>,
     resolver: &'d ReferenceResolver<'d>,
@@ -379,10 +386,24 @@ fn only_inline(target: CssTarget<'_>) -> String {
     }
 }
 
-/// Does a source of a picture come before its image on every screen?
-fn is_shown_anywhere(source: &Element) -> bool {
+/// Does a source of a picture come before its image, on a wide screen?
+fn is_shown(source: &Element) -> bool {
     let is_known = |kind: &str| IMAGES.contains(&&*kind.trim().to_ascii_lowercase());
-    source.attr("media").is_none() && source.attr("type").is_none_or(is_known)
+    source.attr("media").is_none_or(holds) && source.attr("type").is_none_or(is_known)
+}
+
+/// Does a media query hold on a screen of [`WIDTH`]? Only the common ones are read; others do not.
+fn holds(media: &str) -> bool {
+    media.split(" and ").all(|part| {
+        let part = part.trim().trim_matches(['(', ')']);
+        let Some((name, value)) = part.split_once(':') else { return matches!(part, "screen" | "all") };
+        let width = value.trim().strip_suffix("px").and_then(|number| number.trim().parse::<f64>().ok());
+        match (name.trim(), width) {
+            ("min-width", Some(width)) => width <= WIDTH,
+            ("max-width", Some(width)) => width >= WIDTH,
+            _ => false,
+        }
+    })
 }
 
 /// An element that does not stay becomes one that does, with its place, its classes and its style.

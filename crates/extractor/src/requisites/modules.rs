@@ -3,7 +3,7 @@
 //! The script is not parsed, so a comment or a text that looks like an import counts, too. Bare names are left out: they
 //! stand in an import map.
 
-/// What an address begins with.
+/// Beginnings of addresses.
 const ADDRESSES: [&str; 5] = ["/", "./", "../", "http://", "https://"];
 
 /// Passes each address on.

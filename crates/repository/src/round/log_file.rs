@@ -67,7 +67,12 @@ impl LogFile {
     }
 
     /// Opens the round's file, or begins it. A torn tail, as a crash leaves it, is cut off.
-    pub fn open(storage: &dyn Storage, name: &str, kind: FileKind, round: Round) -> Result<LogFile, LogError> {
+    pub fn open(
+        storage: &dyn Storage,
+        name: &str,
+        kind: FileKind,
+        round: Round,
+    ) -> Result<LogFile, LogError> {
         Ok(match LogFile::begun(storage, name, kind, round)? {
             None => LogFile::create(storage, name, kind, round)?,
             Some(source) => {

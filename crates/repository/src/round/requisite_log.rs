@@ -49,18 +49,18 @@ impl RequisiteFile {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn read(storage: &dyn Storage, round: Round) -> Result<RequisiteReader, LogError> {
+    pub fn read(storage: &dyn Storage, round: Round) -> Result<RequisiteChanges, LogError> {
         let Some(source) = LogFile::begun(storage, &file(round), FileKind::Requisites, round)? else {
-            return Ok(RequisiteReader(None));
+            return Ok(RequisiteChanges(None));
         };
-        Ok(RequisiteReader(Some(LogFile::sound(source, FileKind::Requisites)?)))
+        Ok(RequisiteChanges(Some(LogFile::sound(source, FileKind::Requisites)?)))
     }
 }
 
 /// A log, read from front to back.
-pub struct RequisiteReader(Option<FrameReader>);
+pub struct RequisiteChanges(Option<FrameReader>);
 
-impl RequisiteReader {
+impl RequisiteChanges {
     /// The next change; none at the end.
     ///
     /// # Errors

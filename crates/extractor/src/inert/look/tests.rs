@@ -127,7 +127,7 @@ fn elements_that_do_not_stay_leave_their_place_and_links_their_look() {
     let looked = look(
         "<form class=f action=/x><fieldset><label class=l>a</label><button style='color: red'>b</button></fieldset></form>
          <x-card id=k>c</x-card><table background=one.png style='color: red'><tr><td>d</td></tr></table>
-         <picture><source media='(min-width: 1px)' srcset=two.png><source type=image/odd srcset=two.png>
+         <picture><source media='(max-width: 900px)' srcset=gone.png><source type=image/odd srcset=two.png>
          <source type=image/png srcset=one.png><img src=gone.png></picture><video class=v poster=one.png src=x.mp4>e</video>
          <object type=image/png data=one.png>f</object><embed type=image/png src=one.png><object data=x.swf>g</object>",
     );
@@ -139,6 +139,21 @@ fn elements_that_do_not_stay_leave_their_place_and_links_their_look() {
          <table style=\"background-image:url(&quot;PNG&quot;);color: red\"><tbody><tr><td>d</td></tr></tbody></table><img src=\"PNG\">\
          <img class=\"v\" src=\"PNG\"><img src=\"PNG\"><img src=\"PNG\">g"
     );
+}
+
+#[test]
+fn queries_of_pictures_hold_as_on_a_wide_screen() {
+    for (media, expected) in [
+        ("(min-width: 600px)", true),
+        ("screen and (min-width:1280px) and (max-width: 2000px)", true),
+        ("(min-width: 1281px)", false),
+        ("(max-width: 1279.5px)", false),
+        ("(orientation: portrait)", false),
+        ("print", false),
+        ("(min-width: 40em)", false),
+    ] {
+        assert_eq!(holds(media), expected, "{media}");
+    }
 }
 
 #[test]
