@@ -443,3 +443,43 @@ fn a_partition_is_divided_while_it_is_crawled_and_an_owner_is_drained() {
     assert!(known.len() > 100, "{} pages", known.len());
     assert_eq!(fleet.together(owners).into_keys().collect::<Vec<_>>(), known);
 }
+
+/// `kill -9` of the command at any moment: the fleet goes on as it was, or is divided; and a page is in one partition.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "more trouble is asked for by a documented variable")]
+fn a_split_that_is_killed_changes_nothing_and_can_be_made_again() {
+    let kills = std::env::var("RECRAWL_FLEET_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
+    let fleet = Fleet::begin(&[]);
+    let nodes: BTreeMap<&str, StandBy> =
+        ["a", "b"].iter().map(|name| (*name, StandBy::start(fleet.command(name)))).collect();
+    fleet.until_owned(1, 10, &nodes);
+    let split = || {
+        let mut command = crate::harness::program();
+        command.args(["fleet", "split", &fleet.address, "1", "--at", "127.1.0.4", "--config"]);
+        command.arg(fleet.world.config_file()).arg("--scratch").arg(fleet.world.folder.path());
+        command
+    };
+    let mut rng = StdRng::seed_from_u64(5);
+    for _ in 0..kills {
+        let mut command = split().stdout(Stdio::piped()).spawn().unwrap();
+        let told = BufReader::new(command.stdout.take().unwrap()).lines().next().unwrap().unwrap();
+        assert!(told.contains("gives partition 1 up after its round"), "{told}");
+        thread::sleep(Duration::from_millis(rng.random_range(0..4_000)));
+        command.kill().unwrap();
+        command.wait().unwrap();
+        let partitions = fleet.owners().len();
+        fleet.until_owned(partitions, 5, &nodes);
+        if fleet.owners().len() == 2 {
+            break;
+        }
+    }
+    if fleet.owners().len() == 1 {
+        succeeds(split().output().unwrap());
+    }
+    fleet.until_owned(2, 40, &nodes);
+    let owners = fleet.owners();
+    nodes.into_values().for_each(|node| drop(node.stop()));
+    fleet.world.crawl(12);
+    let known: Vec<String> = fleet.world.pages().into_keys().collect();
+    assert_eq!(fleet.together(owners).into_keys().collect::<Vec<_>>(), known);
+}

@@ -91,6 +91,12 @@ fn begin_with(settings: &Settings, parent: u32, runs: RunMark) -> Result<(), Fai
     if let Some(begun) = open_read::in_progress(&*storage, &generation, Some(&tables))? {
         return Err(in_progress(begun.round));
     }
+    // An owner would have read it.
+    if kept::<Option<ParentInbox>>(&tables, PARENT_INBOX)?.flatten().is_some() {
+        return Err(Failure::Work(format!(
+            "fleet: partition {parent} has had no owner since it was divided; start a process, and divide it then"
+        )));
+    }
     inherit_marks(&tables, generation.number().next(), parent, runs)?;
     let next = kept(&tables, NEXT_MESSAGE)?.unwrap_or_default();
     keep(&tables, PARENT_INBOX, &Some(ParentInbox { partition: parent, next }))?;

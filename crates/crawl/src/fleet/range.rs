@@ -116,7 +116,13 @@ pub fn keep_range(
     // As of a takedown: the vault must lose what is dropped here, with the next manifest.
     vault::will_purge(settings)?;
     Space::new(&storage, settings.config.storage.reserve).check_merge(&generation, 0, 0)?;
-    removal::beside_pages(settings, &repository, &foreign, (now, false))?;
+    let (warc, _) = removal::beside_pages(settings, &repository, &foreign, (now, false))?;
+    if !warc.unreadable.is_empty() {
+        tracing::warn!(
+            "bodies of another partition may stay in damaged files: {}",
+            warc.unreadable.join("; ")
+        );
+    }
     cut_copies(&*storage, &foreign)?;
     let last = generation.dated();
     let round = DatedRound { round: last.round.next(), ..last };

@@ -166,7 +166,9 @@ impl SharedLease {
         }
         match NodeOrder::read(&*self.store, name)? {
             Some(NodeOrder::Drain) => partition.give_up(GivingUp::Drained),
-            Some(NodeOrder::HandOver { partition: meant }) if meant == partition.id() => {
+            Some(NodeOrder::HandOver { partition: id, epoch })
+                if (id, epoch) == (partition.id(), partition.epoch()) =>
+            {
                 partition.give_up(GivingUp::HandedOver);
             }
             Some(NodeOrder::HandOver { .. }) | None => {}

@@ -13,6 +13,8 @@ pub enum NodeOrder {
     HandOver {
         /// The partition.
         partition: u32,
+        /// The epoch by which it is owned: a later one is not meant.
+        epoch: u64,
     },
 }
 

@@ -2,10 +2,11 @@
 
 use super::lockstep::*;
 use super::*;
-use crate::fleet::{PartitionDivision, divide, keep_range};
+use crate::fleet::{PARENT_INBOX, ParentInbox, PartitionDivision, divide, keep_range};
 use crate::operator::stopped::StoppedCrawl;
 use crate::partition::PartitionToTake;
 use crate::progress::figures::RoundProgress;
+use crate::stored::keep;
 use crate::vault::{prepare_in, restore};
 use recrawl_archive::opener;
 use recrawl_fleet::{
@@ -71,6 +72,8 @@ fn run_partition(
     let mut crawl = Crawl::over(disk, live, settings, &seeds, 1, process).unwrap();
     crawl.follow(prepared).unwrap();
     crawl.own(to_take).unwrap();
+    // As a process that has read it.
+    keep(&crawl.tables, PARENT_INBOX, &None::<ParentInbox>).unwrap();
     let mut told = Vec::new();
     for cycle in cycles {
         let mut of_cycle = MemberState::default();

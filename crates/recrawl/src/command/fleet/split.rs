@@ -121,7 +121,7 @@ fn take(store: &dyn Store, map: &FleetMap, partition: u32, tag: &str) -> Result<
         }
         let nodes = all_nodes(store)?;
         if let Some(owner) = owner_of(&nodes, partition, epoch).filter(|_| asked.get() != Some(epoch)) {
-            NodeOrder::HandOver { partition }.give(store, &owner.name)?;
+            NodeOrder::HandOver { partition, epoch }.give(store, &owner.name)?;
             print(format!("{} gives partition {partition} up after its round", owner.name))?;
             asked.set(Some(epoch));
         }
