@@ -140,14 +140,14 @@ impl SharedLease {
                 ..node.clone()
             };
             let at = status.at;
-            let told = identity.tell(&*self.store, status);
+            let told = identity.tell(&*self.store, status, boot_clock());
             watch.answered(&told, boot_clock());
             // A list costs as much as a create.
             if told.is_ok() && beat % LOOK_EACH == 0 {
                 watch.look(&*self.store, boot_clock(), at);
             }
             if let Some((partition, _)) = crawl {
-                if let Ok(Some(_)) = told {
+                if let Ok(false) = told {
                     partition.give_up(GivingUp::NameTaken);
                 }
                 let _ = self.hear(partition, &node.name);

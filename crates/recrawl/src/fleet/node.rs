@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -101,31 +101,37 @@ impl NodeStatus {
 pub struct NodeIdentity {
     run: String,
     started: u64,
-    has_told: AtomicBool,
+    lease: u64,
+    /// When it last told of itself, by [`boot_clock`]; 0 before the first time.
+    told: AtomicU64,
 }
 
 impl NodeIdentity {
-    /// Of a process that starts now; `run` is a text that no other one has.
-    pub fn new(run: String, started: u64) -> NodeIdentity {
-        NodeIdentity { run, started, has_told: AtomicBool::new(false) }
+    /// Of a process that starts now, in a fleet with such leases; `run` is a text that no other one has.
+    pub fn new(run: String, started: u64, lease: u64) -> NodeIdentity {
+        NodeIdentity { run, started, lease, told: AtomicU64::new(0) }
     }
 
-    /// Tells of this node, unless a process of the same name has done so since the last time, and started before. Gives the
-    /// address of that one's console.
+    /// Tells of this node at `now`, unless another process has its name: false. Of two, the one that started first keeps
+    /// it, unless that one was silent for a lease: then it was replaced.
     ///
     /// # Errors
     /// When the store does not answer.
-    pub fn tell(&self, store: &dyn Store, status: NodeStatus) -> Result<Option<String>, VaultError> {
+    pub fn tell(&self, store: &dyn Store, status: NodeStatus, now: u64) -> Result<bool, VaultError> {
+        let told = self.told.load(Ordering::Relaxed);
         // The first time it may be an account of this machine's last process.
-        if self.has_told.load(Ordering::Relaxed)
+        if told > 0
             && let Some(other) = NodeStatus::read(store, &format!("{NODES}{}", status.name))?
-            && (other.started, &other.run) < (self.started, &self.run)
+            && other.run != self.run
         {
-            return Ok(Some(other.console));
+            let is_first = (other.started, &other.run) < (self.started, &self.run);
+            if is_first || now.saturating_sub(told) >= self.lease {
+                return Ok(false);
+            }
         }
         NodeStatus { run: self.run.clone(), started: self.started, ..status }.write(store)?;
-        self.has_told.store(true, Ordering::Relaxed);
-        Ok(None)
+        self.told.store(now.max(1), Ordering::Relaxed);
+        Ok(true)
     }
 }
 
@@ -166,14 +172,14 @@ impl FleetNode {
             return Err(Failure::Usage(format!("--name {name:?}: 1 to 64 letters, digits or -")));
         }
         let store = store::open(address)?;
-        map_of(&*store, address)?;
+        let lease = map_of(&*store, address)?.lease();
         let lock = partition_folder::mark(folder, address)?;
         NodeOrder::forget(&*store, name)?;
         Ok(FleetNode {
             address: address.to_owned(),
             store,
             name: name.to_owned(),
-            identity: Arc::new(NodeIdentity::new(random_tag()?, recrawl_fetcher::system_clock()())),
+            identity: Arc::new(NodeIdentity::new(random_tag()?, recrawl_fetcher::system_clock()(), lease)),
             folder: folder.to_owned(),
             _lock: lock,
             watches: BTreeMap::new(),
@@ -365,5 +371,28 @@ struct NoWait;
 impl ExchangePatience for NoWait {
     fn wait(&self, _times: u64) -> bool {
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_vault::store::MemoryStore;
+
+    #[test]
+    fn of_two_processes_of_a_name_the_first_keeps_it_unless_it_was_silent() {
+        const LEASE: u64 = 90_000;
+        let store = MemoryStore::new();
+        let status = || NodeStatus { name: "a".into(), ..NodeStatus::default() };
+        let (first, second) =
+            (NodeIdentity::new("one".into(), 1_000, LEASE), NodeIdentity::new("two".into(), 2_000, LEASE));
+        let tell = |node: &NodeIdentity, now| node.tell(&store, status(), now).unwrap();
+        assert!(tell(&first, 10) && tell(&first, 15_010));
+        assert!(tell(&second, 20_000), "it may be the same machine's next process");
+        assert!(tell(&first, 30_010) && !tell(&second, 35_000));
+        // The first one is stopped, and its machine replaced; then it wakes.
+        let third = NodeIdentity::new("three".into(), 3_000, LEASE);
+        assert!(tell(&third, 40_000) && tell(&third, 55_000));
+        assert!(!tell(&first, 130_010) && tell(&third, 131_000));
     }
 }

@@ -95,8 +95,8 @@ fn stand_by(
                         tracing::warn!("/health does not answer while this process stands by: {error}");
                     }
                 }
-                let told = node.identity().tell(&**node.store(), status(node.name(), base));
-                if let Ok(Some(_)) = told {
+                let told = node.identity().tell(&**node.store(), status(node.name(), base), boot_clock());
+                if let Ok(false) = told {
                     return Err(name_taken(node.name()));
                 }
                 has_failed = told.is_err();

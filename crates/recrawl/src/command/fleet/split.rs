@@ -40,7 +40,7 @@ pub fn run(args: &FleetSplitArgs) -> Result<(), Failure> {
     let version = env!("CARGO_PKG_VERSION").into();
     let node = OwnNode {
         status: NodeStatus { name: name.clone(), version, ..NodeStatus::default() },
-        identity: Arc::new(NodeIdentity::new(tag.clone(), recrawl_fetcher::system_clock()())),
+        identity: Arc::new(NodeIdentity::new(tag.clone(), recrawl_fetcher::system_clock()(), map.lease())),
         watch: Arc::new(FleetWatch::new(address, map, *partition, own.began)),
     };
     let beats = Beats::begin(store.clone(), own, CancellationToken::new(), node)?;
