@@ -136,7 +136,7 @@ pub const RULES: &[HealthRule] = &[
     ),
     red("fleet cut off", "the store of the fleet does not answer for two thirds of a lease", |s| {
         let fleet = s.fleet.as_ref().filter(|fleet| fleet.store_age_ms >= fleet.lease_ms * 2 / 3)?;
-        Some(cut_off(fleet, ", so this process asks no host"))
+        Some(cut_off(fleet, "until then this process asks no host"))
     }),
     amber("impolite", "a request was sent too early since the start, which is a bug", |s| {
         let early = s.early_requests;
@@ -202,8 +202,11 @@ pub const RULES: &[HealthRule] = &[
         Some(format!("nothing was shipped to the vault for {age}{waits}; check its store: {why}"))
     }),
     amber("fleet store away", "the store of the fleet does not answer for a third of a lease", |s| {
-        let fleet = s.fleet.as_ref().filter(|fleet| fleet.store_age_ms >= fleet.lease_ms / 3)?;
-        Some(cut_off(fleet, "; soon this process asks no host"))
+        let is_late = |fleet: &&FleetFigures| {
+            (fleet.lease_ms / 3..fleet.lease_ms * 2 / 3).contains(&fleet.store_age_ms)
+        };
+        let fleet = s.fleet.as_ref().filter(is_late)?;
+        Some(cut_off(fleet, "this process soon asks no host"))
     }),
     amber("no owner", "a partition of the fleet has had no owner for two leases", |s| {
         let fleet = s.fleet.as_ref()?;
@@ -309,7 +312,7 @@ type HealthReason = fn(&Status) -> Option<String>;
 fn cut_off(fleet: &FleetFigures, and: &str) -> String {
     let age = Span::millis(fleet.store_age_ms).rounded();
     let why = fleet.error.as_deref().unwrap_or("it is slow");
-    format!("the store of the fleet has not answered for {age}{and}: {why}")
+    format!("the store of the fleet has not answered for {age}; check it, {and}: {why}")
 }
 
 const fn red(name: &'static str, when: &'static str, reason: HealthReason) -> HealthRule {
@@ -512,13 +515,13 @@ mod tests {
             (
                 "fleet store away",
                 Amber,
-                "has not answered for 30 s; soon this process asks no host: no answer",
+                "has not answered for 30 s; check it, this process soon asks no host: no answer",
                 with(|s| s.fleet = Some(cut_off_for(30_000))),
             ),
             (
                 "fleet cut off",
                 Red,
-                "has not answered for 1 min, so this process asks no host: no answer",
+                "has not answered for 1 min; check it, until then this process asks no host: no answer",
                 with(|s| s.fleet = Some(cut_off_for(60_000))),
             ),
             (
