@@ -1,12 +1,13 @@
 //! A body as a document that a person may look at: its structure and text, and nothing that acts or loads.
 //!
-//! Two passes. The bounded parser (module `html`) builds the tree, so that no page costs more than its bytes allow.
-//! ammonia then keeps what [`ELEMENTS`] and [`ATTRIBUTES`] name. None of these elements has raw text, belongs to
+//! Three passes. The bounded parser (module `html`) builds the tree, so that no page costs more than its bytes allow.
+//! [`shown`] makes it what readers saw. ammonia then keeps what [`ELEMENTS`] and [`ATTRIBUTES`] name. None of these elements has raw text, belongs to
 //! SVG or MathML, or loads anything, and none of these attributes has a URL. So each `<` of the result begins one of
 //! these tags, however a browser nests them. [`look`] adds style sheets and images from the archive.
 
 mod drawings;
 mod look;
+mod shown;
 
 pub use look::{ArchivedRequisite, Looked, inert_look};
 
@@ -137,6 +138,7 @@ pub fn inert_text(text: &str) -> String {
 
 fn inert_html(text: &str) -> String {
     let (mut html, _) = html::parse(text, html::Attributes::All);
+    shown::keep_shown(&mut html);
     for node in html.tree.values_mut() {
         let Node::Element(element) = node else { continue };
         if let Some(text) = alternative(element) {

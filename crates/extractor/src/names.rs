@@ -109,10 +109,10 @@ names! {
         Frameset "frameset" H1 "h1" H2 "h2" H3 "h3" H4 "h4" H5 "h5" H6 "h6" Head "head" Header "header"
         Hgroup "hgroup" Hr "hr" Html "html" I "i" Iframe "iframe" Image "image" Img "img" Input "input" Ins "ins"
         Isindex "isindex" Kbd "kbd" Keygen "keygen" Label "label" Li "li" LinearGradient "lineargradient" Link "link" Listing "listing"
-        Main "main" Mark "mark" Marker "marker" Marquee "marquee" Mask "mask" Math "math" Menu "menu" Meta "meta" Metadata "metadata" Mi "mi" Mn "mn" Mo "mo"
+        Main "main" Mark "mark" Marker "marker" Marquee "marquee" Mask "mask" Math "math" Menu "menu" Meta "meta" Metadata "metadata" Meter "meter" Mfrac "mfrac" Mi "mi" Mn "mn" Mo "mo"
         Ms "ms" Mtext "mtext" Nav "nav" Nobr "nobr" Noembed "noembed" Noframes "noframes" Noscript "noscript"
         Object "object" Ol "ol" Optgroup "optgroup" Opt "option" P "p" Param "param" Pattern "pattern" Picture "picture"
-        Plaintext "plaintext" Pre "pre" Q "q" RadialGradient "radialgradient" Rb "rb" Rp "rp" Rt "rt" Rtc "rtc" Ruby "ruby" S "s" Samp "samp"
+        Plaintext "plaintext" Pre "pre" Progress "progress" Q "q" RadialGradient "radialgradient" Rb "rb" Rp "rp" Rt "rt" Rtc "rtc" Ruby "ruby" S "s" Samp "samp"
         Script "script" Search "search" Section "section" Select "select" ShadowRoot "#shadow-root" Slot "slot" Small "small" Source "source"
         Span "span" Strike "strike" Strong "strong" Style "style" Sub "sub" Summary "summary" Sup "sup" Svg "svg"
         Symbol "symbol" Table "table" Tbody "tbody" Td "td" Template "template" Text "text" Textarea "textarea" TextPath "textpath" Tfoot "tfoot" Th "th"
@@ -124,9 +124,9 @@ names! {
 names! {
     /// The attributes that some rule reads.
     Attr {
-        Alt "alt" AriaLabel "aria-label" Color "color" Content "content"
+        Alt "alt" AriaLabel "aria-label" Color "color" Content "content" Data "data"
         Display "display" Encoding "encoding" Face "face" Hidden "hidden" Href "href" Hreflang "hreflang" HttpEquiv "http-equiv"
-        Lang "lang" Name "name" Open "open" Popover "popover" Rel "rel" Role "role" ShadowRootMode "shadowrootmode" Size "size" Slot "slot" Src "src"
+        Lang "lang" Media "media" Name "name" Open "open" Popover "popover" Rel "rel" Role "role" ShadowRootMode "shadowrootmode" Size "size" Slot "slot" Src "src"
         Srcdoc "srcdoc" Style "style" Type "type" Value "value" Visibility "visibility" X "x" XlinkHref "xlink:href"
     }
 }

@@ -1,7 +1,7 @@
 //! The visible text of a page.
 //!
 //! What a reader sees counts. Left out:
-//! - never shown: `head`, `script`, `style`, `template`, `noscript`, `iframe` (but for its `srcdoc`), media and their
+//! - never shown: `head`, `script`, `style`, `template`, `noscript`, `iframe` (but for its `srcdoc`), media, bars and their
 //!   fallbacks, data lists, closed dialogs and popovers; of SVG all but `text` and `foreignObject`; annotations of MathML;
 //! - hidden: the attribute `hidden` (except `until-found`), and what an inline style hides (module `look`);
 //! - attributes: an `alt` stands for an image that did not load, and a `title` or `placeholder` says what to do. Only the
@@ -31,6 +31,7 @@ pub(crate) struct TextEffect {
     pub(crate) is_drawing: Option<bool>,
     /// Do line breaks in its text count?
     pub(crate) keeps_lines: Option<bool>,
+    pub(crate) fraction: FractionParts,
     /// It is part of the page's frame.
     pub(crate) is_frame: bool,
     /// It is `main`, `article` or `section`.
@@ -43,6 +44,19 @@ pub(crate) struct TextEffect {
     pub(crate) is_included: bool,
     /// The part of the page that counts leaves it out.
     pub(crate) is_ignored: bool,
+}
+
+/// Of a fraction, the number of its parts that were met; none of any other element.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FractionParts(Option<u8>);
+
+impl FractionParts {
+    /// Meets an element in it. The sign that stands before it, for which browsers draw a line.
+    pub(crate) fn sign(&mut self) -> Option<&'static str> {
+        let parts = self.0.as_mut()?;
+        *parts = parts.saturating_add(1);
+        (*parts == 2).then_some("/")
+    }
 }
 
 /// What a text is shown as: the effects of the elements around it.
@@ -93,9 +107,8 @@ pub(crate) fn effect(element: &Element<'_>, in_section: bool) -> TextEffect {
         // One with a document of its own shows that.
         Iframe => effect.hides = element.get(Attr::Srcdoc).is_none(),
         // Browsers that show ruby annotations hide the parentheses for those that do not.
-        Head | Noscript | Video | Audio | Canvas | Object | Datalist | Noframes | Noembed | Rp => {
-            effect.hides = true
-        }
+        Head | Noscript | Video | Audio | Canvas | Object | Datalist | Noframes | Noembed | Rp | Progress
+        | Meter => effect.hides = true,
         Annotation | AnnotationXml if element.space == ElementSpace::MathMl => effect.hides = true,
         Dialog => {
             effect.is_block = true;
@@ -120,6 +133,7 @@ pub(crate) fn effect(element: &Element<'_>, in_section: bool) -> TextEffect {
         A | Abbr | B | Bdi | Bdo | Big | Cite | Code | Data | Del | Dfn | Em | Font | I | Ins | Kbd
         | Label | Mark | Nobr | Q | Ruby | Rb | Rt | S | Samp | Small | Span | Strike | Strong | Sub
         | Sup | Time | Tt | U | Var | Wbr | Img | Picture | Source | Slot | ShadowRoot => {}
+        Mfrac if element.space == ElementSpace::MathMl => effect.fraction = FractionParts(Some(0)),
         // Everything else separates words: blocks, cells, list items, `br`, controls, unknown
         // names. Elements of a MathML formula do not.
         _ => effect.is_block = element.space != ElementSpace::MathMl,

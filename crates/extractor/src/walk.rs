@@ -283,6 +283,9 @@ impl<'d> Walk<'d> {
         self.references
             .extend(found.map(|found| PageReference { within: self.within.last().copied(), ..found }));
         let effect = effect(element, self.sections > 0);
+        if let Some(sign) = self.open.last_mut().and_then(|(around, _)| around.fraction.sign()) {
+            self.text(sign);
+        }
         self.framing += u32::from(effect.is_frame);
         self.sections += u32::from(effect.is_section);
         if effect.is_block {

@@ -7,7 +7,7 @@
 use crate::base::ReferenceResolver;
 use crate::html;
 use crate::inert::drawings::{self, DrawingFiles, Sprites};
-use crate::inert::{alternative, cleaned, rename, show_target};
+use crate::inert::{alternative, cleaned, rename, show_target, shown};
 use crate::media::media_type;
 use crate::requisites::{
     CssTarget, LAZY_SRC, LAZY_SRCSET, candidates, document, resolved, rewrite, style_text,
@@ -84,6 +84,7 @@ pub fn inert_look(
     let resolver = ReferenceResolver::of_page(url, base.as_deref(), &rules, encoding);
     let mut look = LookWriter { archive, rules: &rules, room: MAX_LOOK, without_room: 0, missing: 0 };
     let styles = look.styles(&html, &resolver);
+    // Before what is hidden goes: drawings may be made of it.
     let mut sprites = Sprites::new();
     for drawing in drawings::drawings(&html) {
         let files = &mut DrawingLook { look: &mut look, resolver: &resolver };
@@ -95,11 +96,15 @@ pub fn inert_look(
             replace(&mut html, still, Some(image));
         }
     }
+    shown::keep_shown(&mut html);
     let of_root = |html: &Html, name: &str| find(html, name).map(|element| attributes(element.value()));
     // Of the picture that was met last, for its image.
     let mut of_picture = Vec::new();
-    for node in html.tree.values_mut() {
-        let Node::Element(element) = node else { continue };
+    // What is not shown is in the tree no more.
+    let shown: Vec<_> = html.tree.root().descendants().map(|node| node.id()).collect();
+    for handle in shown {
+        let Some(mut node) = html.tree.get_mut(handle) else { continue };
+        let Node::Element(element) = node.value() else { continue };
         look.background(element, &resolver);
         look.inline_style(element, &resolver);
         match element.name() {
@@ -112,7 +117,8 @@ pub fn inert_look(
         }
         let is_root = matches!(element.name(), "html" | "body");
         if element.name() == "img" && !look.image(element, &resolver, &std::mem::take(&mut of_picture)) {
-            *node = Node::Text(Text { text: alternative(element).unwrap_or_default() });
+            let text = alternative(element).unwrap_or_default();
+            *node.value() = Node::Text(Text { text });
         } else if !is_root {
             stand_in(&mut element.name);
             rename(&mut element.name);

@@ -192,6 +192,11 @@ fn nothing_active_stays_of_known_attacks() {
             format!("<table><tr>{attack}<td>words"),
             format!("<select>{attack}"),
             format!("<noscript>{attack}</noscript>words"),
+            format!("<iframe srcdoc=\"{}\">", attack.replace('&', "&amp;").replace('"', "&quot;")),
+            format!("<svg><text>{attack}"),
+            format!("<svg><foreignObject>{attack}"),
+            format!("<math><mtext>{attack}"),
+            format!("<input type=submit value=\"{}\">", attack.replace('&', "&amp;").replace('"', "&quot;")),
         ] {
             let document = html(&page);
             assert_eq!(active(&document), Vec::<String>::new(), "{page} gives {document}");
@@ -258,6 +263,74 @@ fn shadow_trees_and_preformatted_text_are_shown() {
         assert!(document.contains(part), "{part} in {document}");
     }
     assert!(!document.contains("not shown") && !document.contains("script"), "{document}");
+}
+
+#[test]
+fn what_readers_saw_is_shown_and_nothing_else() {
+    for seen in [
+        "<input type=submit value=WORD>",
+        "<svg><title>No</title><rect/><text>WORD</text></svg>",
+        "<svg><foreignObject><p>WORD</foreignObject></svg>",
+        "<math><mi>WORD</mi><annotation>No</annotation></math>",
+        "<iframe srcdoc='<style>No</style><p hidden>No<p>WORD'>No</iframe>",
+        "<iframe srcdoc='<body bgcolor=red><iframe srcdoc=&quot;<p>WORD&quot;>No</iframe>'></iframe>",
+        "<div hidden style='display:block'>WORD</div>",
+        "<p style='visibility:hidden'>No<b style='visibility:visible'>WORD</b></p>",
+        "<dialog open>WORD</dialog>",
+        "<p hidden=until-found>WORD</p>",
+        "<details>WORD</details>",
+        "<noscript>WORD</noscript>",
+        "<button>WORD</button>",
+    ] {
+        let document = html(&format!("<p>words</p>{seen}<p>end"));
+        assert_eq!(
+            (document.matches("WORD").count(), document.contains("No")),
+            (1, false),
+            "{seen}: {document}"
+        );
+        assert!(document.contains("words") && document.contains("end"), "{seen}: {document}");
+    }
+    for hidden in [
+        "<p hidden>No</p>",
+        "<p style='display:none'>No<b>No</b></p>",
+        "<p style='visibility:hidden'>No<img alt=No></p>",
+        "<dialog>No</dialog>",
+        "<div popover>No</div>",
+        "<datalist><option>No</datalist>",
+        "<video>No</video><audio>No</audio><canvas>No</canvas><progress>No</progress><meter>No</meter>",
+        "<ruby>a<rp>No</rp><rt>b</rt></ruby>",
+        "<input type=hidden value=No>",
+        "<iframe src=/x>No</iframe>",
+        "<svg><desc>No</desc><g>No</g></svg>",
+    ] {
+        let document = html(&format!("<p>words</p>{hidden}<p>end"));
+        assert!(!document.contains("No"), "{hidden}: {document}");
+        assert!(document.contains("words") && document.contains("end"), "{hidden}: {document}");
+    }
+    let document = html(
+        "<math><mfrac><mn>1</mn><mrow><mn>2</mn><mi>x</mi></mrow></mfrac></math><svg><a xlink:href=/x onclick=a() class=c><text>t</text></a></svg>",
+    );
+    assert!(document.contains("<span>1</span>/<span><span>2</span>"), "{document}");
+    assert!(document.contains("<a title=\"/x\"><div>t</div></a>"), "{document}");
+}
+
+#[test]
+fn frames_in_frames_end() {
+    let mut page = "<p>inner".to_owned();
+    for depth in 0..8 {
+        page = format!(
+            "<p>depth {depth}<iframe srcdoc='{}'></iframe>",
+            page.replace('&', "&amp;").replace('\'', "&#39;")
+        );
+    }
+    let document = html(&page);
+    assert!(
+        document.contains("depth 7") && document.contains("depth 4") && !document.contains("inner"),
+        "{document}"
+    );
+    assert_eq!(active(&document), Vec::<String>::new());
+    let document = html(&"<iframe srcdoc='<p>one'></iframe>".repeat(1000));
+    assert_eq!(document.matches("one").count(), crate::walk::MAX_EMBEDDED);
 }
 
 #[test]

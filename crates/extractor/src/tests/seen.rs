@@ -193,6 +193,8 @@ fn text_in_drawings_and_formulas_is_seen_as_browsers_show_it() {
         ("<svg hidden><text>a</text></svg>b", "b"),
         ("<text>a</text><defs>b</defs>", "a\nb"),
         ("<math><mi>x</mi><mo>=</mo><mn>5</mn></math>", "x=5"),
+        ("<math><mfrac><mn>1</mn><mrow><mn>2</mn><mi>x</mi></mrow></mfrac><mn>3</mn></math>", "1/2x3"),
+        ("a<progress max=9>1 of 9</progress><meter>half</meter>b", "ab"),
         (
             "<math><semantics><mi>x</mi><annotation encoding='application/x-tex'>\\x</annotation></semantics></math>",
             "x",

@@ -51,6 +51,21 @@ fn a_page_without_a_document_type_keeps_its_quirks() {
 }
 
 #[test]
+fn frames_and_labels_are_shown_and_nothing_hidden_asks_for_a_requisite() {
+    let looked = look(
+        "<p hidden><img src=gone.png></p><div style='display:none'>No</div><input type=submit value=Send>
+         <iframe srcdoc='<body bgcolor=red><p style=\"background: url(//evil.test/x)\">inner<img src=one.png>'></iframe>",
+    );
+    assert_eq!((looked.missing, looked.body_attributes.as_str()), (1, ""), "the background alone");
+    assert!(
+        looked.body.contains("Send") && looked.body.contains("inner<img src=\"data:image/png"),
+        "{}",
+        looked.body
+    );
+    assert!(!looked.body.contains("No") && !looked.body.contains("evil"), "{}", looked.body);
+}
+
+#[test]
 fn what_stood_in_a_comment_behind_an_open_string_loads_nothing() {
     let page = "<style>@import 'open.css'; /* \";} y { background: url(http://evil.test/x) } */</style>";
     assert!(!look(page).styles.contains("evil.test"));
