@@ -19,7 +19,10 @@ struct MarkdownList {
     sign: char,
     /// The number of the next item.
     next: i64,
-    has_items: bool,
+    /// Bytes of the sign before the last item; 0 if it has none.
+    width: usize,
+    /// The end of that item.
+    end: Before,
 }
 
 enum Container {
@@ -162,11 +165,11 @@ impl BlockWriter {
         let is_next = self.ended.is_some_and(|ended| ended.depth == depth && ended.sign == signs[0]);
         self.ids += 1;
         let (sign, next) = (signs[usize::from(is_next)], first.unwrap_or(1));
-        self.lists.push(MarkdownList { id: self.ids, depth, sign, next, has_items: false });
+        self.lists.push(MarkdownList { id: self.ids, depth, sign, next, width: 0, end: Before::Other });
     }
 
     pub(super) fn end_list(&mut self) {
-        if let Some(list) = self.lists.pop().filter(|list| list.has_items) {
+        if let Some(list) = self.lists.pop().filter(|list| list.width > 0) {
             self.ended = Some(list);
         }
     }
@@ -191,6 +194,21 @@ impl BlockWriter {
         self.enter(Container::Item { marker, is_written: false, list: now })
     }
 
+    /// Goes on with the last item of the open list; false if there is none, or something followed it.
+    pub(super) fn reopen_item(&mut self) -> bool {
+        let depth = self.containers.len();
+        let goes_on = |list: &MarkdownList| {
+            list.width > 0 && (list.depth, self.shared, self.before) == (depth, depth, Before::Item(list.id))
+        };
+        let Some(list) = self.lists.last().copied().filter(goes_on) else { return false };
+        let marker = " ".repeat(list.width);
+        let is_open = self.enter(Container::Item { marker, is_written: true, list });
+        if is_open {
+            (self.shared, self.before) = (depth + 1, list.end);
+        }
+        is_open
+    }
+
     pub(super) fn begin_quote(&mut self) -> bool {
         self.enter(Container::Quote)
     }
@@ -209,12 +227,13 @@ impl BlockWriter {
         let is_shared = self.containers.len() < self.shared;
         self.shared = self.shared.min(self.containers.len());
         match left {
-            Some(Container::Item { is_written: true, list, .. }) => {
+            Some(Container::Item { is_written: true, list, marker }) => {
+                let end = self.before;
                 if is_shared {
                     self.before = Before::Item(list.id);
                 }
                 if let Some(last) = self.lists.last_mut().filter(|last| last.id == list.id) {
-                    last.has_items = true;
+                    (last.width, last.end) = (marker.len(), end);
                 }
             }
             _ if is_shared => self.before = Before::Other,

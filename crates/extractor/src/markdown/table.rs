@@ -2,6 +2,7 @@
 
 use crate::names::Name;
 use ego_tree::NodeRef;
+use ego_tree::iter::Edge;
 use scraper::Node;
 
 /// Maximum columns of a table; one with more is written as blocks.
@@ -20,12 +21,21 @@ pub(super) struct DataTable {
 }
 
 impl DataTable {
-    /// A table that an element holds, unless it is a layout: of one column, with headings, code or tables in cells, or
-    /// with whole texts in them.
+    /// A table that an element holds, unless it is a layout: of one column, with whole texts in cells, or, if no cell is a
+    /// heading of others, with headings, code or tables in them.
     pub(super) fn of_data(table: NodeRef<'_, Node>) -> Option<DataTable> {
         let (mut columns, mut most, mut bytes, mut rows) = (0, 0, 0, 0);
-        let (mut has_head, mut is_named) = (false, true);
-        for node in table.descendants().skip(1) {
+        let (mut has_head, mut is_named, mut is_data, mut is_rich) = (false, true, false, false);
+        // Tables that are open in this one, and it.
+        let mut tables = 0;
+        for edge in table.traverse() {
+            let (Edge::Open(node) | Edge::Close(node)) = edge;
+            let is_table = node.value().as_element().is_some_and(|element| element.name() == "table");
+            if let Edge::Close(_) = edge {
+                tables -= usize::from(is_table);
+                continue;
+            }
+            tables += usize::from(is_table);
             let element = match node.value() {
                 Node::Text(text) => {
                     bytes += text.trim().len();
@@ -39,19 +49,24 @@ impl DataTable {
             };
             use Name::*;
             match Name::lookup(element.name().as_bytes()) {
+                Textarea | Blockquote | Iframe => return None,
+                Table => is_rich |= tables > 1,
+                Pre | Listing | Xmp | H1 | H2 | H3 | H4 | H5 | H6 => is_rich = true,
+                _ if tables > 1 => {}
                 Tr => (rows, columns) = (rows + 1, 0),
                 cell @ (Td | Th) => {
                     (columns, bytes) = (columns + 1, 0);
                     most = most.max(columns);
                     is_named &= rows > 1 || cell == Th;
+                    is_data |= cell == Th;
                 }
-                Thead => has_head = true,
-                Table | Pre | Textarea | Blockquote | Iframe | H1 | H2 | H3 | H4 | H5 | H6 => return None,
+                Thead => (has_head, is_data) = (true, true),
                 _ => {}
             }
         }
         let has_heading = has_head || is_named;
-        (2..=MAX_COLUMNS).contains(&most).then(|| Self { has_heading, ..Self::default() })
+        let is_table = (2..=MAX_COLUMNS).contains(&most) && (is_data || !is_rich);
+        is_table.then(|| Self { has_heading, ..Self::default() })
     }
 
     pub(super) fn begin_row(&mut self) {

@@ -87,6 +87,10 @@ fn structure_is_written_as_people_write_it() {
         ("<blockquote><p>a<p>b</blockquote><blockquote>c</blockquote>", "> a\n>\n> b\n\n> c\n"),
         ("<ul><li>a<li>b<ul><li>c</ul><li>d</ul>", "- a\n- b\n  - c\n- d\n"),
         ("<ol start=9><li>a<li>b<p>c</p><ul><li>d</ul></ol>", "9. a\n10. b\n\n    c\n    - d\n"),
+        ("<ul><li>a</li><ul><li>b</li></ul><li>c</ul>", "- a\n  - b\n- c\n"),
+        ("<ol><li>a</li><ol><li>b</li><ul><li>c</ul></ol><li>d</ol>", "1. a\n   1. b\n      - c\n2. d\n"),
+        ("<ul><li>a</li><ul><li>b</ul><ul><li>c</ul><li>d</ul>", "- a\n  - b\n\n  + c\n- d\n"),
+        ("<ul><li>b<p>c</p></li>d<ul><li>e</ul></ul>", "- b\n\n  c\n\nd\n\n- e\n"),
         ("<ul><li>a</ul><ul><li>b</ul><ol><li>c</ol><ol><li>d</ol>", "- a\n\n+ b\n\n1. c\n\n1) d\n"),
         ("<ul><li><pre>a\n\nb</pre><li><blockquote>c</blockquote></ul>", "- ```\n  a\n\n  b\n  ```\n- > c\n"),
         (
@@ -104,6 +108,14 @@ fn structure_is_written_as_people_write_it() {
             "| a | b |  |\n| - | - | - |\n| c | d | e |\n|  | f | g |\n",
         ),
         ("<table><tr><td><h2>a</h2><td><p>b</table>", "## a\n\nb\n"),
+        (
+            "<table><tr><th>a<th>b<tr><td><h3>c</h3>d<td><pre>e\n  f | g</pre></table>",
+            "| a | b |\n| - | - |\n| c<br>d | `e`<br>`f \\| g` |\n",
+        ),
+        (
+            "<table><tr><th>a<th>b<tr><td>c<td><table><tr><td>d<td>e<tr><td>f</table>g</table>",
+            "| a | b |\n| - | - |\n| c | d<br>e<br>f<br>g |\n",
+        ),
         (
             "<a href='../x?q=1#y'>a</a> <a href='#z'>b</a>",
             "[a](https://example.com/x?q=1#y) [b](https://example.com/docs/page?x=1#z)\n",

@@ -10,7 +10,7 @@ use crate::html::{self, Attributes};
 use crate::names::{Attr, Name};
 use crate::part::Selected;
 use crate::shadow;
-use crate::text::{ShownText, TextEffect, effect, label};
+use crate::text::{FractionParts, ShownText, TextEffect, effect, label};
 use crate::walk::{MAX_EMBEDDED, MAX_NESTED};
 use ego_tree::NodeRef;
 use ego_tree::iter::Edge;
@@ -31,6 +31,8 @@ enum ElementRole {
     InlineMark,
     Container,
     List,
+    /// A list that stands in the last item of another.
+    InnerList,
     Heading,
     Code,
     Table,
@@ -55,6 +57,7 @@ struct OpenElement {
     is_block: bool,
     /// Does it separate words in a line?
     is_custom: bool,
+    fraction: FractionParts,
 }
 
 /// Is the text of a link a sign, such as `¶` or `#`?
@@ -167,7 +170,11 @@ impl<'r> MarkdownWriter<'r> {
         } else if is_custom {
             self.separate();
         }
-        self.open.push(OpenElement { before, role: ElementRole::Plain, is_block, is_custom });
+        if let Some(sign) = self.open.last_mut().and_then(|around| around.fraction.sign()) {
+            self.text(sign);
+        }
+        let fraction = effect.fraction;
+        self.open.push(OpenElement { before, role: ElementRole::Plain, is_block, is_custom, fraction });
         self.around = Around {
             shown: before.shown.within(&effect),
             is_included: before.is_included || is_included,
@@ -218,13 +225,17 @@ impl<'r> MarkdownWriter<'r> {
             Br if self.line.ends_with_break() && self.cell.is_none() => self.flush(),
             Br => self.line.line_break(),
             Hr if !is_in_table && self.code.is_none() && !self.blocks.is_empty() => self.blocks.push("***"),
-            Td | Th if is_in_table => {
+            Td | Th if is_in_table && self.cell.is_none() => {
                 self.end_line();
                 let span = |name| number(name).map_or(1, |span| span.clamp(1, 65_534) as usize);
                 self.cell = Some((span("colspan"), span("rowspan")));
                 return ElementRole::Cell;
             }
-            Tr => self.table.iter_mut().for_each(DataTable::begin_row),
+            // A table in a cell is its text.
+            Tr if self.cell.is_none() => self.table.iter_mut().for_each(DataTable::begin_row),
+            Pre | Listing | Xmp if is_in_table && self.around.shown.keeps_lines => {
+                return self.mark(InlineMark::Code);
+            }
             _ if is_in_table || self.code.is_some() => {}
             H1 | H2 | H3 | H4 | H5 | H6 => {
                 self.heading = of_node.name().as_bytes()[1] - b'0';
@@ -234,14 +245,8 @@ impl<'r> MarkdownWriter<'r> {
                 self.code = Some((language(node), String::new()));
                 return ElementRole::Code;
             }
-            Ul | Menu | Dir => {
-                self.blocks.begin_list(None);
-                return ElementRole::List;
-            }
-            Ol => {
-                self.blocks.begin_list(Some(number("start").unwrap_or(1)));
-                return ElementRole::List;
-            }
+            Ul | Menu | Dir => return self.list(node, None),
+            Ol => return self.list(node, Some(number("start").unwrap_or(1))),
             Li if self.blocks.begin_item(number("value")) => return ElementRole::Container,
             Blockquote if self.blocks.begin_quote() => return ElementRole::Container,
             Name::Table => {
@@ -251,6 +256,15 @@ impl<'r> MarkdownWriter<'r> {
             _ => {}
         }
         ElementRole::Plain
+    }
+
+    /// Begins a list. One that stands right in another belongs to the item before it.
+    fn list(&mut self, node: NodeRef<'_, Node>, first: Option<i64>) -> ElementRole {
+        let parent = node.parent().and_then(|parent| parent.value().as_element());
+        let is_in_list = parent.is_some_and(|parent| matches!(parent.name(), "ul" | "ol" | "menu" | "dir"));
+        let is_inner = is_in_list && self.blocks.reopen_item();
+        self.blocks.begin_list(first);
+        if is_inner { ElementRole::InnerList } else { ElementRole::List }
     }
 
     fn mark(&mut self, mark: InlineMark) -> ElementRole {
@@ -305,7 +319,7 @@ impl<'r> MarkdownWriter<'r> {
     }
 
     fn leave(&mut self) {
-        let Some(OpenElement { before, role, is_block, is_custom }) = self.open.pop() else { return };
+        let Some(OpenElement { before, role, is_block, is_custom, .. }) = self.open.pop() else { return };
         match role {
             ElementRole::InlineMark => self.line.leave(),
             ElementRole::Code => self.end_code(),
@@ -317,6 +331,10 @@ impl<'r> MarkdownWriter<'r> {
         match role {
             ElementRole::Container => self.blocks.leave(),
             ElementRole::List => self.blocks.end_list(),
+            ElementRole::InnerList => {
+                self.blocks.end_list();
+                self.blocks.leave();
+            }
             ElementRole::Heading => self.heading = 0,
             ElementRole::Table => {
                 let table = self.table.take().and_then(DataTable::finish);
