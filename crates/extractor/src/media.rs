@@ -8,7 +8,7 @@
 
 use crate::BodyFields;
 use crate::charset::Syntax;
-use crate::xhtml;
+use crate::xhtml::{self, NamespaceKind};
 use encoding_rs::{Encoding, UTF_16BE, UTF_16LE};
 use recrawl_types::media_types::{format_of, is_json};
 use recrawl_types::{ContentType, MediaTypes};
@@ -40,6 +40,7 @@ pub(crate) struct MediaType {
 
 const HTML: &str = "text/html";
 const XHTML: &str = "application/xhtml+xml";
+const SVG: &str = "image/svg+xml";
 const TEXT: &str = "text/plain";
 const BINARY: &str = "application/octet-stream";
 
@@ -58,6 +59,8 @@ impl MediaType {
             _ if !types.admits(essence) => BodyKind::Opaque,
             HTML => BodyKind::Html,
             XHTML => BodyKind::Xhtml,
+            // Only where the crawl asks for the type.
+            SVG if xhtml::has_root(&narrow(head), NamespaceKind::Svg) => BodyKind::Xhtml,
             _ if !is_wide && is_binary(head) => BodyKind::Opaque,
             _ => BodyKind::Plain,
         };
@@ -95,7 +98,7 @@ fn essence<'c>(declared: &'c ContentType, head: &[u8], nosniff: bool) -> &'c str
     }
     match declared.essence.as_str() {
         TEXT | BINARY | "binary/octet-stream" if !nosniff && is_document(head) => HTML,
-        called if is_xml(called) && xhtml::is_root(&narrow(head)) => XHTML,
+        called if is_xml(called) && xhtml::has_root(&narrow(head), NamespaceKind::Html) => XHTML,
         called => called,
     }
 }
@@ -109,7 +112,9 @@ fn is_xml(called: &str) -> bool {
 fn sniff(head: &[u8]) -> &'static str {
     match head {
         _ if starts_as_html(head) => HTML,
-        _ if narrow(head).starts_with(b"<?xml") && xhtml::is_root(&narrow(head)) => XHTML,
+        _ if narrow(head).starts_with(b"<?xml") && xhtml::has_root(&narrow(head), NamespaceKind::Html) => {
+            XHTML
+        }
         _ if is_document(head) => HTML,
         _ if is_binary(head) => BINARY,
         _ => TEXT,
@@ -346,6 +351,7 @@ mod tests {
         assert_eq!(kind("application/json", b"{}"), BodyKind::Plain);
         assert_eq!(kind("application/xml", b"<a/>"), BodyKind::Opaque);
         assert_eq!(kind("image/svg+xml", b"<svg>"), BodyKind::Plain);
+        assert_eq!(kind("image/svg+xml", b"<svg xmlns='http://www.w3.org/2000/svg'>"), BodyKind::Xhtml);
         assert_eq!(kind("image/png", b"\x89PNG\r\n\x1a\n\0"), BodyKind::Opaque, "binary is no text");
     }
 }

@@ -2,9 +2,10 @@
 //!
 //! Links are the pages that a visitor could reach without running scripts:
 //! - `a` and `area` with `href` (also `a` in SVG, with `xlink:href`);
-//! - `iframe` and `frame`, whose content is a page of its own, unless it stands in `srcdoc` (module `walk`);
-//! - `link` with `rel` `next`, `prev` or `prev-archive` (RFC 5005), and `alternate` with a language (`hreflang`). Alternate
-//!   styles are no pages, feeds (`type` of RSS or Atom) are kept apart, and `canonical` is a claim
+//! - `iframe` and `frame`, whose content is a page of its own, unless it stands in `srcdoc` (module `walk`), and `object`
+//!   and `embed` whose type or URL says that theirs is one;
+//! - `link` with `rel` `next`, `prev` or `prev-archive` (RFC 5005), and `alternate` with a language (`hreflang`) or for other
+//!   screens (`media`). Alternate styles are no pages, feeds (`type` of RSS or Atom) are kept apart, and `canonical` is a claim
 //!   (module `canonical`);
 //! - the same as `Link` fields of the header;
 //! - the target of `<meta http-equiv=refresh>` (module `refresh`).
@@ -63,10 +64,13 @@ pub(crate) fn reference<'d>(element: &Element<'d>) -> Option<PageReference<'d>> 
         // Its content is in the page itself, and read with it.
         Name::Iframe if element.get(Attr::Srcdoc).is_some() => None,
         Name::Iframe | Name::Frame => element.get(Attr::Src).cloned().map(PageReference::plain),
+        Name::Object => page_in(element, Attr::Data),
+        Name::Embed => page_in(element, Attr::Src),
         Name::Link => {
             let media_type = element.get(Attr::Type).map_or("", |value| &**value);
-            let is_feed =
-                related(element.get(Attr::Rel)?, element.get(Attr::Hreflang).is_some(), media_type)?;
+            let is_version =
+                [Attr::Hreflang, Attr::Media].into_iter().any(|name| element.get(name).is_some());
+            let is_feed = related(element.get(Attr::Rel)?, is_version, media_type)?;
             Some(PageReference { is_feed, ..PageReference::plain(element.get(Attr::Href)?.clone()) })
         }
         Name::Meta => {
@@ -80,6 +84,20 @@ pub(crate) fn reference<'d>(element: &Element<'d>) -> Option<PageReference<'d>> 
     }
 }
 
+/// The reference of an element that shows a page, if this one does.
+fn page_in<'d>(element: &Element<'d>, attribute: Attr) -> Option<PageReference<'d>> {
+    let href = element.get(attribute)?;
+    let is_page = match element.get(Attr::Type) {
+        Some(media_type) => is_one_of(essence(media_type), &["text/html", "application/xhtml+xml"]),
+        None => {
+            let path = href.split(['?', '#']).next().unwrap_or_default();
+            let ending = path.trim_end().rsplit_once('.').map_or("", |(_, ending)| ending);
+            is_one_of(ending, &["htm", "html", "xhtml"])
+        }
+    };
+    is_page.then(|| PageReference::plain(href.clone()))
+}
+
 /// The reference of a `Link` field, if it counts.
 pub(crate) fn field_reference(link: &HeaderLink<'_>) -> Option<PageReference<'static>> {
     let is_feed = related(link.rel, link.has_language, link.media_type)?;
@@ -87,12 +105,12 @@ pub(crate) fn field_reference(link: &HeaderLink<'_>) -> Option<PageReference<'st
 }
 
 /// Do these relation types name a page that counts? Whether it is a feed.
-pub(crate) fn related(rel: &str, has_language: bool, media_type: &str) -> Option<bool> {
+pub(crate) fn related(rel: &str, is_version: bool, media_type: &str) -> Option<bool> {
     let is = |word: &str| tokens(rel).any(|token| token.eq_ignore_ascii_case(word));
     let is_feed = is("alternate") && is_feed_type(media_type);
     let counts = is_feed
         || ["next", "prev", "previous", "prev-archive"].iter().any(|word| is(word))
-        || is("alternate") && has_language;
+        || is("alternate") && is_version;
     (counts && !is("stylesheet")).then_some(is_feed)
 }
 
@@ -108,14 +126,20 @@ pub(crate) fn canonical<'d>(link: &Element<'d>) -> Option<Cow<'d, str>> {
 
 /// The types of RSS, Atom, RDF and JSON Feed, in all the spellings that sites have for them; XML in general as well.
 fn is_feed_type(media_type: &str) -> bool {
-    let essence = media_type.split(';').next().unwrap_or_default().trim();
+    let essence = essence(media_type);
     let names = essence.split_once('/').map_or("", |(_, names)| names);
     is_one_of(essence, &["application/feed+json", "application/xml", "text/xml"])
         || names.split(['+', '-']).any(|name| is_one_of(name, &["rss", "atom", "rdf"]))
 }
 
+/// A media type without its parameters.
+fn essence(media_type: &str) -> &str {
+    media_type.split(';').next().unwrap_or_default().trim()
+}
+
+/// The words of a list. The standard parts them by white space, many authors by commas too.
 fn tokens(list: &str) -> impl Iterator<Item = &str> {
-    list.split_ascii_whitespace()
+    list.split(|c: char| c.is_ascii_whitespace() || c == ',').filter(|token| !token.is_empty())
 }
 
 fn is_one_of(token: &str, words: &[&str]) -> bool {

@@ -146,6 +146,28 @@ fn a_link_is_nofollow_when_all_its_references_are() {
         <a href=/d>4</a><a rel=nofollow href=/d>5</a><a rel=nofollow href=/e>6</a><a href=/e>7</a><a rel=nofollower href=/f>8</a>"#;
     let flags: Vec<bool> = page(html).links.iter().map(|l| l.nofollow).collect();
     assert_eq!(flags, [true, true, true, false, false, false]);
+    let commas = page("<a rel='noopener,nofollow' href=/a>1</a><a rel='external, ugc' href=/b>2</a>");
+    assert!(commas.links.iter().all(|link| link.nofollow) && commas.links.len() == 2);
+}
+
+#[test]
+fn pages_in_objects_and_versions_for_other_screens_are_links() {
+    for (html, is_link) in [
+        ("<object type='text/html' data=/x></object>", true),
+        ("<object type='Application/XHTML+XML; charset=utf-8' data=/x></object>", true),
+        ("<object data='/x.html?a=b.c#d'></object>", true),
+        ("<embed src=/x.HTM>", true),
+        ("<embed src=/x type=text/html>", true),
+        ("<object type=application/pdf data=/x.html></object>", false),
+        ("<object data=/x.swf></object><embed src=/x><embed src='/x?y.html'>", false),
+        ("<svg><embed src=/x.html></svg>", true),
+        ("<svg><object data=/x.html></svg>", false),
+        ("<link rel=alternate media='only screen and (max-width: 640px)' href=/x>", true),
+        ("<link rel='alternate stylesheet' media=print href=/x><link rel=next,stylesheet href=/x>", false),
+        ("<link rel=alternate href=/x>", false),
+    ] {
+        assert_eq!(links(html).len(), usize::from(is_link), "{html}");
+    }
 }
 
 #[test]

@@ -26,7 +26,7 @@ const VOID: [&str; 18] = [
 
 /// What a namespace stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum NamespaceKind {
+pub(crate) enum NamespaceKind {
     Html,
     Svg,
     MathMl,
@@ -46,8 +46,8 @@ impl NamespaceKind {
     }
 }
 
-/// Whether the root element of a document with this beginning is XHTML's.
-pub(crate) fn is_root(head: &[u8]) -> bool {
+/// Whether the root element of a document with this beginning is XHTML's, or SVG's.
+pub(crate) fn has_root(head: &[u8], kind: NamespaceKind) -> bool {
     let head = String::from_utf8_lossy(head);
     let mut reader = reader(&head);
     for _ in 0..MAX_PROLOGUE {
@@ -56,7 +56,8 @@ pub(crate) fn is_root(head: &[u8]) -> bool {
                 let name = root.name();
                 let (prefix, local) = parts(name.as_ref());
                 let bindings = Bindings::read(&root);
-                return local == "html" && bindings.of_prefix(prefix) == Some(NamespaceKind::Html);
+                let name = if kind == NamespaceKind::Svg { "svg" } else { "html" };
+                return local == name && bindings.of_prefix(prefix) == Some(kind);
             }
             Ok(Event::Text(text)) if !text.trim().is_empty() => return false,
             Ok(Event::Text(_) | Event::Decl(_) | Event::PI(_) | Event::Comment(_) | Event::DocType(_)) => {}

@@ -111,7 +111,16 @@ fn the_root_tells_xhtml_from_other_xml() {
         ("text <html xmlns='http://www.w3.org/1999/xhtml'>", false),
         ("", false),
     ] {
-        assert_eq!(is_root(head.as_bytes()), is, "{head}");
+        assert_eq!(has_root(head.as_bytes(), NamespaceKind::Html), is, "{head}");
+    }
+    for (head, is) in [
+        ("<?xml version='1.0'?><svg xmlns='http://www.w3.org/2000/svg' width='1'>", true),
+        ("<s:svg xmlns:s='http://www.w3.org/2000/svg'/>", true),
+        ("<svg>", false),
+        ("<svg xmlns='http://www.w3.org/1999/xhtml'>", false),
+        ("<html xmlns='http://www.w3.org/2000/svg'>", false),
+    ] {
+        assert_eq!(has_root(head.as_bytes(), NamespaceKind::Svg), is, "{head}");
     }
 }
 
