@@ -28,13 +28,18 @@ impl<'d> Element<'d> {
         Element { name, space: ElementSpace::Html, attributes: Vec::new() }
     }
 
-    /// An element of the tree.
-    pub(crate) fn of_node(node: &'d node::Element) -> Element<'d> {
+    /// An element of the tree without its attributes.
+    pub(crate) fn bare_of_node(node: &node::Element) -> Element<'d> {
         let space = match node.name.ns {
             ns!(svg) => ElementSpace::Svg,
             ns!(mathml) => ElementSpace::MathMl,
             _ => ElementSpace::Html,
         };
+        Element { name: Name::lookup(node.name.local.as_bytes()), space, attributes: Vec::new() }
+    }
+
+    /// An element of the tree.
+    pub(crate) fn of_node(node: &'d node::Element) -> Element<'d> {
         let attributes = node.attrs.iter().filter_map(|(name, value)| {
             match (&name.ns, Attr::lookup(name.local.as_bytes())) {
                 (&ns!(), attr) if attr != Attr::Other => Some((attr, Cow::Borrowed(&**value))),
@@ -42,7 +47,7 @@ impl<'d> Element<'d> {
                 _ => None,
             }
         });
-        Element { name: Name::lookup(node.name.local.as_bytes()), space, attributes: attributes.collect() }
+        Element { attributes: attributes.collect(), ..Element::bare_of_node(node) }
     }
 
     /// The same, independent of the page.

@@ -1,9 +1,17 @@
 //! Fields of a page: texts that selectors find, and values of its JSON-LD.
 
+use crate::element::Element;
+use crate::names::Name;
 use crate::part::{MAX_PART_ENTRIES, MAX_PART_ENTRY_BYTES, SelectorCost, checked_selector, most_steps};
+use crate::text::{Collapsed, ShownText, effect};
+use ego_tree::iter::Edge;
 use scraper::{ElementRef, Html, Node, Selector};
 use serde_json::Value;
 use std::collections::BTreeMap;
+
+mod json_ld;
+
+use json_ld::LinkedData;
 
 /// Values of a field with `[]` at most. Search servers index each.
 pub const MAX_FIELD_VALUES: usize = 100;
@@ -17,8 +25,6 @@ const MAX_MATCHES: usize = 1_000;
 /// others of one selector is looked at once for each.
 const MIN_SCANNED: usize = 1 << 20;
 const SCANNED_A_BYTE: usize = 16;
-/// Bytes of JSON-LD that are read of a page.
-const MAX_JSON_LD: usize = 1 << 20;
 /// Bytes of a field's name at most.
 const MAX_NAME: usize = 64;
 
@@ -86,7 +92,8 @@ impl PageFields {
         }
         let most = most_steps(bytes);
         let is_given_up = self.cost.steps(html, most) > most;
-        let json_ld = if self.has_json_ld { json_ld(html) } else { Vec::new() };
+        let json_ld = if self.has_json_ld { json_ld::read(html) } else { Vec::new() };
+        let json_ld = LinkedData::new(&json_ld);
         let mut budget = FieldBudget { scanned: MIN_SCANNED + SCANNED_A_BYTE * bytes, values: MAX_VALUES };
         for (name, source) in &self.fields {
             let limit = if source.is_list { MAX_FIELD_VALUES } else { 1 };
@@ -112,9 +119,7 @@ impl PageFields {
                         }
                     }
                 }
-                Find::JsonLd(path) => {
-                    json_ld.iter().for_each(|value| at_path(value, path, limit, &mut budget, &mut found));
-                }
+                Find::JsonLd(path) => json_ld.find(path, limit, &mut budget, &mut found),
             }
             let value = match source.is_list {
                 true => (!found.is_empty()).then(|| Value::from(found)),
@@ -188,41 +193,50 @@ fn source(entry: &str) -> Result<(FieldSource, Option<String>), String> {
     Ok((FieldSource { find, is_list }, Some(selector.to_owned())))
 }
 
+/// An element around a text.
+struct OpenElement {
+    shown: ShownText,
+    is_block: bool,
+    is_code: bool,
+}
+
 /// The text of an element on one line, without scripts and styles; as far as it may be looked at.
 fn text_of(element: ElementRef<'_>, scanned: &mut usize) -> String {
-    let mut text = String::new();
-    for node in element.descendants() {
-        let part = node.value().as_text().map_or("", |part| &**part);
-        *scanned = scanned.saturating_sub(1 + part.len());
-        if *scanned == 0 {
-            break;
-        }
-        if !matches!(node.value(), Node::Text(_)) {
-            continue;
-        }
-        let is_code = node.parent().and_then(ElementRef::wrap).is_some_and(|parent| {
-            matches!(parent.value().name(), "script" | "style" | "template" | "noscript")
-        });
-        if is_code {
-            continue;
-        }
-        // Words of two texts are those of one, unless a space is between them.
-        let ends = text.is_empty() || text.ends_with(' ');
-        if part.starts_with(char::is_whitespace) && !ends {
-            text.push(' ');
-        }
-        let mut words = part.split_whitespace().peekable();
-        while let Some(word) = words.next() {
-            text.push_str(word);
-            if words.peek().is_some() || part.ends_with(char::is_whitespace) {
-                text.push(' ');
+    // Room for a character behind the limit, which ends it.
+    let mut text = Collapsed::new(MAX_FIELD_BYTES + 4);
+    let mut open: Vec<OpenElement> = Vec::new();
+    for edge in element.traverse() {
+        match edge {
+            Edge::Open(node) => {
+                let part = node.value().as_text().map_or("", |part| &**part);
+                *scanned = scanned.saturating_sub(1 + part.len());
+                if *scanned == 0 || text.len() > MAX_FIELD_BYTES {
+                    break;
+                }
+                let shown = open.last().map_or_else(ShownText::default, |around| around.shown);
+                if let Node::Element(element) = node.value() {
+                    let element = Element::bare_of_node(element);
+                    let effect = effect(&element, false);
+                    open.push(OpenElement {
+                        shown: shown.within(&effect),
+                        is_block: effect.is_block,
+                        is_code: effect.is_closed || element.is(Name::Noscript),
+                    });
+                    if effect.is_block {
+                        text.block();
+                    }
+                } else if !open.last().is_some_and(|around| around.is_code) {
+                    text.push(&shown.set(part, || text.last()));
+                }
+            }
+            Edge::Close(node) => {
+                if node.value().is_element() && open.pop().is_some_and(|element| element.is_block) {
+                    text.block();
+                }
             }
         }
-        if text.len() > MAX_FIELD_BYTES {
-            break;
-        }
     }
-    cut(text.trim_end())
+    cut(&text.finish().replace('\n', " "))
 }
 
 fn cut(text: &str) -> String {
@@ -233,73 +247,10 @@ fn cut(text: &str) -> String {
     text[..end].to_owned()
 }
 
-/// The JSON-LD of a page. A script that is no JSON, or is nested deeper than serde_json reads (128), is left out. Pages have
-/// it in comments, with a separator behind it, and with line ends in its texts.
-fn json_ld(html: &Html) -> Vec<Value> {
-    let (mut values, mut left) = (Vec::new(), MAX_JSON_LD);
-    for node in html.tree.nodes() {
-        let Node::Element(element) = node.value() else { continue };
-        let kind = element.attr("type").unwrap_or_default().split(';').next().unwrap_or_default().trim();
-        if element.name() != "script" || !kind.eq_ignore_ascii_case("application/ld+json") {
-            continue;
-        }
-        let text: String =
-            node.children().filter_map(|child| child.value().as_text().map(|text| &**text)).collect();
-        let Some(rest) = left.checked_sub(text.len()) else { continue };
-        left = rest;
-        let text = uncommented(&text);
-        let plain = |c: char| if c.is_control() { ' ' } else { c };
-        let read = serde_json::from_str::<Value>(text);
-        values.extend(read.or_else(|_| serde_json::from_str(&text.chars().map(plain).collect::<String>())));
-    }
-    values
-}
-
-/// A script without the marks of comments at both ends, and without separators behind it.
-fn uncommented(mut text: &str) -> &str {
-    const OPENING: [&str; 5] = ["<!--", "<![CDATA[", "//", "/*", "*/"];
-    const CLOSING: [&str; 7] = ["-->", "]]>", "//", "/*", "*/", ";", ","];
-    loop {
-        text = text.trim();
-        let opened = OPENING.iter().find_map(|mark| text.strip_prefix(mark));
-        match opened.or_else(|| CLOSING.iter().find_map(|mark| text.strip_suffix(mark))) {
-            Some(rest) => text = rest,
-            None => return text,
-        }
-    }
-}
-
-/// Collects the values at a path. A list on the way stands for its elements, and so does `@graph`.
-fn at_path(value: &Value, path: &[String], limit: usize, budget: &mut FieldBudget, found: &mut Vec<String>) {
-    budget.scan(0);
-    if found.len() >= limit || budget.is_spent() {
-        return;
-    }
-    match value {
-        Value::Array(values) => values.iter().for_each(|value| at_path(value, path, limit, budget, found)),
-        Value::Object(object) => {
-            if let Some(value) = path.first().and_then(|name| object.get(name)) {
-                at_path(value, &path[1..], limit, budget, found);
-            }
-            if let Some(graph) = object.get("@graph") {
-                at_path(graph, path, limit, budget, found);
-            }
-        }
-        _ if !path.is_empty() => {}
-        Value::String(text) => {
-            budget.scan(text.len());
-            budget.take(cut(text.trim()), found);
-        }
-        Value::Number(_) | Value::Bool(_) => budget.take(value.to_string(), found),
-        Value::Null => {}
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::html::{self, Attributes};
-
+    
     fn fields(entries: &[(&str, &str)]) -> Result<PageFields, String> {
         PageFields::new(&entries.iter().map(|(name, entry)| ((*name).into(), (*entry).into())).collect())
     }
@@ -396,12 +347,64 @@ mod tests {
             "/*<![CDATA[*/{\"a\":1}/*]]>*/",
             "{\"a\":1};",
             "{\"b\":\"two\nlines\",\"a\":1},",
+            "\u{feff}{\"b\":[1, 2 , ], \"a\":1 /* one */,\n}",
+            "{ // \"a\":2\n\"a\": \"1\"}",
+            "{\"b\":\"\\\", // \",\"a\":1}",
+            "{\"a\":{\"@value\":\"1\"}}",
+            "{\"@graph\":[{\"a\":{\"@type\":\"x\",\"@value\":1}}]}",
         ] {
             let page = format!("<script type='application/LD+JSON; charset=utf-8'>{json}</script>");
             assert_eq!(read("jsonld:a", &page), one("1"), "{json}");
         }
-        let page = "<script type='application/ld+json'>{\"a\":\"// no comment\"}</script>";
-        assert_eq!(read("jsonld:a", page), one("// no comment"));
+        for (json, value) in [
+            ("\"// no comment, ]\"", Some("// no comment, ]")),
+            ("10.50", Some("10.50")),
+            ("-12345678901234567890.12", Some("-12345678901234567890.12")),
+            ("1e5", Some("1e5")),
+            ("null", None),
+            ("\"never ends", None),
+        ] {
+            let page = format!("<script type='application/ld+json'>{{\"a\":{json}}}</script>");
+            assert_eq!(read("jsonld:a", &page), value.map(Value::from), "{json}");
+        }
+    }
+
+    #[test]
+    fn a_node_stands_for_the_one_of_its_name() {
+        let script = |json: &str| format!("<script type='application/ld+json'>{json}</script>");
+        let page = script(
+            r##"{"@graph":[{"@type":"Article","author":{"@id":"#p"}},{"@id":"#p","name":"Ann","boss":{"@id":"#q"}},
+                {"@id":"#q","name":{"@id":"#q"},"home":{"@id":"#a"}},{"@id":"#a","town":"Ulm"}]}"##,
+        ) + &script(r##"[{"@id":"#z","shop":{"@id":"x"}}]"##)
+            + &script(r#"{"@id":"x","name":"Else"}"#);
+        for (path, value) in [
+            ("author.name", one("Ann")),
+            ("shop.name", one("Else")),
+            ("author.none", None),
+            ("name[]", Some(serde_json::json!(["Ann", "Else"]))),
+            // One step: others would have no end.
+            ("author.boss.name", None),
+            ("boss.home.town", None),
+        ] {
+            assert_eq!(read(&format!("jsonld:{path}"), &page), value, "{path}");
+        }
+    }
+
+    #[test]
+    fn lines_cells_and_items_are_words_of_their_own() {
+        let page = "<p class=a>Main St 1<br>12345 <b>To</b>wn</p><ul class=b><li>41</li><li>42</li></ul>
+            <dl class=c><dt>Weight<dd>5 kg</dl><table class=d><tr><td>1<td>2</table><p class=e>$19<sup>99</sup></p>
+            <p class=f>a<noscript>b</noscript><style>c</style><template>d</template></p>";
+        for (entry, value) in [
+            (".a", "Main St 1 12345 Town"),
+            (".b", "41 42"),
+            (".c", "Weight 5 kg"),
+            (".d", "1 2"),
+            (".e", "$19⁹⁹"),
+            (".f", "a"),
+        ] {
+            assert_eq!(read(entry, page), one(value), "{entry}");
+        }
     }
 
     #[test]

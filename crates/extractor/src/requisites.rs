@@ -16,6 +16,7 @@ use crate::base::ReferenceResolver;
 use crate::charset::{self, Decoded, Syntax};
 use crate::html::{self, Attributes};
 use crate::media::{BodyKind, MediaType};
+use crate::walk::{MAX_EMBEDDED, MAX_NESTED};
 use crate::xhtml;
 use encoding_rs::Encoding;
 use html5ever::ns;
@@ -26,12 +27,9 @@ use scraper::node::{Element, Node};
 use std::collections::HashSet;
 
 /// Where scripts that load images late look for their address: the `src` is a placeholder until then.
-pub(crate) const LAZY_SRC: &str = "data-src";
+pub(crate) const LAZY_SRC: [&str; 3] = ["data-src", "data-lazy-src", "data-original"];
 /// The same of a list of candidates.
-pub(crate) const LAZY_SRCSET: &str = "data-srcset";
-
-/// Documents in the `srcdoc` of each other that are read.
-const MAX_SRCDOC: usize = 4;
+pub(crate) const LAZY_SRCSET: [&str; 2] = ["data-srcset", "data-lazy-srcset"];
 
 /// The part that a requisite plays. Where a limit leaves some out, the first ones of this list matter most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -159,13 +157,14 @@ struct FoundRequisites<'r> {
     own: &'r CanonicalUrl,
     seen: HashSet<CanonicalUrl>,
     all: Vec<Requisite>,
-    /// Documents in the `srcdoc` of each other, at this place.
-    depth: usize,
+    /// Documents in the page so far, and those that are open.
+    embedded: usize,
+    nested: usize,
 }
 
 impl<'r> FoundRequisites<'r> {
     fn new(resolver: &'r ReferenceResolver<'r>, own: &'r CanonicalUrl) -> FoundRequisites<'r> {
-        FoundRequisites { resolver, own, seen: HashSet::new(), all: Vec::new(), depth: 0 }
+        FoundRequisites { resolver, own, seen: HashSet::new(), all: Vec::new(), embedded: 0, nested: 0 }
     }
 
     fn finish(mut self) -> Vec<Requisite> {
@@ -196,13 +195,6 @@ impl<'r> FoundRequisites<'r> {
             if let Some(style) = element.attr("style") {
                 self.style(style);
             }
-            let inner =
-                element.attr("srcdoc").filter(|_| element.name() == "iframe" && self.depth < MAX_SRCDOC);
-            if let Some(inner) = inner {
-                self.depth += 1;
-                self.document(&html::parse(inner, Attributes::All).0);
-                self.depth -= 1;
-            }
         }
     }
 
@@ -220,9 +212,7 @@ impl<'r> FoundRequisites<'r> {
                 self.attribute(kind, element, "src");
             }
             "img" => {
-                for name in ["src", LAZY_SRC] {
-                    self.attribute(RequisiteKind::Image, element, name);
-                }
+                self.sources(RequisiteKind::Image, element);
                 self.srcsets(element);
             }
             // Of a picture, or of sound or video.
@@ -238,11 +228,10 @@ impl<'r> FoundRequisites<'r> {
                 self.attribute(RequisiteKind::Media, element, "src");
             }
             "audio" | "track" => self.attribute(RequisiteKind::Media, element, "src"),
-            "iframe" | "frame" => {
-                for name in ["src", LAZY_SRC] {
-                    self.attribute(RequisiteKind::Frame, element, name);
-                }
+            "iframe" if element.attr("srcdoc").is_some() => {
+                self.embed(element.attr("srcdoc").unwrap_or_default());
             }
+            "iframe" | "frame" => self.sources(RequisiteKind::Frame, element),
             "embed" => self.attribute(RequisiteKind::Media, element, "src"),
             "object" => self.attribute(RequisiteKind::Media, element, "data"),
             "body" | "table" | "tbody" | "thead" | "tfoot" | "tr" | "td" | "th" => {
@@ -262,10 +251,34 @@ impl<'r> FoundRequisites<'r> {
         }
     }
 
+    fn sources(&mut self, kind: RequisiteKind, element: &Element) {
+        for name in ["src"].into_iter().chain(LAZY_SRC) {
+            self.attribute(kind, element, name);
+        }
+    }
+
     fn srcsets(&mut self, element: &Element) {
-        for name in ["srcset", LAZY_SRCSET] {
+        for name in ["srcset"].into_iter().chain(LAZY_SRCSET) {
             self.srcset(element.attr(name));
         }
+    }
+
+    /// Finds those of a document in the page.
+    fn embed(&mut self, document: &str) {
+        if self.nested == MAX_NESTED || self.embedded == MAX_EMBEDDED {
+            return;
+        }
+        let (html, _) = html::parse(document, Attributes::All);
+        let mut inner = FoundRequisites {
+            resolver: &self.resolver.embedded(html::base(&html)),
+            own: self.own,
+            seen: std::mem::take(&mut self.seen),
+            all: std::mem::take(&mut self.all),
+            embedded: self.embedded + 1,
+            nested: self.nested + 1,
+        };
+        inner.document(&html);
+        (self.seen, self.all, self.embedded) = (inner.seen, inner.all, inner.embedded);
     }
 
     fn srcset(&mut self, list: Option<&str>) {

@@ -19,6 +19,7 @@
 use crate::element::{Element, ElementSpace};
 use crate::look::{CssDisplay, Look};
 use crate::names::{Attr, Name};
+use std::borrow::Cow;
 
 /// The effect of an element on the text inside it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub(crate) struct TextEffect {
     /// Do line breaks in its text count?
     pub(crate) keeps_lines: Option<bool>,
     pub(crate) fraction: FractionParts,
+    /// Does its text stand above the line, or below it?
+    pub(crate) is_above: Option<bool>,
     /// It is part of the page's frame.
     pub(crate) is_frame: bool,
     /// It is `main`, `article` or `section`.
@@ -66,6 +69,7 @@ pub(crate) struct ShownText {
     is_invisible: bool,
     is_in_drawing: bool,
     pub(crate) keeps_lines: bool,
+    is_above: Option<bool>,
 }
 
 impl ShownText {
@@ -76,7 +80,23 @@ impl ShownText {
             is_invisible: effect.is_visible.map_or(self.is_invisible, |is_visible| !is_visible),
             is_in_drawing: effect.is_drawing.unwrap_or(self.is_in_drawing),
             keeps_lines: effect.keeps_lines.unwrap_or(self.keeps_lines),
+            is_above: effect.is_above.or(self.is_above),
         }
+    }
+
+    /// A text as it is shown here, if this is the character right before it. Digits above or below the line that follow a
+    /// digit stay apart from it: 10⁶ is no 106, and 19⁹⁹ no 1999.
+    pub(crate) fn set<'t>(self, text: &'t str, before: impl FnOnce() -> Option<char>) -> Cow<'t, str> {
+        let Some(is_above) = self.is_above else { return text.into() };
+        let zero_to_nine =
+            if is_above { "⁰¹²³⁴⁵⁶⁷⁸⁹" } else { "₀₁₂₃₄₅₆₇₈₉" };
+        let count = text.bytes().take_while(u8::is_ascii_digit).count();
+        if count == 0 || !before().is_some_and(|c| c.is_ascii_digit() || zero_to_nine.contains(c)) {
+            return text.into();
+        }
+        let (digits, rest) = text.split_at(count);
+        let set = digits.bytes().filter_map(|digit| zero_to_nine.chars().nth(usize::from(digit - b'0')));
+        set.chain(rest.chars()).collect::<String>().into()
     }
 
     /// Inside of an embedded document, which inherits no properties.
@@ -130,9 +150,10 @@ pub(crate) fn effect(element: &Element<'_>, in_section: bool) -> TextEffect {
             effect.is_block = true;
             effect.keeps_lines = Some(true);
         }
+        Sub | Sup => effect.is_above = Some(element.name == Sup),
         A | Abbr | B | Bdi | Bdo | Big | Cite | Code | Data | Del | Dfn | Em | Font | I | Ins | Kbd
-        | Label | Mark | Nobr | Q | Ruby | Rb | Rt | S | Samp | Small | Span | Strike | Strong | Sub
-        | Sup | Time | Tt | U | Var | Wbr | Img | Picture | Source | Slot | ShadowRoot => {}
+        | Label | Mark | Nobr | Q | Ruby | Rb | Rt | S | Samp | Small | Span | Strike | Strong | Time
+        | Tt | U | Var | Wbr | Img | Picture | Source | Slot | ShadowRoot => {}
         Mfrac if element.space == ElementSpace::MathMl => effect.fraction = FractionParts(Some(0)),
         // Everything else separates words: blocks, cells, list items, `br`, controls, unknown
         // names. Elements of a MathML formula do not.
@@ -271,6 +292,11 @@ impl Collapsed {
 
     pub(crate) fn len(&self) -> usize {
         self.text.len()
+    }
+
+    /// The last character, if the next word follows right behind it.
+    pub(crate) fn last(&self) -> Option<char> {
+        self.text.chars().next_back().filter(|_| self.gap == TextGap::None)
     }
 
     pub(crate) fn finish(mut self) -> String {

@@ -359,9 +359,13 @@ impl<'d> Walk<'d> {
         if self.ignoring > 0 || self.including == Some(0) {
             return;
         }
-        match self.framing > 0 && !self.keeps_frame {
-            true => self.frame.add(text),
-            false if self.shown.keeps_lines => self.text.push_lines(text),
+        if self.framing > 0 && !self.keeps_frame {
+            self.frame.add(text);
+            return;
+        }
+        let text = &*self.shown.set(text, || self.text.last());
+        match self.shown.keeps_lines {
+            true => self.text.push_lines(text),
             false => self.text.push(text),
         }
     }

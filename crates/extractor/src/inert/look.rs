@@ -110,7 +110,7 @@ pub fn inert_look(
         match element.name() {
             "picture" => of_picture.clear(),
             "source" if is_shown(element) => {
-                let lists = [LAZY_SRCSET, "srcset"].into_iter().filter_map(|name| element.attr(name));
+                let lists = LAZY_SRCSET.into_iter().chain(["srcset"]).filter_map(|name| element.attr(name));
                 of_picture.extend(lists.flat_map(candidates).map(str::to_owned));
             }
             _ => {}
@@ -320,20 +320,20 @@ impl LookWriter<'_> {
         of_picture: &[String],
     ) -> bool {
         // No script will put the late ones in the place of the others.
-        let sources = [LAZY_SRC, "src"].map(|name| element.attr(name).map(str::to_owned));
-        let lists = [LAZY_SRCSET, "srcset"].map(|name| element.attr(name).unwrap_or_default().to_owned());
+        let value = |name: &str| element.attr(name).map(str::to_owned);
+        let sources: Vec<String> = LAZY_SRC.into_iter().chain(["src"]).filter_map(value).collect();
+        let lists: Vec<String> = LAZY_SRCSET.into_iter().chain(["srcset"]).filter_map(value).collect();
         let own = lists.iter().flat_map(|list| candidates(list));
-        let mut all = of_picture
-            .iter()
-            .map(String::as_str)
-            .chain(sources.iter().flatten().map(String::as_str))
-            .chain(own);
+        let mut all = of_picture.iter().chain(&sources).map(String::as_str).chain(own);
         let data = all.find_map(|reference| {
             self.own_data(reference.trim()).or_else(|| self.data(reference, resolver, RequisiteKind::Image))
         });
         let Some(data) = data else { return false };
         let src = QualName::new(None, ns!(), LocalName::from("src"));
-        element.attrs.retain(|(name, _)| !matches!(&*name.local, "src" | "srcset" | LAZY_SRC | LAZY_SRCSET));
+        let is_source = |name: &str| {
+            ["src", "srcset"].contains(&name) || LAZY_SRC.contains(&name) || LAZY_SRCSET.contains(&name)
+        };
+        element.attrs.retain(|(name, _)| !is_source(&name.local));
         element.attrs.push((src, StrTendril::from(data)));
         true
     }

@@ -109,6 +109,15 @@ impl LineWriter {
         self.pieces.push(LinePiece::Image { alt, src });
     }
 
+    /// The last character, if the next word follows right behind it.
+    pub(super) fn end(&self) -> Option<char> {
+        let is_mark = |piece: &&LinePiece| matches!(piece, LinePiece::Open(_) | LinePiece::Close);
+        match self.pieces.iter().rev().find(|piece| !is_mark(piece)) {
+            Some(LinePiece::Text(text) | LinePiece::Code(text)) if !self.gap => text.chars().next_back(),
+            _ => None,
+        }
+    }
+
     /// Separates words.
     pub(super) fn separate(&mut self) {
         self.gap = true;

@@ -505,3 +505,30 @@ proptest! {
         prop_assert_eq!(read, seen, "{} gives {}", page, whole(&page));
     }
 }
+
+#[test]
+fn digits_above_and_below_the_line_stay_apart_from_those_before() {
+    for (html, expected) in [
+        ("<p>10<sup>6</sup> people", "10⁶ people"),
+        ("<p>$1,299<sup>99</sup> <b>5</b><sup>2</sup>", "$1,299⁹⁹ **5**²"),
+        ("<p>x<sub>1</sub>, 1<sub>2</sub>, 1 <sup>2</sup>, 1<sup>st</sup>", "x1, 1₂, 1 2, 1st"),
+        ("<pre>2<sup>8</sup></pre>", "```\n2⁸\n```"),
+    ] {
+        assert_eq!(whole(html).trim_end(), expected, "{html}");
+    }
+}
+
+#[test]
+fn an_image_has_the_first_source_that_leads_somewhere() {
+    for (img, expected) in [
+        ("srcset='/a.png 1x, /b.png 2x'", "a.png"),
+        ("src='data:image/gif;base64,R0' data-lazy-src=/c.png", "c.png"),
+        ("data-lazy-srcset='/d.png 100w'", "d.png"),
+        ("data-original=/e.png src=/f.png", "f.png"),
+    ] {
+        assert_eq!(
+            whole(&format!("<p><img alt=x {img}>")),
+            format!("![x](https://example.com/{expected})\n")
+        );
+    }
+}

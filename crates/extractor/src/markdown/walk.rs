@@ -9,6 +9,7 @@ use crate::element::{Element, ElementSpace};
 use crate::html::{self, Attributes};
 use crate::names::{Attr, Name};
 use crate::part::Selected;
+use crate::requisites::{LAZY_SRC, LAZY_SRCSET, candidates};
 use crate::shadow;
 use crate::text::{FractionParts, ShownText, TextEffect, effect, label};
 use crate::walk::{MAX_EMBEDDED, MAX_NESTED};
@@ -288,8 +289,10 @@ impl<'r> MarkdownWriter<'r> {
         if alt.is_some_and(|alt| alt.trim().is_empty()) || self.code.is_some() {
             return;
         }
-        let sources = ["src", "data-src"].into_iter().filter_map(|name| image.attr(name));
-        let url = sources.into_iter().find_map(|src| self.resolve(src, resolver, &["http", "https"]));
+        let sources = ["src"].into_iter().chain(LAZY_SRC).filter_map(|name| image.attr(name));
+        let lists = ["srcset"].into_iter().chain(LAZY_SRCSET).filter_map(|name| image.attr(name));
+        let mut sources = sources.chain(lists.flat_map(candidates));
+        let url = sources.find_map(|src| self.resolve(src, resolver, &["http", "https"]));
         if let Some(src) = url {
             self.line.image(alt.unwrap_or_default(), src);
         }
@@ -349,6 +352,11 @@ impl<'r> MarkdownWriter<'r> {
         if !self.counts() {
             return;
         }
+        let before = || match &self.code {
+            Some((_, code)) => code.chars().next_back(),
+            None => self.line.end(),
+        };
+        let text = &*self.around.shown.set(text, before);
         match &mut self.code {
             Some((_, code)) => code.push_str(text),
             None if self.around.shown.keeps_lines => self.line.lines(text),

@@ -42,7 +42,9 @@ fn all_that_a_browser_might_load_is_found_once_the_most_important_first() {
         <picture><source data-srcset=latest.webp></picture><link rel=preload as=image imagesrcset='set.png 2x'>
         <link rel=preload as=style href=early.css><link rel=preload as=fetch href=no.json>
         <p style='background: image-set(&quot;set1.png&quot; 1x)'><div data-src=no.png></div>
-        <iframe src=frame.html srcdoc='<img src=in.png><iframe srcdoc=&quot;<img src=deep.png>&quot;></iframe>'></iframe><iframe data-src=late.html></iframe><object data=o.swf></object>
+        <img data-lazy-src=late1.png><img data-original=late2.png data-lazy-srcset='late3.png 1x'>
+        <iframe srcdoc=\"<base href=c/><img src=in.png><iframe srcdoc='<img src=deep.png>'></iframe>\" src=no.html></iframe>
+        <iframe src=frame.html></iframe><iframe data-src=late.html></iframe><object data=o.swf></object>
         <svg><image href=nine.png /><use xlink:href='sprite.svg#a'/></svg>
         <a href=link.html>x</a><img src='data:image/png;base64,AAAA'><img src='#top'><img src=''><img src=/d/p>
         <img src='javascript:x'><noscript><img src=ten.png></noscript><img src='//cdn.test/x.png'>";
@@ -70,8 +72,11 @@ fn all_that_a_browser_might_load_is_found_once_the_most_important_first() {
         "/b/latest.webp",
         "/b/set.png",
         "/b/set1.png",
-        "/b/in.png",
-        "/b/deep.png",
+        "/b/late1.png",
+        "/b/late2.png",
+        "/b/late3.png",
+        "/b/c/in.png",
+        "/b/c/deep.png",
         "/b/nine.png",
         "/b/sprite.svg",
         "/b/ten.png",
@@ -180,4 +185,18 @@ proptest! {
             Requisite { url: page.clone(), kind }.named_in(&body, &fields, &MediaTypes::default());
         }
     }
+}
+
+#[test]
+fn documents_in_documents_are_read_up_to_a_limit() {
+    let many = "<iframe srcdoc='<img src=x.png>'></iframe>".repeat(MAX_EMBEDDED)
+        + "<iframe srcdoc='<img src=y.png>'></iframe>";
+    assert_eq!(of_page(&many).len(), 1);
+    let escaped = |html: &str| html.replace('&', "&amp;").replace('"', "&quot;");
+    let nested = |levels: usize| {
+        (0..levels).fold("<img src=z.png>".to_owned(), |html, _| {
+            format!("<iframe srcdoc=\"{}\"></iframe>", escaped(&html))
+        })
+    };
+    assert_eq!((of_page(&nested(MAX_NESTED)).len(), of_page(&nested(MAX_NESTED + 1)).len()), (1, 0));
 }

@@ -25,6 +25,22 @@ fn ruled(html: &str, part: &CountedPart) -> String {
     }
 }
 
+/// Otherwise $19.99 would be 1999, and a million 106.
+#[test]
+fn digits_above_and_below_the_line_stay_apart_from_those_before() {
+    for (html, expected) in [
+        ("<p>10<sup>6</sup> people", "10⁶ people"),
+        ("<p>$1,299<sup>99</sup>", "$1,299⁹⁹"),
+        ("<p>19<span hidden>.</span><b><sup><small>99</small></sup></b> €", "19⁹⁹ €"),
+        ("<p>5<sup>1&#50;,3</sup>", "5¹²,3"),
+        ("<p>101<sub>2</sub>, H<sub>2</sub>O", "101₂, H2O"),
+        ("<p>1 <sup>2</sup>, 1<sup>st</sup>, 3<p><sup>4</sup>", "1 2, 1st, 3\n4"),
+        ("<pre>2<sup>8</sup></pre>", "2⁸"),
+    ] {
+        assert_eq!(text(html), expected, "{html}");
+    }
+}
+
 #[test]
 fn preformatted_text_keeps_its_lines() {
     let lines = "Generated at 10:00\n  v1.1  added\n\nv1.0 first";
