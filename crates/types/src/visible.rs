@@ -10,7 +10,9 @@ const ZERO_WIDTH_JOINER: char = '\u{200d}';
 
 /// The text as a reader sees it. A text of ASCII, and most others, is as it was.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    if text.is_ascii() || text.chars().all(is_plain) {
+    // All characters are below U+0300. A processor finds the largest of many bytes at once.
+    let is_latin = || text.bytes().fold(0, u8::max) < 0xcc && !text.contains('\u{ad}');
+    if text.is_ascii() || is_latin() || text.chars().all(is_plain) {
         return text.into();
     }
     if !text.contains(is_ignorable) {
@@ -33,11 +35,12 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     seen.nfc().collect::<String>().into()
 }
 
-/// Characters of which any text is as a reader sees it: Latin with its accents, Cyrillic, punctuation, Chinese, Japanese,
-/// Korean, pictures.
+/// Characters of which any text is as a reader sees it: Latin with its accents, Greek, Cyrillic, Hebrew, Arabic,
+/// punctuation, Chinese, Japanese, Korean, pictures.
 fn is_plain(c: char) -> bool {
     matches!(c,
-        '\0'..='\u{ac}' | '\u{ae}'..='\u{2ff}' | '\u{400}'..='\u{482}' | '\u{48a}'..='\u{52f}'
+        '\0'..='\u{ac}' | '\u{ae}'..='\u{2ff}' | '\u{388}'..='\u{482}' | '\u{48a}'..='\u{52f}'
+        | '\u{5d0}'..='\u{5ea}' | '\u{620}'..='\u{64a}' | '\u{660}'..='\u{66f}' | '\u{671}'..='\u{6d5}'
         | '\u{2010}'..='\u{2027}' | '\u{202f}'..='\u{205f}' | '\u{20a0}'..='\u{20cf}' | '\u{3001}'..='\u{3029}'
         | '\u{3041}'..='\u{3096}' | '\u{309b}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}'
         | '\u{ff01}'..='\u{ff9f}' | '\u{1f300}'..='\u{1faff}')
