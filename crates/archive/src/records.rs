@@ -46,6 +46,13 @@ impl FoundRecord {
         http_fields(&self.http, name).next()
     }
 
+    /// The first header of this name, also an empty one, as other readers of WARC files decode it: UTF-8, or else Latin-1.
+    pub fn first_http_field(&self, name: &str) -> Option<String> {
+        let value = all_values(&self.http, name).next()?;
+        let text = std::str::from_utf8(value).map(str::to_owned);
+        Some(text.unwrap_or_else(|_| value.iter().copied().map(char::from).collect()))
+    }
+
     /// Status code of the response in it, as text.
     pub fn http_status(&self) -> Option<&str> {
         http_status(&self.http)
@@ -74,6 +81,10 @@ pub(super) fn http_fields<'h>(head: &'h [u8], name: &str) -> impl Iterator<Item 
 }
 
 fn values<'h>(head: &'h [u8], name: &str) -> impl Iterator<Item = &'h [u8]> {
+    all_values(head, name).filter(|value| !value.is_empty())
+}
+
+fn all_values<'h>(head: &'h [u8], name: &str) -> impl Iterator<Item = &'h [u8]> {
     let mut rest =
         head.split_inclusive(|byte| *byte == b'\n').next().map_or(&b""[..], |line| &head[line.len()..]);
     let fields = std::iter::from_fn(move || {
@@ -86,7 +97,7 @@ fn values<'h>(head: &'h [u8], name: &str) -> impl Iterator<Item = &'h [u8]> {
     });
     fields.filter_map(move |field| {
         let (found, value) = name_and_value(field)?;
-        Some(value).filter(|value| found.eq_ignore_ascii_case(name.as_bytes()) && !value.is_empty())
+        found.eq_ignore_ascii_case(name.as_bytes()).then_some(value)
     })
 }
 

@@ -194,7 +194,7 @@ fn source(entry: &str) -> Result<(FieldSource, Option<String>), String> {
 }
 
 /// An element around a text.
-struct OpenElement {
+struct FieldElement {
     shown: ShownText,
     is_block: bool,
     is_code: bool,
@@ -204,7 +204,7 @@ struct OpenElement {
 fn text_of(element: ElementRef<'_>, scanned: &mut usize) -> String {
     // Room for a character behind the limit, which ends it.
     let mut text = Collapsed::new(MAX_FIELD_BYTES + 4);
-    let mut open: Vec<OpenElement> = Vec::new();
+    let mut open: Vec<FieldElement> = Vec::new();
     for edge in element.traverse() {
         match edge {
             Edge::Open(node) => {
@@ -217,7 +217,7 @@ fn text_of(element: ElementRef<'_>, scanned: &mut usize) -> String {
                 if let Node::Element(element) = node.value() {
                     let element = Element::bare_of_node(element);
                     let effect = effect(&element, false);
-                    open.push(OpenElement {
+                    open.push(FieldElement {
                         shown: shown.within(&effect),
                         is_block: effect.is_block,
                         is_code: effect.is_closed || element.is(Name::Noscript),

@@ -1,9 +1,13 @@
 (max) => {
   const key = crypto.randomUUID ? crypto.randomUUID() : String(Math.random());
   const trees = [];
+  const opened = CSS.supports('selector(:popover-open)') ? ':popover-open' : ':not(*)';
   // Depth first, so that a tree is written after those inside it.
   const mark = (root) => {
     for (const element of root.querySelectorAll('*')) {
+      // What is shown, and is not in the attributes and texts. Without its attribute, a popover would close.
+      if (element.matches(opened)) element.style.display = getComputedStyle(element).display;
+      if (element instanceof HTMLTextAreaElement) element.textContent = element.value;
       if (element.shadowRoot) {
         const number = trees.push('') - 1;
         mark(element.shadowRoot);

@@ -74,7 +74,7 @@ fn number_at(all: &[char], begin: usize) -> (Option<f64>, usize) {
 struct NumberPart {
     value: Option<f64>,
     end: usize,
-    /// What the sign behind it stands for, if smaller parts may follow.
+    /// The value of the sign behind it, if smaller parts may follow.
     unit: Option<f64>,
 }
 

@@ -86,7 +86,7 @@ pub(super) fn line(record: &FoundRecord, file: &str) -> Option<String> {
     let time: String = record.field("WARC-Date")?.chars().filter(char::is_ascii_digit).take(14).collect();
     let mime = match is_revisit {
         true => Some("warc/revisit".into()),
-        false => record.http_field("Content-Type").and_then(|field| media_type(&field).map(str::to_owned)),
+        false => record.first_http_field("Content-Type").map(|field| media_type(&field).to_owned()),
     };
     let (length, offset) = (record.length.to_string(), record.offset.to_string());
     let mut line = format!("{} {time} {{", surt(url));
@@ -110,9 +110,8 @@ pub(super) fn line(record: &FoundRecord, file: &str) -> Option<String> {
 }
 
 /// `text/html` of `text/html; charset=utf-8`.
-fn media_type(field: &str) -> Option<&str> {
-    let end = field.find(|c: char| c == ';' || c.is_whitespace()).unwrap_or(field.len());
-    Some(&field[..end]).filter(|kind| !kind.is_empty())
+fn media_type(field: &str) -> &str {
+    field.split(|c: char| c == ';' || c.is_whitespace()).next().unwrap_or_default()
 }
 
 /// Text as a JSON string of ASCII only, as is usual in CDXJ.
@@ -138,8 +137,12 @@ mod tests {
     use std::sync::Arc;
 
     fn append(archive: &mut Archive, record: &Record<'_>, url: &str, status: u16, kind: Option<&str>) {
+        append_with(archive, record, url, status, kind.map(str::as_bytes));
+    }
+
+    fn append_with(archive: &mut Archive, record: &Record<'_>, url: &str, status: u16, kind: Option<&[u8]>) {
         let head = RecordHead::new(url, 1_700_000_000_000, status);
-        let headers = kind.into_iter().map(|kind| ("Content-Type", kind.as_bytes()));
+        let headers = kind.into_iter().map(|kind| ("Content-Type", kind));
         archive.append(&record.compress(&mut Compressor::new(), &head, headers)).unwrap();
     }
 
@@ -192,6 +195,26 @@ mod tests {
                 ),
             ]
         );
+    }
+
+    /// As cdxj-indexer writes it.
+    #[test]
+    fn a_content_type_that_is_none_is_written_as_it_is() {
+        let (storage, mut archive) = archive();
+        let body = Record::Response { truncated: None, body: b"hello", before: None };
+        let kinds = [&b""[..], b"; charset=utf-8", b"caf\xe9/x y"];
+        for kind in kinds {
+            append_with(&mut archive, &body, "http://a.example/", 200, Some(kind));
+        }
+        append(&mut archive, &body, "http://a.example/", 200, None);
+        let reader = ArchiveReader::open(storage).unwrap();
+        let mut records = reader.records(reader.files.name(1).unwrap()).unwrap();
+        for expected in
+            [r#", "mime": "", "#, r#", "mime": "", "#, r#", "mime": "caf\u00e9/x", "#, r#"/", "status""#]
+        {
+            let line = line(&records.next_record().unwrap().unwrap(), "x.warc.gz").unwrap();
+            assert!(line.contains(expected), "{line}");
+        }
     }
 
     #[test]
