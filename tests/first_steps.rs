@@ -34,8 +34,18 @@ fn the_first_mistakes_are_told_in_plain_words() {
     std::fs::write(folder.path().join("two.toml"), "[[notify]]\nname = \"x\"\n").unwrap();
     std::fs::write(folder.path().join("vault.toml"), "[storage]\nvault = \"ftp://a/b\"\n").unwrap();
     std::fs::write(folder.path().join("nowhere.toml"), "[storage]\ndata_dir = \"\"\n").unwrap();
+    for (name, text) in [
+        ("ca.toml", "[fetch]\nextra_ca = [\"bad.toml\"]\n"),
+        ("at.toml", "[crawler]\ncontact = \"@\"\n"),
+        ("scheme.toml", "[crawler]\ncontact = \"https://\"\n"),
+        ("home.toml", "[storage]\ndata_dir = \"~/data\"\n"),
+        ("log.toml", "[log]\nfilter = \"warning\"\n"),
+        ("hosts.toml", "[[hosts]]\nhost = \"a.test\"\n[[hosts]]\nhost = \"a.test:443\"\n"),
+    ] {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
     let dead = "http://127.1.0.77:8999/";
-    let cases: [(&[&str], i32, &str); 18] = [
+    let cases: [(&[&str], i32, &str); 25] = [
         (&["crawl"], 2, "no seeds: name a URL, such as `recrawl crawl https://example.com`"),
         (&["crawl", "htp://x"], 2, "scheme \"htp\" is not supported, only http and https"),
         (
@@ -74,6 +84,33 @@ fn the_first_mistakes_are_told_in_plain_words() {
             "storage.data_dir is empty; name a folder, or `.` for this one",
         ),
         (
+            &["config", "check", "--config", "ca.toml"],
+            2,
+            "fetch.extra_ca: a file contains no certificate (use PEM): bad",
+        ),
+        (
+            &["config", "check", "--config", "at.toml"],
+            2,
+            "crawler.contact: \"@\" is neither an e-mail address",
+        ),
+        (&["config", "check", "--config", "scheme.toml"], 2, "crawler.contact: \"https://\" is neither an"),
+        (
+            &["config", "check", "--config", "home.toml"],
+            2,
+            "storage.data_dir is \"~/data\", where ~ would be the name",
+        ),
+        (
+            &["config", "check", "--config", "log.toml"],
+            2,
+            "log.filter: \"warning\": \"warning\" is no level (error,",
+        ),
+        (
+            &["config", "check", "--config", "hosts.toml"],
+            2,
+            "[[hosts]] \"a.test:443\": \"a.test\" is of the same",
+        ),
+        (&["status", "--data-dir=~/data"], 2, "storage.data_dir is \"~/data\""),
+        (
             &["config", "check", "--config", "none"],
             2,
             "cannot read configuration none: No such file or directory",
@@ -95,9 +132,9 @@ fn the_first_mistakes_are_told_in_plain_words() {
         (
             &["page", "test", dead],
             1,
-            "was not fetched: cannot connect to the host, when asked for robots.txt first",
+            "was not fetched: cannot connect to the host or the proxy, when asked for robots.txt first",
         ),
-        (&["watch", dead], 1, "was not fetched: cannot connect to the host, when asked for robots.txt first"),
+        (&["watch", dead], 1, "was not fetched: cannot connect to the host or the proxy, when asked for"),
     ];
     for (words, code, says) in cases {
         let mut command = program();

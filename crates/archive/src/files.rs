@@ -109,6 +109,11 @@ impl WarcFiles {
         self.0.last_key_value().map_or(0, |(number, _)| *number)
     }
 
+    /// Is this file older than all that are present? `storage.archive_max` removes only such files.
+    pub fn is_before_all(&self, number: u32) -> bool {
+        self.0.first_key_value().is_some_and(|(oldest, _)| number < *oldest)
+    }
+
     /// How many numbers below the newest have no file: their files were removed.
     pub fn missing(&self) -> u64 {
         u64::from(self.newest()) - self.0.len() as u64

@@ -40,18 +40,59 @@ struct NamedRecord {
     ordinal: u64,
 }
 
+/// Which files may be missing without damage.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MayBeGone {
+    /// The oldest: `storage.archive_max` is set, which removes them.
+    pub oldest: bool,
+    /// All: there is no folder for them, as in a copy of the last commit alone.
+    pub all: bool,
+}
+
 /// Verifies all WARC files, and the positions of the generation's pages.
 ///
 /// # Errors
 /// When a file or a page cannot be read for another reason than damage.
-pub fn verify(storage: &dyn Storage, generation: &Generation) -> io::Result<Verified> {
+pub fn verify(
+    storage: &dyn Storage,
+    generation: &Generation,
+    may_be_gone: MayBeGone,
+) -> io::Result<Verified> {
     let mut verified = Verified::default();
     let mut named = positions(generation);
-    for (number, name) in WarcFiles::in_storage(storage)?.iter() {
+    let files = WarcFiles::in_storage(storage)?;
+    for (number, name) in files.iter() {
         let positions = named.remove(&number).unwrap_or_default();
         verify_file(storage, name, positions, generation, &mut verified)?;
     }
+    // Without a cap, a crawl that goes on from a copy without an archive has no older files either.
+    let (older, lost): (BTreeMap<_, _>, BTreeMap<_, _>) = named
+        .into_iter()
+        .partition(|(number, _)| files.is_before_all(*number) || may_be_gone.all && files.newest() == 0);
+    if !older.is_empty() && !may_be_gone.oldest {
+        let pages: usize = older.values().map(Vec::len).sum();
+        verified.notes.push(format!(
+            "{}: the bodies of {pages} pages were in {} older WARC files, which are not here, though storage.archive_max \
+             is off",
+            storage.locate(""),
+            older.len()
+        ));
+    }
+    for (number, positions) in lost {
+        let url = url_of(generation, positions[0])?;
+        verified.damage.push(Damage {
+            file: storage.locate(&format!("recrawl-*-{number:06}-*.warc.gz")),
+            offset: 0,
+            what: format!("missing, with the bodies of {} pages, such as {url}", positions.len()),
+        });
+    }
     Ok(verified)
+}
+
+/// The page with this position.
+fn url_of(generation: &Generation, position: NamedRecord) -> io::Result<String> {
+    let page = generation.gather([position.ordinal].into_iter()).next_page()?;
+    Ok(page.map_or_else(String::new, |(_, url, _)| url.to_string()))
 }
 
 /// The positions of all pages, by file and in order. The repository itself reports pages that
@@ -133,8 +174,7 @@ fn verify_file(
     // One lost file may hold the bodies of most pages: naming some is enough.
     let more = astray.len().saturating_sub(NAMED);
     for position in astray.iter().take(NAMED) {
-        let url = generation.gather([position.ordinal].into_iter()).next_page()?;
-        let url = url.map_or_else(String::new, |(_, url, _)| url.to_string());
+        let url = url_of(generation, *position)?;
         verified.damage.push(damage(position.offset, format!("missing record with the body of {url}")));
     }
     if more > 0 {

@@ -56,8 +56,10 @@ fn check(console: &Console, request: &Request) -> Result<(), Problem> {
     // Every connection sets its peer, so this fails only by a bug.
     let from: IpAddr =
         from.ok_or_else(|| Problem::new(ProblemType::Failed, "missing client address (internal error)"))?;
-    let host = origin::host(request, &console.names)?;
-    origin::same(request, host)?;
+    if !origin::is_old_probe(request) {
+        let host = origin::host(request, &console.names)?;
+        origin::same(request, host)?;
+    }
     // Clients of the network must not use up the rate of the crawl's user.
     if request.extensions().get::<LocalUser>().is_none() {
         console.admit(from, request.uri().path()).map_err(|seconds| {

@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use std::{fmt, io, thread};
+use std::{fmt, io, io::ErrorKind, thread};
 
 /// Opens the last committed generation of a data directory.
 ///
@@ -59,10 +59,35 @@ pub fn tables(data_dir: &Path) -> Tables {
     if !folder.is_dir() {
         return Err("no host has been contacted yet".into());
     }
-    SledTables::open(&folder).map(Arc::new).map_err(|e| match is_in_use(&e) {
+    let opened = match SledTables::open(&folder) {
+        Err(e) if e.kind() == ErrorKind::ReadOnlyFilesystem => copied(&folder),
+        opened => opened,
+    };
+    opened.map(Arc::new).map_err(|e| match is_in_use(&e) {
         true => IN_USE.into(),
         false => e.to_string(),
     })
+}
+
+/// A temporary folder for a copy of tables.
+///
+/// # Errors
+/// When there can be none, naming TMPDIR.
+pub fn scratch() -> io::Result<tempfile::TempDir> {
+    tempfile::tempdir().map_err(|e| {
+        io::Error::new(
+            e.kind(),
+            format!("cannot use a temporary folder: {e}; set TMPDIR to a folder with room"),
+        )
+    })
+}
+
+/// The tables on a disk that became read-only, as it does after an error: a copy can be opened.
+fn copied(folder: &Path) -> io::Result<SledTables> {
+    let scratch = scratch()?;
+    let to = scratch.path().join(TABLES);
+    let found = SledTables::open_copy(folder, &to, Box::new(scratch))?;
+    found.ok_or_else(|| io::Error::other(IN_USE))
 }
 
 /// Reads the operators' decisions, also while a crawl runs. Older versions kept them in the tables.

@@ -195,6 +195,7 @@ impl Settings {
         })?;
         settings.files.extend(file.map(Path::to_owned));
         if let Some(folder) = data_dir {
+            check_folder(folder).map_err(Failure::Usage)?;
             settings.data_dir = folder.into();
         }
         // Damage of the directory's file must not keep an operator from a takedown or a backup: only what ranks pages
@@ -342,6 +343,7 @@ fn check_values(config: &Config) -> Result<(), String> {
             "cycle.discovery_share, announced_share and audit_share add up to {shares}; the maximum is 1"
         ));
     }
+    check_folder(&config.storage.data_dir)?;
     if cycle.period.0.is_zero() {
         return Err("cycle.period must not be 0".into());
     }
@@ -415,6 +417,17 @@ fn check_sizes(storage: &crate::config::Storage) -> Result<(), String> {
     Ok(())
 }
 
+/// A shell makes the home folder of `~`; here it would be the name of a folder.
+fn check_folder(data_dir: &Path) -> Result<(), String> {
+    match data_dir.to_str().is_some_and(|text| text.starts_with('~')) {
+        true => Err(format!(
+            "storage.data_dir is {:?}, where ~ would be the name of a folder; write the whole path, or ./~ for such a name",
+            data_dir.display().to_string()
+        )),
+        false => Ok(()),
+    }
+}
+
 fn files(config: &Config) -> Vec<PathBuf> {
     let focus = &config.focus;
     let named =
@@ -434,8 +447,11 @@ fn files(config: &Config) -> Vec<PathBuf> {
 }
 
 fn authority(file: &Path) -> Result<Vec<u8>, String> {
-    let read = operator_file::read(file, operator_file::MAX_CERTIFICATES);
-    read.map_err(|e| format!("fetch.extra_ca: cannot read {}: {e}", file.display()))
+    let name = file.display();
+    let pem = operator_file::read(file, operator_file::MAX_CERTIFICATES)
+        .map_err(|e| format!("fetch.extra_ca: cannot read {name}: {e}"))?;
+    recrawl_fetcher::check_authorities(&pem).map_err(|e| format!("fetch.{e}: {name}"))?;
+    Ok(pem)
 }
 
 fn reading(config: &Config) -> Result<ExtractOptions, String> {
@@ -455,7 +471,9 @@ fn reading(config: &Config) -> Result<ExtractOptions, String> {
 /// Checks that site owners can reach somebody by it. A name alone reaches nobody; addresses, URLs and numbers may.
 fn check_contact(contact: &str) -> Result<(), String> {
     let may_reach = |c: char| matches!(c, '@' | '.' | ':' | '/') || c.is_ascii_digit();
-    match contact.is_empty() || contact.contains(may_reach) {
+    let rest = contact.split_once("://").map_or(contact, |(_, rest)| rest);
+    let is_whole = rest.contains(char::is_alphanumeric) && !rest.ends_with('@');
+    match contact.is_empty() || contact.contains(may_reach) && is_whole {
         true => Ok(()),
         false => Err(format!(
             "{contact:?} is neither an e-mail address nor a URL; write one that site owners can use"

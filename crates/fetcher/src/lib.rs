@@ -27,6 +27,7 @@ pub use host::order::Precedence;
 pub use net::access::HostAccess;
 pub use net::client::{
     Cut, FirstLook, Hop, HttpNetwork, Meter, Network, NetworkError, Post, Reply, Request, RequestOptions,
+    check_authorities,
 };
 pub use net::guard::{self, Guard};
 pub use net::kept_types::KeptTypes;

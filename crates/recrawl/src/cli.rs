@@ -41,8 +41,10 @@ pub use vault::{VaultArgs, VaultCommand};
 pub use watch::WatchArgs;
 pub use web_address::web_address;
 
+use crate::daemon::Daemon;
 use crate::fleet::{self, FleetWatch};
 use clap::{Args, Parser, Subcommand};
+use recrawl_crawl::config::operator_file;
 use recrawl_crawl::config::units::Span;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::operator::seeds;
@@ -310,6 +312,34 @@ impl Where {
     }
 }
 
+impl Where {
+    /// As [`Where::settings_to_read`], of a command that a running daemon answers. The daemon goes on while its file has a mistake, and so
+    /// must who pauses it or looks at it: then these are the defaults.
+    ///
+    /// # Errors
+    /// When the configuration is invalid, and no daemon runs.
+    pub fn settings_or_daemon(&self) -> Result<Settings, Failure> {
+        self.settings_to_read().or_else(|failure| {
+            let Some(folder) = self.folder().filter(|folder| matches!(Daemon::find(folder), Ok(Some(_))))
+            else {
+                return Err(failure);
+            };
+            tracing::warn!("{failure}; the running daemon keeps what it read before");
+            Settings::load(None, Some(&folder))
+        })
+    }
+
+    /// The data directory, also where another key is wrong.
+    fn folder(&self) -> Option<PathBuf> {
+        let written = || {
+            let text = operator_file::read_text(&self.config.file()?, operator_file::MAX_CONFIG).ok()?;
+            let table: toml::Table = text.parse().ok()?;
+            Some(PathBuf::from(table.get("storage")?.get("data_dir")?.as_str()?))
+        };
+        self.data_dir.clone().or_else(written)
+    }
+}
+
 /// Selects a crawl, and how what is said of it is printed.
 #[derive(Args)]
 pub struct OnCrawl {
@@ -329,7 +359,7 @@ pub struct SeedArgs {
     /// The same (repeatable)
     #[arg(long = "seed", value_name = "URL", value_parser = web_address)]
     pub seeds: Vec<String>,
-    /// File of seed URLs, one per line; `#` starts a comment
+    /// File of seed URLs, one per line; `#` starts a comment; `-` is standard input
     #[arg(long = "seeds", value_name = "FILE")]
     pub file: Option<PathBuf>,
 }
@@ -502,10 +532,10 @@ pub enum FormulaCommand {
         /// Name, file or expression
         formula: String,
         #[command(flatten)]
-        at: Where,
+        on: OnCrawl,
     },
     /// Roll back to the formula that was in force before
-    Rollback(Where),
+    Rollback(OnCrawl),
 }
 
 /// `recrawl dataset`

@@ -4,8 +4,8 @@
 pub mod dates;
 pub mod decisions_in_force;
 pub mod explain;
+mod failed_visits;
 pub mod forecast;
-mod guarded;
 pub mod host;
 pub mod host_report;
 pub mod loop_events;

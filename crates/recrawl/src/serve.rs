@@ -203,7 +203,7 @@ fn serve(
     signals: &Shutdown,
 ) -> Result<Option<CrawlStart>, Failure> {
     let CrawlStart { mut seeds, sighup, listen, sessions, .. } = start;
-    let shared = Arc::new(SharedState::new(&crawl, args.at.clone())?);
+    let shared = Arc::new(SharedState::new(&crawl, args)?);
     // Before the console, which takes what hubs send.
     let subscriber = websub::start(shared.clone())?;
     let end = CancellationToken::new();
@@ -280,7 +280,7 @@ fn crawl_on(
     while !crawl.shutdown.requested() {
         let is_called = sighup.take();
         if is_called {
-            reload_all(args, crawl, shared, console, events);
+            reload_all(crawl, shared, console, events);
         }
         if shared.take_changed() || is_called {
             // The obstacle of the last round may be gone.
@@ -375,13 +375,12 @@ fn begin_delivery(shared: &Arc<SharedState>) -> Result<(), Failure> {
 
 /// Reloads the configuration, and with it the threads and files that depend on it.
 fn reload_all(
-    args: &ServeArgs,
     crawl: &mut Crawl,
     shared: &Arc<SharedState>,
     console: &RunningConsole,
     events: &mut Option<Events>,
 ) {
-    reload::reload(args, crawl, shared, console);
+    reload::reload(crawl, shared, console);
     if let Err(failure) = shared.notify_thread.begin(shared) {
         tracing::error!("cannot deliver changes: {failure}");
     }
@@ -396,9 +395,10 @@ fn reload_all(
 /// Logs the report of a round, and which requests failed.
 fn log_report(crawl: &Crawl, report: &RoundReport) {
     report.log();
+    let failed = crawl.live.newly_failed();
     if report.fetched_nothing() {
         tracing::warn!("{}", crawl.live.errors().why_nothing());
-    } else if let Some(failed) = crawl.live.errors().failed() {
+    } else if let Some(failed) = failed {
         tracing::info!("{failed}");
     }
 }

@@ -47,7 +47,7 @@ pub use kept::visits::{StoredVisit, StoredVisits, VisitLesson};
 pub use repository::Repository;
 pub use repository::reports::Reports;
 pub use repository::salvage::{LostRange, SalvageError, Salvaged, salvage};
-pub use repository::snapshot::{Snapshot, SnapshotError};
+pub use repository::snapshot::{Snapshot, SnapshotError, UnfinishedSnapshot};
 pub use repository::writer::GenerationWriter;
 pub use round::carried_pages::{CarriedPages, CarriedWriter};
 pub use round::log_file::LogError;

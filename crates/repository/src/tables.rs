@@ -20,6 +20,7 @@ use recrawl_types::{
     Belief, Cycle, Failure, HostState, HostTable, LastmodCounts, Origin, Round, ValidatorTrust, Validators,
 };
 use sled::transaction::{ConflictableTransactionError, TransactionError, Transactional};
+use std::any::Any;
 use std::convert::Infallible;
 use std::io;
 use std::path::Path;
@@ -94,6 +95,8 @@ pub struct SledTables {
     requisites: sled::Tree,
     /// For a copy elsewhere.
     written: rows::Written,
+    /// The folder of a copy, which is removed behind the tables.
+    _scratch: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl SledTables {
@@ -173,7 +176,27 @@ impl SledTables {
             settings,
             requisites,
             written: rows::Written::default(),
+            _scratch: None,
         })
+    }
+
+    /// The tables of a folder that cannot be written, from a copy in the folder `to`, which must not exist. `scratch`
+    /// is dropped with them. None if another process has them open.
+    ///
+    /// # Errors
+    /// When they cannot be copied or opened.
+    pub fn open_copy(
+        dir: &Path,
+        to: &Path,
+        scratch: Box<dyn Any + Send + Sync>,
+    ) -> io::Result<Option<SledTables>> {
+        if !SledTables::back_up(dir, to)? {
+            return Ok(None);
+        }
+        let config = sled::Config::new().path(to).cache_capacity(CACHE_BYTES).flush_every_ms(None);
+        let durable = Durable { dir: to.to_owned(), sync: durable::sync_files() };
+        let tables = SledTables::with(config, dir.display().to_string(), Some(durable))?;
+        Ok(Some(SledTables { _scratch: Some(scratch), ..tables }))
     }
 
     /// The stored value of a site.

@@ -16,11 +16,13 @@ use queue::LogQueue;
 use recrawl_crawl::config::{Log, LogFormat};
 use recrawl_crawl::failure::Failure;
 use std::backtrace::{Backtrace, BacktraceStatus};
+use std::fmt;
 use std::io::{self, Write};
 use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, SystemTime};
 use tracing::Level;
+use tracing::level_filters::LevelFilter;
 use tracing_subscriber::field::MakeExt;
 use tracing_subscriber::filter::Filtered;
 use tracing_subscriber::fmt::FormatFields;
@@ -174,10 +176,21 @@ fn filter_of(log: &Log, usual: &str) -> Result<EnvFilter, String> {
     parse(text).map_err(|e| format!("log.filter: {e}"))
 }
 
+/// A filter that never hides an error by chance: a misspelt level would be the name of a module without a line, and a
+/// filter of some modules would hide all others.
 fn parse(text: &str) -> Result<EnvFilter, String> {
-    EnvFilter::builder().parse(text).map_err(|e| {
-        format!("{text:?}: {e}; write a level such as info, or a filter such as recrawl_fetcher=debug")
-    })
+    let wrong = |why: &dyn fmt::Display| {
+        format!("{text:?}: {why}; write a level such as info, or a filter such as recrawl_fetcher=debug")
+    };
+    let words = || text.split(',').map(str::trim).filter(|word| !word.contains(['=', '[', ']', '{', '}']));
+    let is_level = |word: &&str| word.parse::<LevelFilter>().is_ok();
+    let is_known = |word: &&str| word.is_empty() || is_level(word) || word.starts_with("recrawl");
+    if let Some(word) = words().find(|word| !is_known(word)) {
+        return Err(wrong(&format_args!("{word:?} is no level (error, warn, info, debug, trace, off)")));
+    }
+    let filter = EnvFilter::builder().parse(text).map_err(|e| wrong(&e))?;
+    let has_level = words().any(|word| is_level(&word));
+    Ok(if has_level { filter } else { filter.add_directive(LevelFilter::ERROR.into()) })
 }
 
 /// Prints a message regardless of the filter, such as why the program ends.
@@ -271,12 +284,33 @@ mod tests {
 
     #[test]
     fn a_filter_is_checked_before_it_is_needed() {
-        for (filter, is_one) in
-            [("", true), ("info", true), ("warn,recrawl_fetcher=debug", true), ("a=loud", false)]
-        {
+        for (filter, is_one) in [
+            ("", true),
+            ("info", true),
+            ("warn,recrawl_fetcher=debug", true),
+            ("recrawl_fetcher, hyper=debug,WARN", true),
+            ("a=loud", false),
+            ("warning", false),
+            ("verbose", false),
+            ("recrawl=info,warnings", false),
+        ] {
             let checked = check(&Log { filter: filter.into(), ..Log::default() });
             assert_eq!(checked.is_ok(), is_one, "{filter}: {checked:?}");
             assert!(checked.is_ok() || checked.unwrap_err().starts_with("log.filter: "));
+        }
+    }
+
+    #[test]
+    fn errors_are_logged_unless_they_are_off() {
+        for (filter, rest) in [
+            ("recrawl_fetcher=debug", "error"),
+            ("hyper=off", "error"),
+            ("off,hyper=info", "off"),
+            ("warn", "warn"),
+        ] {
+            let parsed = parse(filter).unwrap().to_string();
+            let all: Vec<&str> = parsed.split(',').filter(|word| !word.contains('=')).collect();
+            assert_eq!(all, [rest], "{filter}: {parsed}");
         }
     }
 }

@@ -96,7 +96,7 @@ impl<D: Detail> Detail for Option<D> {
 macro_rules! reasons {
     ($(#[$about:meta])* $enum:ident {
         $($variant:ident = $code:literal, $name:literal, $text:literal;)*
-        $($(#[$open_about:meta])* .. $open:ident(status) = $first:literal, $open_name:literal, $open_text:literal;)?
+        $($(#[$open_about:meta])* .. $open:ident($status:ident) = $first:literal, $open_name:literal, $open_text:expr;)?
     }) => {
         $(#[$about])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +109,7 @@ macro_rules! reasons {
             fn code(self) -> u64 {
                 match self {
                     $($enum::$variant => $code,)*
-                    $($enum::$open(status) => $first + u64::from(status),)?
+                    $($enum::$open($status) => $first + u64::from($status),)?
                 }
             }
 
@@ -137,7 +137,7 @@ macro_rules! reasons {
 
             fn status(self) -> Option<u16> {
                 match self {
-                    $($enum::$open(status) => Some(status),)?
+                    $($enum::$open($status) => Some($status),)?
                     #[allow(unreachable_patterns)] // where no reason has a status
                     _ => None,
                 }
@@ -147,14 +147,18 @@ macro_rules! reasons {
         /// A clause without a full stop.
         impl fmt::Display for $enum {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                match self {
+                match *self {
                     $($enum::$variant => f.write_str($text),)*
-                    $($enum::$open(status) => write!(f, "{} {status}", $open_text),)?
+                    $($enum::$open($status) => write!(f, "{} {}", $open_text, $status),)?
                 }
             }
         }
     };
 }
+
+/// Only a proxy answers with 407 (RFC 9110 §15.5.8).
+const ASKS_WHO: &str =
+    "the proxy takes no request without a right proxy.user and proxy.password: HTTP status";
 
 reasons! {
     /// How a page compares with its last visit.
@@ -170,7 +174,7 @@ reasons! {
     /// Why a request failed.
     Failure {
         Dns = 0, "dns", "the host name did not resolve";
-        Connect = 1, "connect", "cannot connect to the host";
+        Connect = 1, "connect", "cannot connect to the host or the proxy";
         Tls = 2, "tls", "the TLS handshake failed";
         Timeout = 3, "timeout", "no response within fetch.timeout";
         Protocol = 4, "protocol", "connection broken, or response invalid or truncated";
@@ -179,7 +183,7 @@ reasons! {
         // In the place of the status 0, which no response has.
         Render = 7, "render", "fetched, but it could not be rendered or converted";
         /// A status that is none of 2xx, 304, a redirect, 404 or 410.
-        .. Status(status) = 7, "status", "HTTP status";
+        .. Status(status) = 7, "status", if status == 407 { ASKS_WHO } else { "HTTP status" };
     }
 }
 

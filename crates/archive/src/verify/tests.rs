@@ -62,7 +62,7 @@ fn unpacked(bytes: &[u8]) -> Vec<u8> {
 fn a_flipped_bit_in_any_byte_is_told() {
     let (storage, positions) = archived(4);
     let generation = generation(&positions);
-    let sound = verify(&*storage, &generation).unwrap();
+    let sound = verify(&*storage, &generation, MayBeGone::default()).unwrap();
     assert_eq!((sound.records, &sound.damage[..], &sound.notes[..]), (13, &[][..], &[][..]));
     let bytes = storage.image()[FILE].clone();
     let (mut flips, mut untold) = (0, 0);
@@ -71,7 +71,7 @@ fn a_flipped_bit_in_any_byte_is_told() {
             let mut flipped = bytes.clone();
             flipped[at] ^= 1 << bit;
             let storage = MemoryStorage::with_files([(FILE.into(), flipped)].into());
-            let found = verify(&storage, &generation).unwrap();
+            let found = verify(&storage, &generation, MayBeGone::default()).unwrap();
             flips += 1;
             if found.damage.is_empty() && found.notes.is_empty() {
                 untold += 1;
@@ -90,8 +90,12 @@ fn damage_is_told_where_it_lies_and_what_is_behind_it_is_read() {
     let generation = generation(&positions);
     let mut bytes = storage.image()[FILE].clone();
     bytes[positions[1].offset as usize + 60] ^= 1;
-    let found =
-        verify(&MemoryStorage::with_files([(FILE.into(), bytes.clone())].into()), &generation).unwrap();
+    let found = verify(
+        &MemoryStorage::with_files([(FILE.into(), bytes.clone())].into()),
+        &generation,
+        MayBeGone::default(),
+    )
+    .unwrap();
     assert_eq!(found.records, 12, "{found:?}");
     assert!(found.damage.iter().all(|d| d.offset == positions[1].offset), "{found:?}");
     assert!(found.damage.iter().any(|d| d.what.contains("http://a.example/1")), "{found:?}");
@@ -99,11 +103,11 @@ fn damage_is_told_where_it_lies_and_what_is_behind_it_is_read() {
     // An incomplete record at the end is no damage, unless a page refers to it.
     let torn = &storage.image()[FILE][..storage.image()[FILE].len() - 3];
     let torn = MemoryStorage::with_files([(FILE.into(), torn.to_vec())].into());
-    let found = verify(&torn, &generation).unwrap();
+    let found = verify(&torn, &generation, MayBeGone::default()).unwrap();
     assert!(found.damage.is_empty() && found.notes.len() == 1, "{found:?}");
     let short = &storage.image()[FILE][..positions[3].offset as usize + 3];
     let short = MemoryStorage::with_files([(FILE.into(), short.to_vec())].into());
-    assert!(!verify(&short, &generation).unwrap().damage.is_empty());
+    assert!(!verify(&short, &generation, MayBeGone::default()).unwrap().damage.is_empty());
 }
 
 #[test]
@@ -115,8 +119,11 @@ fn a_position_that_leads_to_another_page_or_nowhere_is_told_and_taken_out_of_a_s
     positions[2] = ArchivePosition { offset: positions[2].offset + 1, ..positions[2] };
     positions[3] = beyond;
     positions.push(gone);
-    let found = verify(&*storage, &generation(&positions)).unwrap();
-    assert_eq!(found.damage.len(), 3, "a file that was removed is no damage: {found:?}");
+    let found = verify(&*storage, &generation(&positions), MayBeGone::default()).unwrap();
+    assert_eq!(found.damage.len(), 4, "{found:?}");
+    let missing = &found.damage[3];
+    assert!(missing.file.ends_with("recrawl-*-000009-*.warc.gz"), "{missing}");
+    assert_eq!(missing.what, format!("missing, with the bodies of 1 pages, such as {}", url(4).as_text()));
     for (page, damage) in (1..=3).zip(&found.damage) {
         assert!(damage.what.contains(&url(page).as_text()[..]), "{damage}");
     }
@@ -129,4 +136,39 @@ fn a_position_that_leads_to_another_page_or_nowhere_is_told_and_taken_out_of_a_s
         assert_eq!(is_lost, (1..=3).contains(&page), "{page}");
         assert_eq!(record.visited.unwrap().content.archive.is_none(), is_lost);
     }
+}
+
+/// `storage.archive_max` removes the oldest files, never the newest. A copy of the last commit alone has none.
+#[test]
+fn a_file_that_nothing_removes_is_damage_when_it_is_missing() {
+    let (whole, positions) = archived(3);
+    let bytes = &whole.image()[FILE];
+    let storage = |numbers: &[u32]| {
+        let name = |number: &u32| format!("recrawl-{number:06}.warc.gz");
+        MemoryStorage::with_files(numbers.iter().map(|number| (name(number), bytes.clone())).collect())
+    };
+    let in_files = [2, 3, 4].map(|file| ArchivePosition { file, ..positions[0] });
+    let pages: Vec<ArchivePosition> =
+        (0..3).map(|page| ArchivePosition { offset: positions[page].offset, ..in_files[page] }).collect();
+    let generation = generation(&pages);
+    let found = |present: &[u32], oldest, all| {
+        let found = verify(&storage(present), &generation, MayBeGone { oldest, all }).unwrap();
+        (found.damage.len(), found.notes.len())
+    };
+    for (present, capped, uncapped) in [
+        (&[2, 3, 4][..], (0, 0), (0, 0)),
+        (&[1, 2, 3, 4], (0, 0), (0, 0)),
+        (&[3, 4], (0, 0), (0, 1)),
+        (&[4, 5], (0, 0), (0, 1)),
+        (&[5], (0, 0), (0, 1)),
+        (&[2, 4], (1, 0), (1, 0)),
+        (&[3], (1, 0), (1, 1)),
+        (&[2], (2, 0), (2, 0)),
+        (&[], (3, 0), (3, 0)),
+    ] {
+        assert_eq!(found(present, true, false), capped, "{present:?}");
+        assert_eq!(found(present, false, false), uncapped, "{present:?}");
+    }
+    assert_eq!(found(&[], false, true), (0, 1), "no folder: told, but no damage");
+    assert_eq!(found(&[2], false, true), (2, 0));
 }

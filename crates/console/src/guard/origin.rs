@@ -7,13 +7,21 @@ use crate::problem::{Problem, ProblemType};
 use axum::extract::Request;
 use axum::http::header::{HOST, HeaderName, ORIGIN};
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, Method};
+use axum::http::{HeaderMap, Method, Version};
 use std::net::{IpAddr, Ipv6Addr};
 
 /// Set by browsers: the relation of the requesting page to this origin.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// Set by browsers: `navigate` for a link or address that a user opens.
 const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+
+/// Is this a probe of HTTP/1.0, which needs no `Host`? Every browser sends one.
+pub fn is_old_probe(request: &Request) -> bool {
+    request.version() == Version::HTTP_10
+        && matches!(*request.method(), Method::GET | Method::HEAD)
+        && matches!(request.uri().path(), "/health" | "/ready")
+        && request.headers().keys().all(|name| ![HOST, ORIGIN, SEC_FETCH_SITE].contains(name))
+}
 
 /// The value of `Host`.
 ///
@@ -55,8 +63,12 @@ pub fn same(request: &Request, host: &str) -> Result<(), Problem> {
         return Ok(());
     }
     let Some(origin) = only(request.headers(), &ORIGIN)? else { return Ok(()) };
-    let name = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-    match name.is_some_and(|name| name.eq_ignore_ascii_case(host)) {
+    // A browser leaves out the port of the scheme, which a proxy may add.
+    let is_same = [("http://", ":80"), ("https://", ":443")].into_iter().any(|(scheme, port)| {
+        let bare = |name: &str| name.strip_suffix(port).unwrap_or(name).to_ascii_lowercase();
+        origin.strip_prefix(scheme).is_some_and(|name| bare(name) == bare(host))
+    });
+    match is_same {
         true => Ok(()),
         false => Err(cross(&ORIGIN)),
     }
@@ -174,6 +186,38 @@ mod tests {
         }
         assert!(!asks("DELETE", &[("sec-fetch-site", "cross-site")]));
         assert!(!asks("DELETE", &[("sec-fetch-site", "same-site")]), "another port is another program");
+    }
+
+    #[test]
+    fn the_port_of_the_scheme_may_be_left_out() {
+        for (host, origin, is_same) in [
+            ("crawl.example:443", "https://crawl.example", true),
+            ("crawl.example", "https://crawl.example:443", true),
+            ("Crawl.Example:80", "http://crawl.example", true),
+            ("[::1]:443", "https://[::1]", true),
+            ("crawl.example:443", "http://crawl.example", false),
+            ("crawl.example:8443", "https://crawl.example", false),
+            ("crawl.example", "ftp://crawl.example", false),
+        ] {
+            let asked = request("POST", "/", &[("origin", origin)]);
+            assert_eq!(same(&asked, host).is_ok(), is_same, "{host} {origin}");
+        }
+    }
+
+    #[test]
+    fn only_a_probe_of_http_1_0_needs_no_host() {
+        let probe = |version, method, uri, headers: &[(&str, &str)]| {
+            let mut asked = request(method, uri, headers);
+            *asked.version_mut() = version;
+            is_old_probe(&asked)
+        };
+        assert!(probe(Version::HTTP_10, "GET", "/health", &[]));
+        assert!(probe(Version::HTTP_10, "HEAD", "/ready", &[("accept", "*/*")]));
+        assert!(!probe(Version::HTTP_11, "GET", "/health", &[]));
+        assert!(!probe(Version::HTTP_10, "POST", "/health", &[]));
+        assert!(!probe(Version::HTTP_10, "GET", "/api/v1/status", &[]));
+        assert!(!probe(Version::HTTP_10, "GET", "/health", &[("host", "evil.example")]));
+        assert!(!probe(Version::HTTP_10, "GET", "/health", &[("sec-fetch-site", "cross-site")]));
     }
 
     proptest! {

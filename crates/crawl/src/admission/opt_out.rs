@@ -1,7 +1,9 @@
 //! Hosts whose owners opted out: a file that is read again at the start of each cycle.
 
+use crate::config::operator_file;
 use recrawl_types::{HostPattern, Size};
 use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Maximum bytes of the file: about three million hosts, each taking about 100 bytes of memory.
@@ -32,14 +34,12 @@ impl OptOut {
             return Ok(list);
         }
         let named = |e: &dyn std::fmt::Display| format!("scope.opt_out: cannot use {}: {e}", file.display());
-        let length = std::fs::metadata(file).map_err(|e| named(&e))?.len();
-        if length > MAX_FILE {
-            return Err(named(&format!(
-                "longer than {}; name whole domains as *.example.com",
-                Size(MAX_FILE)
-            )));
-        }
-        let bytes = std::fs::read(file).map_err(|e| named(&e))?;
+        let bytes = operator_file::read(file, MAX_FILE).map_err(|e| match e.kind() {
+            ErrorKind::FileTooLarge => {
+                named(&format!("longer than {}; name whole domains as *.example.com", Size(MAX_FILE)))
+            }
+            _ => named(&e),
+        })?;
         list.digest = xxhash_rust::xxh3::xxh3_64(&bytes);
         let mut bad = Vec::new();
         for (line, number) in bytes.split(|b| *b == b'\n').zip(1..) {

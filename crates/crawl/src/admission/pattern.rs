@@ -92,14 +92,19 @@ impl Pattern {
     pub fn prefix(text: &str) -> Result<Pattern, String> {
         // Alone, an end such as "?" or "/." would be dropped.
         const REST: &str = "x";
+        const WHOLE: &str = "write the whole host and a /, as in https://example.com/*";
         let wrong = |e: &dyn fmt::Display| format!("{text:?}: {e}");
-        let url = UrlRules::keep_all().canonicalize(&format!("{text}{REST}")).map_err(|e| wrong(&e))?;
+        let rules = UrlRules::keep_all();
+        let url =
+            rules.canonicalize(&format!("{text}{REST}")).map_err(|e| match rules.canonicalize(text) {
+                // Only the port has no rest.
+                Ok(_) => wrong(&WHOLE),
+                Err(_) => wrong(&e),
+            })?;
         let is_whole = !text.contains('#') && url.path_and_query().ends_with(REST);
         let key = url.key().strip_suffix(REST.as_bytes()).filter(|_| is_whole);
         let prefix = key.and_then(|key| CanonicalUrl::from_key(key).ok());
-        let prefix =
-            prefix.ok_or_else(|| wrong(&"write the whole host and a /, as in https://example.com/*"))?;
-        Ok(Pattern::Prefix(prefix))
+        prefix.map(Pattern::Prefix).ok_or_else(|| wrong(&WHOLE))
     }
 
     /// The pages whose URL begins so, with or without the star behind it.

@@ -9,16 +9,20 @@ use std::path::Path;
 pub const MAX_CONFIG: u64 = 1 << 20;
 /// Maximum bytes of a file with a secret.
 pub const MAX_SECRET: u64 = 64 << 10;
+/// Maximum bytes of a model, of labels, or of a body that is tried.
+pub const MAX_DATA: u64 = 64 << 20;
 /// Maximum bytes of a file with certificates.
 pub const MAX_CERTIFICATES: u64 = 4 << 20;
 
-/// Reads a file, or a pipe, of at most this many bytes.
+/// Reads a file, or a pipe, of at most this many bytes; `-` is standard input.
 ///
 /// # Errors
 /// When it cannot be read or is longer.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
+    let file: Box<dyn Read> =
+        if path == Path::new("-") { Box::new(io::stdin()) } else { Box::new(File::open(path)?) };
+    file.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
         let text = format!("longer than {}; name another file", Size(most));
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));

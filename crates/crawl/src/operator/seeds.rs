@@ -1,7 +1,9 @@
 //! Seeds: URLs given on the command line or in a file.
 
+use crate::config::operator_file;
 use crate::failure::Failure;
-use recrawl_types::{CanonicalUrl, Size, UrlRules};
+use crate::labels::counted;
+use recrawl_types::{CanonicalUrl, UrlRules};
 use std::path::Path;
 
 /// Maximum bytes of a seed file.
@@ -14,32 +16,42 @@ const NAMED_LINES: usize = 5;
 /// # Errors
 /// [`Failure::Usage`], naming the argument, or the first lines, that cannot be crawled.
 pub fn read(words: &[String], file: Option<&Path>, rules: &UrlRules) -> Result<Vec<CanonicalUrl>, Failure> {
-    let mut seeds = Vec::new();
+    let (mut seeds, mut named) = (Vec::new(), 0);
     for word in words {
+        named += u64::from(names_user(word));
         let url = rules.canonicalize(word.trim());
         seeds.push(url.map_err(|e| Failure::Usage(format!("--seed {word:?}: {e}")))?);
     }
     if let Some(path) = file {
-        seeds.extend(read_file(path, rules)?);
+        let (more, of_file) = read_file(path, rules)?;
+        seeds.extend(more);
+        named += of_file;
+    }
+    if named > 0 {
+        tracing::warn!(
+            "{} left out of the URLs of seeds; [[hosts]] sets user and password of a host",
+            counted(named, "name of a user")
+        );
     }
     seeds.sort();
     seeds.dedup();
     Ok(seeds)
 }
 
-fn read_file(path: &Path, rules: &UrlRules) -> Result<Vec<CanonicalUrl>, Failure> {
+/// Has the URL a user before its host?
+fn names_user(url: &str) -> bool {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.split(['/', '?', '#']).next().is_some_and(|authority| authority.contains('@'))
+}
+
+/// The seeds of a file, and how many of them name a user.
+fn read_file(path: &Path, rules: &UrlRules) -> Result<(Vec<CanonicalUrl>, u64), Failure> {
     let named = |e: std::io::Error| {
         let todo = "name a file with a URL a line, or the URLs themselves";
         Failure::Usage(format!("cannot read seed file {}: {e}; {todo}", path.display()))
     };
-    let length = std::fs::metadata(path).map_err(named)?.len();
-    if length > MAX_SEED_FILE {
-        let most = Size(MAX_SEED_FILE);
-        let text = format!("seed file {} is longer than {most}; split the file", path.display());
-        return Err(Failure::Usage(text));
-    }
-    let bytes = std::fs::read(path).map_err(named)?;
-    let (mut seeds, mut bad) = (Vec::new(), Vec::new());
+    let bytes = operator_file::read(path, MAX_SEED_FILE).map_err(named)?;
+    let (mut seeds, mut bad, mut named_users) = (Vec::new(), Vec::new(), 0);
     // Some systems end lines by a carriage return alone.
     let has_line_feeds = bytes.contains(&b'\n');
     for (number, line) in bytes.split(|b| *b == b'\n' || *b == b'\r' && !has_line_feeds).enumerate() {
@@ -48,6 +60,7 @@ fn read_file(path: &Path, rules: &UrlRules) -> Result<Vec<CanonicalUrl>, Failure
                 "" => continue,
                 text => match rules.canonicalize(text) {
                     Ok(url) => {
+                        named_users += u64::from(names_user(text));
                         seeds.push(url);
                         continue;
                     }
@@ -59,7 +72,7 @@ fn read_file(path: &Path, rules: &UrlRules) -> Result<Vec<CanonicalUrl>, Failure
         bad.push(format!("line {}: {problem}", number + 1));
     }
     if bad.is_empty() {
-        return Ok(seeds);
+        return Ok((seeds, named_users));
     }
     let more = bad.len().saturating_sub(NAMED_LINES);
     let named = bad[..bad.len() - more].join("; ");
@@ -88,6 +101,23 @@ mod tests {
         let seeds = read(&["http://c.example".into()], Some(file.path()), &UrlRules::default()).unwrap();
         let texts: Vec<_> = seeds.iter().map(|s| s.to_string()).collect();
         assert_eq!(texts, ["https://a.example/", "https://b.example/", "http://c.example/"]);
+    }
+
+    #[test]
+    fn a_user_of_a_url_is_seen() {
+        for (url, names) in [
+            ("https://user:password@a.example/", true),
+            ("user@a.example", true),
+            ("https://a.example/@me", false),
+            ("https://a.example?to=me@b.example", false),
+            ("https://a.example/", false),
+        ] {
+            assert_eq!(names_user(url), names, "{url}");
+        }
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "https://u:p@a.example/\nhttps://a.example/b\n").unwrap();
+        let (seeds, named) = read_file(file.path(), &UrlRules::default()).unwrap();
+        assert_eq!((seeds[0].to_string(), seeds.len(), named), ("https://a.example/".into(), 2, 1));
     }
 
     #[test]

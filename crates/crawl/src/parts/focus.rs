@@ -12,8 +12,8 @@ pub mod round_survey;
 pub mod state;
 pub mod survey;
 
-use crate::config;
 use crate::config::units::DiscoveryShare;
+use crate::config::{self, operator_file};
 use crate::failure::Failure;
 use recrawl_focus::classifier;
 use recrawl_focus::classifier::linear::{Linear, LinearModel};
@@ -25,7 +25,7 @@ use recrawl_focus::{Classifier, TermsError, Topic, Words};
 use recrawl_types::Size;
 use std::fmt;
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 /// Greatest number of groups: their table has 2^24 places, 220 MB.
@@ -140,11 +140,10 @@ fn topic(file: &Path) -> Result<Topic, String> {
         return Err("focus.terms names no file; write a term file (config/focus has an example)".into());
     }
     let failed = |cause: &dyn fmt::Display| format!("focus.terms: {}: {cause}", file.display());
-    let length = std::fs::metadata(file).map_err(|e| failed(&e))?.len();
-    if length > MAX_FILE_BYTES as u64 {
-        return Err(failed(&TermsError::TooLong));
-    }
-    let text = std::fs::read_to_string(file).map_err(|e| failed(&e))?;
+    let text = operator_file::read_text(file, MAX_FILE_BYTES as u64).map_err(|e| match e.kind() {
+        ErrorKind::FileTooLarge => failed(&TermsError::TooLong),
+        _ => failed(&e),
+    })?;
     Topic::from_toml(&text).map_err(|e| failed(&e))
 }
 
@@ -154,7 +153,7 @@ fn model(file: &Path) -> Result<(LinearModel, String), String> {
         return Err("focus.model names no file; train one with `recrawl-lab focus train --out FILE`".into());
     }
     let failed = |cause: &dyn fmt::Display| format!("focus.model: {}: {cause}", file.display());
-    let bytes = std::fs::read(file).map_err(|e| failed(&e))?;
+    let bytes = operator_file::read(file, operator_file::MAX_DATA).map_err(|e| failed(&e))?;
     let model = LinearModel::from_bytes(&bytes).map_err(|e| failed(&e))?;
     Ok((model, format!("{:016x}", xxhash_rust::xxh3::xxh3_64(&bytes))))
 }

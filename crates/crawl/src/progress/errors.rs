@@ -15,6 +15,8 @@ const MAX_REASONS: usize = 5;
 pub struct RecentErrors {
     /// Of the running or last cycle. There are about as many kinds as HTTP statuses.
     kinds: Vec<(Outcome, u64)>,
+    /// The same when [`RecentErrors::newly_failed`] was last asked.
+    told: Vec<(Outcome, u64)>,
     /// Newest last.
     last: VecDeque<Missed>,
 }
@@ -34,6 +36,7 @@ impl RecentErrors {
     /// Clears the counts at the start of a cycle.
     pub fn begin(&mut self) {
         self.kinds.clear();
+        self.told.clear();
     }
 
     /// Counts a recorded visit, if it is an error.
@@ -74,17 +77,30 @@ impl RecentErrors {
     /// Which pages failed in the cycle so far, by reason, with an example of each; none if none did. Rules that were
     /// obeyed and deadlines are no failures.
     pub fn failed(&self) -> Option<String> {
+        Some(format!("failed in this cycle so far: {}", self.listed(self.kinds())?))
+    }
+
+    /// The same of what failed since this was last asked: a daemon that commits many small rounds repeats nothing.
+    pub fn newly_failed(&mut self) -> Option<String> {
+        let told = std::mem::replace(&mut self.told, self.kinds.clone());
+        let before = |outcome| told.iter().find(|(kind, _)| *kind == outcome).map_or(0, |(_, pages)| *pages);
+        let news = self.kinds().into_iter().map(|(outcome, pages)| (outcome, pages - before(outcome)));
+        Some(format!("failed: {}", self.listed(news.filter(|(_, pages)| *pages > 0).collect())?))
+    }
+
+    /// Failures of these kinds; none without any.
+    fn listed(&self, kinds: Vec<(Outcome, u64)>) -> Option<String> {
         let example = |outcome| self.last().find(|missed| missed.outcome == outcome);
         let is_failure =
             |outcome: &Outcome| matches!(outcome.effect(), OutcomeEffect::Failure | OutcomeEffect::Absence);
-        let kinds = self.kinds().into_iter().filter(|(outcome, _)| is_failure(outcome)).take(MAX_REASONS);
+        let kinds = kinds.into_iter().filter(|(outcome, _)| is_failure(outcome)).take(MAX_REASONS);
         let list = kinds.map(|(outcome, pages)| {
             let such_as =
                 example(outcome).map_or(String::new(), |missed| format!(", such as {}", missed.url));
             format!("{}: {outcome}{such_as}", counted(pages, "page"))
         });
         let list: Vec<String> = list.collect();
-        (!list.is_empty()).then(|| format!("failed in this cycle so far: {}", list.join("; ")))
+        (!list.is_empty()).then(|| list.join("; "))
     }
 
     /// The last ones, newest first.
@@ -133,8 +149,22 @@ mod tests {
             failed.contains("60 pages: HTTP status 503, such as http://a.test/59; 1 page: HTTP status 404, such as http://a.test/1000"),
             "{failed}"
         );
+        assert_eq!(
+            errors.newly_failed().as_deref(),
+            failed
+                .strip_prefix("failed in this cycle so far: ")
+                .map(|all| format!("failed: {all}"))
+                .as_deref()
+        );
+        errors.note(&visit(7, Outcome::RobotsDenied));
+        assert_eq!(errors.newly_failed(), None, "nothing new");
+        errors.note(&visit(1001, Outcome::NotFound(404)));
+        assert_eq!(
+            errors.newly_failed().unwrap(),
+            "failed: 1 page: HTTP status 404, such as http://a.test/1001"
+        );
         errors.begin();
-        assert_eq!(errors.failed(), None);
+        assert_eq!((errors.failed(), errors.newly_failed()), (None, None));
         assert!(errors.kinds().is_empty() && errors.last().count() == MAX_ERRORS);
     }
 }

@@ -320,6 +320,11 @@ impl RoundProgress {
         self.figures().errors.clone()
     }
 
+    /// Pages that failed since this was last asked ([`RecentErrors::newly_failed`]).
+    pub fn newly_failed(&self) -> Option<String> {
+        self.figures().errors.newly_failed()
+    }
+
     /// Changes found on a host in the running cycle, or in the last.
     pub fn changed_at(&self, host: &str) -> u64 {
         self.figures().changed.get(host).copied().unwrap_or_default()

@@ -10,7 +10,17 @@ use recrawl_types::{HostPattern, WrittenHost};
 /// # Errors
 /// Names the host and the key, never a value.
 pub fn of_hosts(hosts: &[HostTable]) -> Result<Vec<HostAccess>, String> {
-    hosts.iter().map(|host| of_host(host).map_err(|e| format!("[[hosts]] {:?}: {e}", host.host))).collect()
+    let mut all: Vec<HostAccess> = Vec::new();
+    for table in hosts {
+        let named = |e: String| format!("[[hosts]] {:?}: {e}", table.host);
+        let access = of_host(table).map_err(named)?;
+        if let Some(at) = all.iter().position(|other| other.overlaps(&access)) {
+            let other = &hosts[at].host;
+            return Err(named(format!("{other:?} is of the same requests; write one table for both")));
+        }
+        all.push(access);
+    }
+    Ok(all)
 }
 
 fn of_host(table: &HostTable) -> Result<HostAccess, String> {
@@ -77,6 +87,21 @@ pub fn of_proxy(table: &ProxyTable) -> Result<Option<Proxy>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_request_gets_the_fields_of_one_table_and_each_field_once() {
+        let of = |text: &str| {
+            let config: crate::config::Config = toml::from_str(text).unwrap();
+            of_hosts(&config.hosts).map(|all| all.len())
+        };
+        let one = "[[hosts]]\nhost = \"a.test\"\nheaders = { Cookie = \"a=1\" }\n";
+        assert_eq!(of(one), Ok(1));
+        assert_eq!(of(&format!("{one}{}", one.replace("a.test", "a.test:8443"))), Ok(2));
+        let twice = of(&format!("{one}{}", one.replace("a.test", "A.test:443"))).unwrap_err();
+        assert!(twice.contains("\"a.test\" is of the same requests"), "{twice}");
+        let cookies = of(&format!("{one}cookies = {{ b = \"2\" }}\n")).unwrap_err();
+        assert!(cookies.contains("cookie is set twice"), "{cookies}");
+    }
 
     #[test]
     fn exceptions_of_the_proxy_are_hosts_in_their_canonical_spelling() {

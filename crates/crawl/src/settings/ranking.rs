@@ -170,6 +170,18 @@ pub fn damage(folder: &Path) -> Option<Damage> {
     Some(Damage { file, offset: 0, what })
 }
 
+/// Tells of a crawl that ranks as one that began before there were objectives: it may have lost its file.
+pub fn note(folder: &Path, config: &Config) -> Option<String> {
+    let path = folder.join(FILE);
+    (is_silent(config) && data_dir::is_begun(folder) && !path.exists()).then(|| {
+        format!(
+            "{}: missing, so the formula `{FORMER}` ranks, as in a crawl that an older version began; if it was lost, write \
+             objective = \"balanced\" in it",
+            path.display()
+        )
+    })
+}
+
 /// Copies the file to another data directory, so that the crawl goes on there as it began. A damaged one is copied as
 /// it is: without it, the copy would silently go on as a crawl of an older version. Must run before the copy has a
 /// manifest, without which it is no copy.

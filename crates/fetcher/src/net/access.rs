@@ -57,8 +57,23 @@ impl HostAccess {
         let mut value = HeaderValue::from_str(value)
             .map_err(|_| format!("the value of {name} cannot be sent in a header field"))?;
         value.set_sensitive(true);
-        self.headers.append(field, value);
-        Ok(())
+        match self.headers.insert(field, value) {
+            None => Ok(()),
+            // A server takes either of two credentials, or refuses both.
+            Some(_) => Err(format!("{name} is set twice; set it once, by user, bearer, cookies or headers")),
+        }
+    }
+
+    /// Is there a URL that both admit?
+    pub fn overlaps(&self, other: &HostAccess) -> bool {
+        let port = |access: &HostAccess, scheme: Scheme| {
+            let admits = scheme == Scheme::Https || access.over_http;
+            admits.then(|| access.host.port().unwrap_or(scheme.default_port()))
+        };
+        self.host.name() == other.host.name()
+            && [Scheme::Http, Scheme::Https]
+                .into_iter()
+                .any(|scheme| port(self, scheme).is_some_and(|at| port(other, scheme) == Some(at)))
     }
 
     /// May the fields be sent with a request to this URL?
@@ -99,6 +114,26 @@ mod tests {
         let mut headers = HeaderMap::new();
         add(std::slice::from_ref(access), &url, &mut headers);
         headers.len()
+    }
+
+    #[test]
+    fn a_field_is_there_once_and_two_hosts_that_share_a_url_overlap() {
+        let host = |text: &str, over_http| HostAccess::new(WrittenHost::parse(text).unwrap(), over_http);
+        let mut access = host("a.test", false);
+        access.add("Authorization", "Basic eA==").unwrap();
+        let twice = access.add("authorization", "Bearer geheim").unwrap_err();
+        assert!(twice.contains("set twice") && !twice.contains("geheim"), "{twice}");
+        for (other, over_http, overlaps) in [
+            ("A.test.", false, true),
+            ("a.test:443", false, true),
+            ("a.test:80", true, false),
+            ("a.test:8443", true, false),
+            ("b.test", false, false),
+        ] {
+            assert_eq!(access.overlaps(&host(other, over_http)), overlaps, "{other}");
+            assert_eq!(host(other, over_http).overlaps(&access), overlaps, "{other}");
+        }
+        assert!(host("a.test", true).overlaps(&host("a.test:80", true)), "over plain HTTP");
     }
 
     #[test]

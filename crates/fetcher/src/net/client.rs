@@ -3,7 +3,7 @@
 pub(crate) mod body_memory;
 mod http;
 
-pub use http::{HttpNetwork, Post, SetupError};
+pub use http::{HttpNetwork, Post, SetupError, check_authorities};
 
 use crate::net::kept_types::KeptTypes;
 use bytes::Bytes;

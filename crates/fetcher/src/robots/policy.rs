@@ -1,6 +1,6 @@
 //! The robots policy of an origin, and how long it is valid.
 //!
-//! RFC 9309 §2.3.1: rules of a file are obeyed. 4xx means that there is no file. 429, 5xx and
+//! RFC 9309 §2.3.1: rules of a file are obeyed. 4xx means that there is no file. 407, 429, 5xx and
 //! network failures forbid everything, for up to thirty days. §2.4: a file is cached for at most 24
 //! hours.
 
@@ -82,8 +82,9 @@ pub fn evaluate(
         (Ok(reply), _) => match reply.status {
             200..=299 => (RobotsBody::Rules(whole_lines(reply)), validators_in(reply)),
             // A redirect without a usable target, or one too many, counts as no file (§2.3.1.2).
-            300..=428 | 430..=499 => (RobotsBody::AllowAll, Validators::default()),
-            // 429 means that we may not have the file now, not that there is none.
+            300..=406 | 408..=428 | 430..=499 => (RobotsBody::AllowAll, Validators::default()),
+            // 429 means that we may not have the file now, not that there is none. 407 is of the proxy, so nothing is known
+            // of the file.
             status => (RobotsBody::DisallowAll(Some(Failure::Status(status))), Validators::default()),
         },
         (Err(error), _) => (RobotsBody::DisallowAll(Some(failure(*error))), Validators::default()),
@@ -144,6 +145,7 @@ mod tests {
             (304, RobotsBody::AllowAll),
             (401, RobotsBody::AllowAll),
             (403, RobotsBody::AllowAll),
+            (407, unreachable(Failure::Status(407))),
             (404, RobotsBody::AllowAll),
             (410, RobotsBody::AllowAll),
             (429, unreachable(Failure::Status(429))),

@@ -6,6 +6,7 @@ use recrawl_crawl::config::ConfigError;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::settings::{SecretUse, Settings};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// The configuration in the working directory, which is used unless another one is named.
 pub const HERE: &str = "recrawl.toml";
@@ -18,12 +19,21 @@ pub struct Configuration {
     /// Configuration file (TOML). Default: that of RECRAWL_CONFIG, else recrawl.toml here, else built-in defaults
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// A file that was used once. It may be gone for a moment when it is looked for again.
+    #[arg(skip)]
+    used: OnceLock<PathBuf>,
 }
 
 impl Configuration {
-    /// The file; none for the built-in defaults.
-    #[expect(clippy::disallowed_methods, reason = "it names the configuration, as --config does")]
+    /// The file; none for the built-in defaults. Once there is one, it stays: a daemon that reloads must not take the
+    /// defaults because a file is just being replaced.
     pub fn file(&self) -> Option<PathBuf> {
+        let file = self.used.get().cloned().or_else(|| self.look())?;
+        Some(self.used.get_or_init(|| file).clone())
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "it names the configuration, as --config does")]
+    fn look(&self) -> Option<PathBuf> {
         let here = || Some(PathBuf::from(HERE)).filter(|file| file.exists());
         let of_environment = || std::env::var_os(VARIABLE).filter(|name| !name.is_empty()).map(PathBuf::from);
         self.config.clone().or_else(of_environment).or_else(here)

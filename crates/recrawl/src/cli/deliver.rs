@@ -14,7 +14,7 @@ pub enum DeliverCommand {
         /// Name of the target (`deliver.name`) [default: all]
         target: Option<String>,
         #[command(flatten)]
-        at: Where,
+        on: OnCrawl,
     },
     /// Show how many documents each target holds
     #[command(after_help = "Example:\n  recrawl deliver status --config recrawl.toml")]

@@ -1,6 +1,6 @@
 //! Arguments of `recrawl notify`.
 
-use super::{OnCrawl, Where};
+use super::OnCrawl;
 use clap::Subcommand;
 
 /// `recrawl notify`
@@ -18,7 +18,7 @@ pub enum NotifyCommand {
     #[command(
         after_help = "Example:\n  recrawl crawl --config recrawl.toml && recrawl notify send --config recrawl.toml"
     )]
-    Send(Where),
+    Send(OnCrawl),
     /// Show what was delivered to each target, and what is pending
     #[command(after_help = "Example:\n  recrawl notify status --config recrawl.toml")]
     Status(OnCrawl),
@@ -28,6 +28,6 @@ pub enum NotifyCommand {
         /// Name of the target (`notify.name`)
         target: String,
         #[command(flatten)]
-        at: Where,
+        on: OnCrawl,
     },
 }

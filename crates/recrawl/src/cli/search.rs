@@ -8,9 +8,9 @@ use recrawl_types::Span;
 #[derive(Args)]
 pub struct SearchArgs {
     /// Words; "several words" stand side by side, and -word must not be there
-    #[arg(required = true, value_name = "WORDS")]
+    #[arg(required = true, value_name = "WORDS", allow_hyphen_values = true)]
     pub words: Vec<String>,
-    /// Only pages of this host, or of a domain as `*.example.com`
+    /// Only pages of this host, or of a domain as `*.example.com`; `*` for all
     #[arg(long, value_name = "HOST")]
     pub host: Option<String>,
     /// Only pages with a new text of this long until now, such as '7 d'

@@ -1,7 +1,8 @@
 //! `recrawl backup DIR` and `recrawl restore DIR`: all that a crawl needs to go on elsewhere or later.
 //!
 //! A daemon steps aside while its generation, tables and decisions are copied, so that they belong together. The archive is
-//! copied after that, up to the lengths that it had then: it only grows.
+//! copied after that, up to the lengths that it had then: it only grows. The manifest comes last: a backup that was cut
+//! short has none, and is refused.
 
 use super::repository::{self, last_backup, snapshot};
 use super::{counted, print_json, print_labelled};
@@ -15,11 +16,13 @@ use recrawl_crawl::open_read;
 use recrawl_crawl::operator::stopped::in_the_way;
 use recrawl_crawl::settings::Settings;
 use recrawl_crawl::vault::restore;
+use recrawl_crawl::whole_file;
 use recrawl_delivery::doubt;
 use recrawl_repository::storage::{self, FileStorage, Storage};
 use recrawl_repository::{Damage, OpenError, Repository, SledTables, copies};
 use recrawl_types::Size;
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -35,6 +38,8 @@ const BESIDE: [&str; 7] = [
     "control.jsonl.1",
     "warc/index.cdxj",
 ];
+/// Names and lengths of the WARC files in a backup.
+const INVENTORY: &str = "archive.json";
 /// The configuration, in a backup.
 const CONFIGURATION: &str = "recrawl.toml";
 
@@ -44,18 +49,21 @@ pub fn back_up(args: &BackupArgs) -> Result<(), Failure> {
         return snapshot::run(&settings, &args.out, args.on.json);
     }
     let (folder, out) = (&settings.data_dir, &args.out);
-    let (made, bodies) = {
+    let (to, copied, bodies) = {
         let _turn = ExclusiveAccess::alone(folder)?;
         // Holds the lock: no crawl begins meanwhile.
         let repository = writing(&settings)?;
-        let made = snapshot::make(&settings, &repository, out)?;
+        let (to, copied) = snapshot::make(&settings, &repository, out)?;
         beside(folder, out)?;
         if let Some(file) = args.on.at.config.file() {
             copy(&file, &out.join(CONFIGURATION))?;
         }
-        (made, lengths(&*opener::open(folder)?)?)
+        (to, copied, lengths(&*opener::open(folder)?)?)
     };
-    let bytes = copy_archive(&*opener::open(folder)?, &*opener::create(out)?, &bodies)?;
+    let bodies = copy_archive(&*opener::open(folder)?, &*opener::create(out)?, &bodies)?;
+    let bytes: u64 = bodies.values().sum();
+    whole_file::replace(&out.join(INVENTORY), &serde_json::to_vec(&bodies).map_err(Failure::work)?)?;
+    let made = copied.finish(&to).map_err(Failure::work)?;
     last_backup::note(folder, &made, out)?;
     sync_folder(out)?;
     if args.on.json {
@@ -137,6 +145,7 @@ fn restore_backup(from: &Path, folder: &Path, as_json: bool) -> Result<(), Failu
     if let Some(place) = backup.verify().iter().find(|place| !place.file.ends_with(".kept")) {
         return Err(unsound(from, place));
     }
+    check_archive(from)?;
     repository::new_folder(folder, Some(from)).map_err(|failure| match failure {
         Failure::Usage(text) => Failure::Usage(format!("{text} with --data-dir, or move this one away")),
         other => other,
@@ -145,7 +154,9 @@ fn restore_backup(from: &Path, folder: &Path, as_json: bool) -> Result<(), Failu
     let mut names: Vec<_> =
         fs::read_dir(from)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<_>>()?;
     names.sort_by_key(|name| name == "MANIFEST");
-    for name in names.iter().filter(|name| *name != "LOCK" && *name != CONFIGURATION) {
+    for name in
+        names.iter().filter(|name| !["LOCK", CONFIGURATION, INVENTORY].iter().any(|other| name == other))
+    {
         copy_all(&from.join(name), &folder.join(name))?;
     }
     let damaged = doubt_copies(folder)?;
@@ -170,6 +181,29 @@ fn restore_backup(from: &Path, folder: &Path, as_json: bool) -> Result<(), Failu
     }
 }
 
+/// Checks that the WARC files of a backup are all there, and whole. One of an older version does not say.
+fn check_archive(from: &Path) -> Result<(), Failure> {
+    let path = from.join(INVENTORY);
+    let text = match fs::read(&path) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
+        read => read.map_err(|e| Failure::Work(format!("cannot read {}: {e}", path.display())))?,
+    };
+    let damage = |file: String, offset, what: String| unsound(from, &Damage { file, offset, what });
+    let files: BTreeMap<String, u64> =
+        serde_json::from_slice(&text).map_err(|e| damage(path.display().to_string(), 0, e.to_string()))?;
+    let archive = opener::open(from)?;
+    for (name, bytes) in &files {
+        let found = archive.open(name).and_then(|file| file.length());
+        match found {
+            // A crawl may have gone on in the backup itself.
+            Ok(length) if length >= *bytes => {}
+            Ok(length) => return Err(damage(archive.locate(name), length, format!("it had {bytes} bytes"))),
+            Err(e) => return Err(damage(archive.locate(name), 0, e.to_string())),
+        }
+    }
+    Ok(())
+}
+
 /// The failure of a backup with damage.
 fn unsound(from: &Path, place: &Damage) -> Failure {
     let from = from.display();
@@ -179,12 +213,16 @@ fn unsound(from: &Path, place: &Damage) -> Failure {
     ))
 }
 
-/// The repository, locked.
+/// The repository, locked. On a disk that is read-only no lock can be taken, but no crawl can write there either.
 fn writing(settings: &Settings) -> Result<Repository, Failure> {
     // First: opening to write would create one.
-    drop(open_read::repository(settings)?);
-    let repository =
-        Repository::open(Arc::new(FileStorage::existing(&settings.data_dir)?)).map_err(in_the_way)?;
+    let committed = open_read::repository(settings)?;
+    let storage = FileStorage::existing(&settings.data_dir)?;
+    let is_read_only = storage.lock().err().is_some_and(|e| e.kind() == ErrorKind::ReadOnlyFilesystem);
+    let repository = match is_read_only {
+        true => committed,
+        false => Repository::open(Arc::new(storage)).map_err(in_the_way)?,
+    };
     Ok(repository.keeping_visits(settings.config.storage.keep_visits))
 }
 
@@ -211,9 +249,13 @@ fn lengths(archive: &dyn Storage) -> Result<Vec<(String, u64)>, Failure> {
 }
 
 /// Copies these files durably, up to these lengths. One that was thinned since is copied as it is now, and one that is gone
-/// was removed by `storage.archive_max`.
-fn copy_archive(from: &dyn Storage, to: &dyn Storage, files: &[(String, u64)]) -> Result<u64, Failure> {
-    let mut bytes = 0;
+/// was removed by `storage.archive_max`. Returns what was copied.
+fn copy_archive(
+    from: &dyn Storage,
+    to: &dyn Storage,
+    files: &[(String, u64)],
+) -> Result<BTreeMap<String, u64>, Failure> {
+    let mut copied = BTreeMap::new();
     for (name, length) in files {
         let failed = |e: io::Error| Failure::Work(format!("cannot copy {}: {e}", from.locate(name)));
         let Some(now) = name_now(from, name).map_err(failed)? else { continue };
@@ -222,10 +264,10 @@ fn copy_archive(from: &dyn Storage, to: &dyn Storage, files: &[(String, u64)]) -
         let mut target = to.create(&now).map_err(failed)?;
         storage::copy(&*source, 0..length, &mut *target).map_err(failed)?;
         target.sync().map_err(failed)?;
-        bytes += length;
+        copied.insert(now, length);
     }
     to.sync_dir()?;
-    Ok(bytes)
+    Ok(copied)
 }
 
 /// Copies a file durably.

@@ -27,12 +27,12 @@ pub fn unblock(args: &BlockArgs) -> Result<(), Failure> {
 /// # Errors
 /// As [`action::make`].
 pub fn change(on: &OnCrawl, change: &Change) -> Result<(), Failure> {
-    tell(&action::make(&on.at.settings()?, change)?, on.json)
+    tell(&action::make(&on.at.settings_or_daemon()?, change)?, on.json)
 }
 
 /// The same for a command that prints no JSON.
 pub fn change_and_say(at: &Where, change: &Change) -> Result<(), Failure> {
-    tell(&action::make(&at.settings()?, change)?, false)
+    tell(&action::make(&at.settings_or_daemon()?, change)?, false)
 }
 
 /// Prints the result of a change.

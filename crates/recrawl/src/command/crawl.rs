@@ -21,11 +21,12 @@ use recrawl_crawl::output::events::Events;
 use recrawl_crawl::report::{RoundReport, Tally};
 use recrawl_crawl::round::RoundKind;
 use recrawl_crawl::settings::{Settings, formula_file};
-use recrawl_terminal::colour;
+use recrawl_terminal::{colour, logging};
 use recrawl_types::{CanonicalUrl, Span};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
+use tracing::Level;
 
 pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
     let mut settings = args.at.settings()?;
@@ -89,7 +90,11 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
         if is_until_filled && next.is_none() {
             // A host may only have asked to wait a while.
             let Some(until) = crawl.stalled_until()?.filter(|_| has_moved) else {
-                return visits.outcome(&crawl);
+                visits.outcome(&crawl)?;
+                if rounds == 0 {
+                    logging::say(Level::INFO, NOTHING_LEFT);
+                }
+                return Ok(());
             };
             has_moved = false;
             let left = Duration::from_millis(until.saturating_sub((crawl.clock)()));
@@ -155,6 +160,10 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
         }
     }
 }
+
+/// A run until the crawl is filled had no round.
+const NOTHING_LEFT: &str = "nothing left to fill: each known page was tried; `recrawl crawl --cycles 1` visits the best \
+                            again, and `recrawl add URL` adds pages";
 
 /// Tells a person which files the crawl uses.
 fn tell_where(args: &CrawlArgs, settings: &Settings) {

@@ -19,7 +19,7 @@ use tokio::runtime::Builder;
 
 pub fn run(command: &DeliverCommand) -> Result<(), Failure> {
     match command {
-        DeliverCommand::Send { target, at } => send(at, target.as_deref()),
+        DeliverCommand::Send { target, on } => send(on, target.as_deref()),
         DeliverCommand::Status(on) => status(on),
         DeliverCommand::Rebuild { target, at } => rebuild(at, target),
         DeliverCommand::Test { target, on } => test(on, target),
@@ -52,8 +52,8 @@ fn named<'s>(settings: &'s Settings, name: &str) -> Result<&'s DeliverTarget, Fa
     })
 }
 
-fn send(at: &Where, name: Option<&str>) -> Result<(), Failure> {
-    let mut settings = settings(at)?;
+fn send(on: &OnCrawl, name: Option<&str>) -> Result<(), Failure> {
+    let mut settings = settings(&on.at)?;
     name.map(|name| named(&settings, name)).transpose()?;
     Daemon::refuse_beside(&settings.data_dir, "it delivers by itself")?;
     // It holds the lock, so no daemon sends the same.
@@ -71,12 +71,19 @@ fn send(at: &Where, name: Option<&str>) -> Result<(), Failure> {
         outside: Cell::default(),
     };
     local_index::remove_leftover(&settings);
-    let mut failed = Vec::new();
+    let (mut failed, mut said) = (Vec::new(), Vec::new());
     for target in settings.deliver.iter().filter(|target| name.is_none_or(|name| name == target.name)) {
         match committed.deliver(target, &runtime, &|| false) {
+            Ok(sent) if on.json => said.push(json!({
+                "target": target.name, "sent": sent.puts, "removed": sent.deletes, "refused": sent.refused,
+                "unread": sent.unread, "out_of_scope": committed.outside.get(),
+            })),
             Ok(sent) => print(told(&target.name, sent, committed.outside.get()))?,
             Err(failure) => failed.push(failure.to_string()),
         }
+    }
+    if on.json {
+        print_json(&said)?;
     }
     match failed.is_empty() {
         true => Ok(()),

@@ -1,5 +1,6 @@
 //! `recrawl formula`: lists, shows, checks and selects score formulas.
 
+use super::control::tell;
 use super::{print, print_json, print_labelled};
 use crate::action;
 use crate::action::formula::warnings;
@@ -26,25 +27,29 @@ pub fn run(command: &FormulaCommand) -> Result<(), Failure> {
         FormulaCommand::Check { formula, json } => {
             check(&formula_file::find(formula).map_err(Failure::Usage)?, *json)
         }
-        FormulaCommand::Use { formula: text, at } => {
+        FormulaCommand::Use { formula: text, on } => {
             let formula = formula_file::find(text).map_err(Failure::Usage)?;
-            let mut settings = at.settings()?;
+            let mut settings = on.at.settings()?;
             settings.files.push(text.into());
-            use_formula(&settings, &formula)
+            use_formula(&settings, &formula, on.json)
         }
-        FormulaCommand::Rollback(at) => {
-            let made = action::make(&at.settings()?, &Change::RollBackFormula)?;
+        FormulaCommand::Rollback(on) => {
+            let made = action::make(&on.at.settings()?, &Change::RollBackFormula)?;
             match made.did {
                 Effect::Already => Err(Failure::Work(made.detail)),
-                _ => print_labelled(made.detail),
+                _ => tell(&made, on.json),
             }
         }
     }
 }
 
-fn use_formula(settings: &Settings, formula: &Formula) -> Result<(), Failure> {
+fn use_formula(settings: &Settings, formula: &Formula, as_json: bool) -> Result<(), Failure> {
     let text = formula.to_toml().map_err(Failure::work)?;
-    let said = action::make(settings, &Change::UseFormula { text })?.detail;
+    let made = action::make(settings, &Change::UseFormula { text })?;
+    if as_json {
+        return print_json(&made);
+    }
+    let said = made.detail;
     // The warnings come below.
     print_labelled(said.strip_suffix(&*warnings(formula)).unwrap_or(&said))?;
     formula.check().warnings().iter().try_for_each(|text| print_labelled(format!("warning     {text}")))

@@ -22,9 +22,9 @@ use tokio_util::sync::CancellationToken;
 pub fn run(command: &NotifyCommand) -> Result<(), Failure> {
     match command {
         NotifyCommand::Test { target, on } => test(on, target),
-        NotifyCommand::Send(at) => send(at),
+        NotifyCommand::Send(on) => send(on),
         NotifyCommand::Status(on) => status(on),
-        NotifyCommand::Skip { target, at } => skip(at, target),
+        NotifyCommand::Skip { target, on } => skip(on, target),
     }
 }
 
@@ -101,8 +101,8 @@ impl Crawled for IdleCrawl {
     }
 }
 
-fn send(at: &Where) -> Result<(), Failure> {
-    let mut settings = settings(at)?;
+fn send(on: &OnCrawl) -> Result<(), Failure> {
+    let mut settings = settings(&on.at)?;
     notifier::check(&settings)?;
     Daemon::refuse_beside(
         &settings.data_dir,
@@ -118,12 +118,18 @@ fn send(at: &Where) -> Result<(), Failure> {
     let before = store::read(&*stopped.storage).map_err(Failure::work)?;
     block_on(notifier::run(&stopped, &CancellationToken::new(), Until::Told))?;
     let after = stopped.deliveries.into_inner().expect("no panic under the lock");
-    let (mut failed, mut is_failing) = (0, false);
+    let (mut failed, mut is_failing, mut said) = (0, false, Vec::new());
     for (name, delivery) in &after {
         let delivered = delivery.delivered - before.get(name).map_or(0, |before| before.delivered);
-        print(format!("{name}: {} delivered{}", counted(delivered, "message"), problem(delivery)))?;
+        said.push(json!({"target": name, "delivered": delivered, "pending": delivery.held.len(), "failing": delivery.failing}));
+        if !on.json {
+            print(format!("{name}: {} delivered{}", counted(delivered, "message"), problem(delivery)))?;
+        }
         failed += delivery.held.len() as u64;
         is_failing |= delivery.failing.is_some();
+    }
+    if on.json {
+        print_json(&said)?;
     }
     match (failed, is_failing) {
         (0, false) => Ok(()),
@@ -190,8 +196,8 @@ fn status(on: &OnCrawl) -> Result<(), Failure> {
     Ok(())
 }
 
-fn skip(at: &Where, name: &str) -> Result<(), Failure> {
-    let settings = settings(at)?;
+fn skip(on: &OnCrawl, name: &str) -> Result<(), Failure> {
+    let settings = settings(&on.at)?;
     named(&settings, name)?;
     Daemon::refuse_beside(&settings.data_dir, "stop it first")?;
     let StoppedCrawl { storage, repository, .. } = StoppedCrawl::open(&settings)?;
@@ -199,8 +205,12 @@ fn skip(at: &Where, name: &str) -> Result<(), Failure> {
     let names = settings.notify.iter().map(|target| target.name.as_str());
     let (mut deliveries, _) = store::of_targets(&*storage, names, committed).map_err(Failure::work)?;
     let delivery = deliveries.get_mut(name).expect("it is configured");
-    let dropped = counted(delivery.held.len() as u64, "pending message");
+    let dropped = delivery.held.len() as u64;
     delivery.skip_to(committed);
     store::write(&*storage, &deliveries).map_err(Failure::work)?;
+    if on.json {
+        return print_json(&json!({"target": name, "dropped": dropped}));
+    }
+    let dropped = counted(dropped, "pending message");
     print(format!("dropped {dropped} of target {name}; it gets what the next round finds"))
 }

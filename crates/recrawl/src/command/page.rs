@@ -7,6 +7,7 @@ use crate::cli::{PageCommand, PageTestArgs};
 use crate::daemon::Daemon;
 use crate::texts::{ArchivedText, document_of, extracted, last_two, unified};
 use recrawl_archive::timestamp;
+use recrawl_crawl::config::operator_file;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::page_rules::Lists;
@@ -75,7 +76,7 @@ impl TestedRule {
 fn test_file(args: &PageTestArgs, file: &Path) -> Result<(), Failure> {
     let settings = args.on.at.settings()?;
     let url = settings.named_page(&args.url)?;
-    let body = std::fs::read(file)
+    let body = operator_file::read(file, operator_file::MAX_DATA)
         .map_err(|e| Failure::Usage(format!("--file: cannot read {}: {e}", file.display())))?;
     let tested = TestedRule::new(args, &settings, &url)?;
     let page_of = |part: Option<&CountedPart>| match extract_part(

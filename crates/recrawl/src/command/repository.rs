@@ -9,16 +9,21 @@ mod stats;
 
 use super::{counted, print, print_json};
 use crate::cli::RepositoryCommand;
-use recrawl_archive::{opener, verify};
+use recrawl_archive::opener;
+use recrawl_archive::verify::{self, MayBeGone};
 use recrawl_crawl::data_dir::TABLES;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::settings::{Settings, ranking};
 use recrawl_notifications::store::{self, DeliveryFileError};
-use recrawl_repository::storage::FileStorage;
-use recrawl_repository::{CopyReader, Damage, GenerationSummary, ReadError, SledTables, TablesFound, copies};
+use recrawl_repository::storage::{FileStorage, MemoryStorage};
+use recrawl_repository::{
+    CopyReader, Damage, GenerationSummary, ReadError, Repository, SledTables, TablesFound, copies,
+};
+use recrawl_types::Round;
 use serde_json::{Value, json};
 use std::path::Path;
+use std::sync::Arc;
 
 pub fn run(command: &RepositoryCommand) -> Result<(), Failure> {
     match command {
@@ -61,7 +66,7 @@ fn tables(settings: &Settings) -> Result<Option<TablesFound>, Failure> {
     if !folder.is_dir() {
         return Ok(Some(TablesFound::default()));
     }
-    let scratch = tempfile::tempdir()?;
+    let scratch = open_read::scratch().map_err(Failure::usage)?;
     Ok(SledTables::verify(&folder, &scratch.path().join(TABLES))?)
 }
 
@@ -86,6 +91,29 @@ fn damage_of_copies(folder: &Path) -> Result<Vec<Damage>, Failure> {
     Ok(names.iter().filter_map(|name| read(name).err().map(ReadError::into_damage)).collect())
 }
 
+/// What is missing without being damage: a copy of the last commit alone has no tables, and visits may be removed.
+fn missing(settings: &Settings, repository: &Repository) -> Result<Vec<String>, Failure> {
+    let (folder, now) = (&settings.data_dir, repository.current().number());
+    let mut missing = Vec::new();
+    if now > Round(0) && !folder.join(TABLES).is_dir() {
+        missing.push(format!(
+            "{}: missing, as in a backup by --last-commit: give the seeds again; delays and robots.txt are learned again",
+            folder.join(TABLES).display()
+        ));
+    }
+    let keep = settings.config.storage.keep_visits;
+    let has_last = || Ok::<_, Failure>(repository.kept().list()?.iter().any(|kept| kept.round == now));
+    if now > Round(0) && keep > 0 && !has_last()? {
+        missing.push(format!(
+            "{}: has no visits of round {now}, though storage.keep_visits is {keep}: exports, `recrawl changes` and \
+             notifications do not tell of them",
+            folder.display()
+        ));
+    }
+    missing.extend(ranking::note(folder, &settings.config));
+    Ok(missing)
+}
+
 fn check(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     let repository = match open_read::repository_or_damage(settings)? {
         Ok(repository) => repository,
@@ -94,8 +122,12 @@ fn check(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     // Damage does not end the check: one list tells of all of it.
     let mut damage = repository.verify();
     let summary = *repository.current().summary();
-    let archive = verify::verify(&*opener::open(&settings.data_dir)?, &repository.current())?;
+    let found = opener::find(&settings.data_dir)?;
+    let may_be_gone = MayBeGone { oldest: settings.config.storage.archive_max.0 > 0, all: found.is_none() };
+    let archive = found.unwrap_or_else(|| Arc::new(MemoryStorage::new()));
+    let archive = verify::verify(&*archive, &repository.current(), may_be_gone)?;
     let mut notes = archive.notes;
+    notes.extend(missing(settings, &repository)?);
     damage.extend(archive.damage);
     damage.extend(ranking::damage(&settings.data_dir));
     damage.extend(damage_of_notices(&settings.data_dir)?);

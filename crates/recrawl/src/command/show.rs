@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// # Errors
 /// When the URL is invalid or unknown, or the page was never fetched.
 pub fn archived(at: &Where, url: &str) -> Result<ArchivedPage, Failure> {
-    let mut settings = at.settings_to_read()?;
+    let mut settings = at.settings_or_daemon()?;
     let url = settings.named_page(url)?;
     fleet::refuse_foreign(&settings.data_dir, &url)?;
     let repository = open_read::repository(&settings)?;

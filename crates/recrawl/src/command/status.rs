@@ -45,7 +45,7 @@ const OF_HOSTS: [table::Column; 3] =
     [table::long("largest hosts"), table::number("pages"), table::number("visited")];
 
 pub fn run(args: &StatusArgs) -> Result<(), Failure> {
-    let settings = args.at.settings_to_read()?;
+    let settings = args.at.settings_or_daemon()?;
     match &args.host {
         _ if args.room => room::run(&settings, args.older_than, args.json),
         Some(host) => one_host(&settings, host, args.json),
@@ -81,7 +81,7 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     let largest = largest_hosts(&generation)?;
     let in_force = DecisionsInForce::read(settings);
     let (live, in_progress) = {
-        let daemon = Daemon::beside(&settings.data_dir);
+        let daemon = Daemon::find(&settings.data_dir);
         // While a daemon runs, it has the tables.
         let tables = open_read::tables(&settings.data_dir);
         let in_progress =

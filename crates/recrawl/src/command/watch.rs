@@ -13,8 +13,8 @@ use crate::texts::{ArchivedPage, ArchivedVersion, extracted, titled_text};
 use additions::Additions;
 use recrawl_console::view::Change;
 use recrawl_crawl::admission::pattern::Pattern;
-use recrawl_crawl::config::PagesTable;
 use recrawl_crawl::config::units::Render;
+use recrawl_crawl::config::{PagesTable, operator_file};
 use recrawl_crawl::data_dir::is_begun;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::settings::{SecretUse, Settings};
@@ -39,12 +39,18 @@ const MAX_SHOWN_NUMBERS: usize = 10;
 
 pub fn run(args: &WatchArgs) -> Result<(), Failure> {
     let file = args.on.at.config.file().unwrap_or_else(|| PathBuf::from(HERE));
-    let before = match fs::read_to_string(&file) {
+    let before = match operator_file::read_text(&file, operator_file::MAX_CONFIG) {
         Err(e) if e.kind() == ErrorKind::NotFound => None,
         read => Some(read.map_err(|e| Failure::Usage(format!("cannot read {}: {e}", file.display())))?),
     };
     let now = args.on.at.settings()?;
-    let urls = args.urls.iter().map(|url| now.named_page(url)).collect::<Result<Vec<_>, _>>()?;
+    let mut urls = Vec::new();
+    for url in &args.urls {
+        let url = now.named_page(url)?;
+        if !urls.contains(&url) {
+            urls.push(url);
+        }
+    }
     let text = added(args, &now, &urls, before.as_deref())?;
     let written = text.map(|text| WrittenConfig::beside(&file, &text)).transpose()?;
     let settings = written.as_ref().map_or(Ok(now), |written| written.settings(args))?;
@@ -165,6 +171,12 @@ fn added(
         to: to.map_err(|e| Failure::Usage(format!("--to: {e}")))?,
         host: &urls[0].host(),
     };
+    if let Some(key) = additions.in_the_way(before.unwrap_or_default()) {
+        return Err(Failure::Usage(format!(
+            "the configuration has `{key} = [ … ]` on a line, where nothing can be added: write its entries as [[{key}]] \
+             tables, then repeat this"
+        )));
+    }
     Ok(Some(additions.to(before)))
 }
 

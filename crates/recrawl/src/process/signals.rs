@@ -1,6 +1,8 @@
 //! Handles SIGINT and SIGTERM: the first stops after the pages in flight with exit code 0, the
 //! second stops at once. Like `kill -9`, the second loses only the pages in flight: all others are
 //! in the visit log.
+//!
+//! SIGXFSZ, at the limit of a file's size (`ulimit -f`), ends no process: the write that failed tells of it, as of a full disk.
 
 use recrawl_crawl::process::Shutdown;
 use recrawl_terminal::logging;
@@ -20,6 +22,8 @@ pub fn shutdown(notice: &'static str) -> std::io::Result<Shutdown> {
     let listener = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (mut interrupt, mut terminate) = listener.block_on(async {
         use tokio::signal::unix::{SignalKind, signal};
+        // A handler stays, also without a receiver.
+        drop(signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?);
         Ok::<_, std::io::Error>((signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?))
     })?;
     let listen = async move {

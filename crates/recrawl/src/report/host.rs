@@ -1,7 +1,7 @@
 //! `recrawl status --host HOST`: what is known of a host, as text and as JSON.
 
 use super::decisions_in_force;
-use super::guarded;
+use super::failed_visits::{self, HostVisits};
 use super::refused::Refusals;
 use super::{counted, dates, thousands, traps};
 use recrawl_archive::timestamp;
@@ -123,13 +123,7 @@ pub fn text(
     for (origin, KnownOrigin { state, run }) in &found {
         lines.extend(host_lines(settings, origin, state));
         lines.extend(decisions.iter().cloned());
-        if let Some((cycle, visits)) = guarded::refused(kept, origin)? {
-            let visits = counted(visits, "visit");
-            lines.push(format!(
-                "addresses     {visits} refused in cycle {cycle}: {}",
-                labels::REFUSED_ADDRESS
-            ));
-        }
+        lines.extend(failed_visits::newest(kept, origin)?.iter().flat_map(HostVisits::lines));
         let refusals = Refusals::for_origin(
             &forbidding,
             generation,

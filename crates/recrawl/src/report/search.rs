@@ -66,7 +66,7 @@ pub fn answer(settings: &Settings, committed: &Generation, ask: &SearchQuery) ->
 fn query(ask: &SearchQuery) -> Result<TextQuery, Refusal> {
     let query = TextQuery::parse(&ask.words)
         .map_err(|e| Refusal::invalid("q", e.to_string(), "write a few words, \"several words\" or -word"))?;
-    let host = ask.host.as_deref().map(Pattern::host).transpose();
+    let host = ask.host.as_deref().filter(|host| *host != "*").map(Pattern::host).transpose();
     let host = host.map_err(|e| Refusal::invalid("host", e, "leave it out for all hosts"))?;
     let is_newest_first = ask.sort == SearchSort::Newest;
     let query = query.of_host(host.map(|host| host.to_string()).as_deref());

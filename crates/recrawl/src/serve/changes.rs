@@ -2,6 +2,7 @@
 
 use super::formulas;
 use super::improve::decisions;
+use super::reload;
 use super::shared_state::{CrawlPhase, SharedState};
 use crate::action::{accepted, decision, full, recrawl, seeds, waiting};
 use crate::exclusive_access::ExclusiveAccess;
@@ -22,7 +23,7 @@ pub fn make(shared: &SharedState, change: &Change, who: &Actor) -> Result<Accept
             decision::decide(&shared.control, &shared.settings(), &shared.generation(), change, mark)
         }
         Change::AddSeeds { urls } => add_seeds(shared, urls),
-        Change::Reload => reload(shared),
+        Change::Reload => call_for_reload(shared),
         Change::Recrawl { url } => fetch_now(shared, url, mark),
         Change::UseFormula { text } => formulas::choose(shared, text, who),
         Change::RollBackFormula => formulas::roll_back(shared),
@@ -73,13 +74,12 @@ fn add_seeds(shared: &SharedState, urls: &[String]) -> Result<Accepted, Refusal>
 }
 
 /// Sends SIGHUP to this process, which the daemon handles between two rounds. A wrong configuration is refused at once.
-fn reload(shared: &SharedState) -> Result<Accepted, Refusal> {
-    let at = &shared.place;
-    at.settings()
+fn call_for_reload(shared: &SharedState) -> Result<Accepted, Refusal> {
+    reload::read(shared)
         .map_err(|e| Refusal::invalid("configuration", e.to_string(), "correct it; nothing was changed"))?;
     rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::HUP)
         .map_err(Refusal::failed)?;
-    let from = at.config.file().map_or("the built-in defaults".into(), |file| {
+    let from = shared.place.config.file().map_or("the built-in defaults".into(), |file| {
         std::path::absolute(&file).unwrap_or(file).display().to_string()
     });
     accepted(

@@ -1,10 +1,9 @@
 //! Reloads the configuration: applies what can change in a running crawl, and names what cannot.
 
 use super::shared_state::SharedState;
-use crate::cli::ServeArgs;
 use crate::notifier;
 use crate::tokens::tokens_of;
-use recrawl_console::RunningConsole;
+use recrawl_console::{RunningConsole, Tokens};
 use recrawl_crawl::config::{Config, Log, Serve};
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::failure::Failure;
@@ -15,12 +14,8 @@ use std::sync::atomic::Ordering::Release;
 
 /// Reads the configuration and puts it into force between two rounds. An invalid one changes
 /// nothing.
-pub fn reload(args: &ServeArgs, crawl: &mut Crawl, shared: &SharedState, console: &RunningConsole) {
-    let fresh = args.at.settings().and_then(|mut fresh| {
-        fresh.use_contact(args.contact.as_deref())?;
-        Ok(fresh)
-    });
-    match fresh.and_then(|fresh| put_in_force(fresh, crawl, shared, console)) {
+pub fn reload(crawl: &mut Crawl, shared: &SharedState, console: &RunningConsole) {
+    match read(shared).and_then(|fresh| put_in_force(fresh, crawl, shared, console)) {
         Ok(ChangedKeys { taken, left }) => {
             let answer = || tracing::info!(taken = taken.join(" "), "configuration reloaded");
             // Log this with the more verbose of the two filters.
@@ -50,26 +45,44 @@ struct ChangedKeys {
     left: Vec<String>,
 }
 
-fn put_in_force(
-    fresh: Settings,
-    crawl: &mut Crawl,
-    shared: &SharedState,
-    console: &RunningConsole,
-) -> Result<ChangedKeys, Failure> {
-    let old = &crawl.settings;
+/// A configuration that can be put in force.
+pub struct FreshConfiguration {
+    settings: Settings,
+    tokens: Option<Tokens>,
+    changes: ChangedKeys,
+}
+
+/// Reads the configuration, and checks all that can be wrong with it. Who asks for a reload is told at once, and not
+/// only the log when the round has ended.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn read(shared: &SharedState) -> Result<FreshConfiguration, Failure> {
+    let mut fresh = shared.place.settings()?;
+    fresh.use_contact(shared.contact.as_deref())?;
+    let old = shared.settings();
     let (config, changes) = merge(&old.config, fresh.config);
     let mut settings = Settings::check(config).map_err(Failure::Usage)?;
     settings.data_dir.clone_from(&old.data_dir);
     settings.follow_folder()?;
-    settings.admit_seed_sites(&crawl.tables, &[])?;
-    settings.scope.refuse_taken_down(crawl.control.decided().taken_down.clone());
+    settings.admit_seed_sites(&shared.tables, &[])?;
+    settings.scope.refuse_taken_down(shared.control.decided().taken_down.clone());
     settings.scope.read_opt_out().map_err(Failure::Usage)?;
-    recrawl_crawl::contact_check::check_known(&settings, &crawl.repository.current())?;
+    recrawl_crawl::contact_check::check_known(&settings, &shared.generation())?;
     notifier::check(&settings)?;
     convert::check_programs(&settings.pages)?;
     let tokens = tokens_of(&settings)?;
+    Ok(FreshConfiguration { settings, tokens, changes })
+}
+
+fn put_in_force(
+    FreshConfiguration { settings, tokens, changes }: FreshConfiguration,
+    crawl: &mut Crawl,
+    shared: &SharedState,
+    console: &RunningConsole,
+) -> Result<ChangedKeys, Failure> {
     crawl.pings.set_min_trust(settings.config.hints.min_trust.0);
-    let has_other_requests = settings.fetch != old.fetch;
+    let has_other_requests = settings.fetch != crawl.settings.fetch;
     let before = std::mem::replace(&mut crawl.settings, settings);
     if has_other_requests && let Err(failure) = crawl.renew_fetcher() {
         crawl.settings = before;

@@ -10,7 +10,7 @@ use super::next::NextFormula;
 use super::notify_thread::NotifyThread;
 use super::recent::Ring;
 use super::scans::{ScanPermit, Scans};
-use crate::cli::Where;
+use crate::cli::{ServeArgs, Where};
 use crate::exclusive_access::ExclusiveAccess;
 use crate::notifier::Crawled;
 use recrawl_console::view::{NextRound, Refusal};
@@ -85,6 +85,8 @@ pub struct SharedState {
     pub data_dir: PathBuf,
     /// The configuration and the data directory, as the command line names them.
     pub place: Where,
+    /// The contact, if the command line has one.
+    pub contact: Option<String>,
     pub storage: Arc<dyn Storage>,
     stop: CancellationToken,
     clock: WallClock,
@@ -133,7 +135,7 @@ impl SharedState {
     ///
     /// # Errors
     /// When the reports cannot be read.
-    pub fn new(crawl: &Crawl, place: Where) -> Result<SharedState, Failure> {
+    pub fn new(crawl: &Crawl, args: &ServeArgs) -> Result<SharedState, Failure> {
         let reports = open_read::last_cycles(&crawl.repository, MAX_REPORTS)?;
         let generation = crawl.repository.current();
         let shared = SharedState {
@@ -145,7 +147,8 @@ impl SharedState {
             live: crawl.live.clone(),
             partition: crawl.partition.clone(),
             data_dir: crawl.settings.data_dir.clone(),
-            place,
+            place: args.at.clone(),
+            contact: args.contact.clone(),
             storage: crawl.storage.clone(),
             stop: crawl.shutdown.token().clone(),
             clock: crawl.clock.clone(),

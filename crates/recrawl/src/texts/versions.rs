@@ -158,10 +158,13 @@ fn checked(
             "removed",
             format!("its body was dropped from WARC file {file}, to make room (storage.keep_versions)"),
         ),
-        ErrorKind::NotFound => missing(
+        ErrorKind::NotFound if archive.files.is_before_all(file) => missing(
             "removed",
-            format!("its body was in WARC file {file}, which was removed (storage.archive_max)"),
+            format!("its body was in WARC file {file}, which is older than all that are here (storage.archive_max)"),
         ),
+        ErrorKind::NotFound => {
+            missing("unreadable", format!("its body was in WARC file {file}, which is not here"))
+        }
         _ => missing("unreadable", error.to_string()),
     })?;
     match (answer.field("WARC-Type"), answer.field("WARC-Target-URI")) {

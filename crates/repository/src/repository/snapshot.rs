@@ -8,7 +8,7 @@ use crate::decisions;
 use crate::file::error::{OpenError, ReadError, WriteError};
 use crate::file::format::{FileKind, REPORTS};
 use crate::file::frames::FrameSource;
-use crate::generation::manifest;
+use crate::generation::manifest::{self, Manifest};
 use crate::kept::copies::{copies, copy_file};
 use crate::kept::file::StoredKind;
 use crate::repository::Repository;
@@ -31,6 +31,25 @@ pub struct Snapshot {
     pub copied: u64,
     /// Bytes of these.
     pub copied_bytes: u64,
+}
+
+/// A copy without its manifest, which is no snapshot yet.
+#[derive(Debug)]
+#[must_use = "a copy that is not finished is no snapshot"]
+pub struct UnfinishedSnapshot {
+    made: Snapshot,
+    manifest: Manifest,
+}
+
+impl UnfinishedSnapshot {
+    /// Writes the manifest into `to`, where the copy is, once all is there that belongs to it.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn finish(self, to: &dyn Storage) -> Result<Snapshot, SnapshotError> {
+        manifest::write(to, &self.manifest)?;
+        Ok(self.made)
+    }
 }
 
 /// A snapshot could not be made.
@@ -71,8 +90,8 @@ impl From<OpenError> for SnapshotError {
 
 impl Repository {
     /// Writes the committed generation, the reports, the kept visits, what targets hold and what operators decided (the text
-    /// of [`decisions`]) into the empty `to`; the manifest last, so that a snapshot which was cut short is none. `link` gives
-    /// a file of that name a second name in `to` and says whether it could.
+    /// of [`decisions`]) into the empty `to`; the manifest follows, so that a snapshot which was cut short is none. `link`
+    /// gives a file of that name a second name in `to` and says whether it could.
     ///
     /// # Errors
     /// [`SnapshotError`]; what was written is left behind.
@@ -81,7 +100,7 @@ impl Repository {
         to: &dyn Storage,
         link: &dyn Fn(&str) -> bool,
         decided: &str,
-    ) -> Result<Snapshot, SnapshotError> {
+    ) -> Result<UnfinishedSnapshot, SnapshotError> {
         let folder = to.locate("");
         // Settings of a crawl may lie there already: what a copy needs comes before its manifest.
         if !to.list().map_err(ReadError::io(&folder))?.iter().all(|name| name.ends_with(".toml")) {
@@ -115,8 +134,7 @@ impl Repository {
             made.copy(&copy_file(&name), &source, source.length(), to)?;
         }
         decisions::write(to, decided)?;
-        manifest::write(to, &self.manifest)?;
-        Ok(made)
+        Ok(UnfinishedSnapshot { made, manifest: self.manifest })
     }
 }
 

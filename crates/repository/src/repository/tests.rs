@@ -114,7 +114,7 @@ fn a_cycle_may_have_several_rounds() {
     assert!(storage.image().contains_key("visits-0000000004.0000000002.kept"));
     let copy = Arc::new(MemoryStorage::new());
     let decided = decisions::read(&*storage).unwrap().unwrap();
-    repository.snapshot(&*copy, &|_| false, &decided).unwrap();
+    repository.snapshot(&*copy, &|_| false, &decided).unwrap().finish(&*copy).unwrap();
     let copied = Repository::open(copy.clone()).unwrap();
     assert_eq!(copied.current().dated(), repository.current().dated());
     assert_eq!(copied.kept().list().unwrap().len(), 2);

@@ -2,16 +2,18 @@
 
 use flate2::bufread::MultiGzDecoder;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 /// Maximum bytes of a line; a longer one is reported as bad.
 pub const MAX_LINE: usize = 64 << 10;
 
-/// The lines of a text file, plain or in gzip.
+/// The lines of a text file, plain or in gzip. They end with a line feed, a carriage return, or both.
 pub struct TextLines {
     reader: Box<dyn BufRead>,
     line: Vec<u8>,
+    /// Did the last line end with a carriage return? A line feed behind it belongs to it.
+    is_behind_return: bool,
     number: u64,
 }
 
@@ -34,7 +36,7 @@ impl TextLines {
             true => Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(reader))),
             false => reader,
         };
-        Ok(TextLines { reader, line: Vec::new(), number: 0 })
+        Ok(TextLines { reader, line: Vec::new(), is_behind_return: false, number: 0 })
     }
 
     /// The next line without its end, or what is wrong with it, with its number from 1. None after
@@ -44,33 +46,39 @@ impl TextLines {
     /// When reading fails, or the compressed data is damaged.
     pub fn next_line(&mut self) -> io::Result<Option<(u64, Result<&str, &'static str>)>> {
         self.line.clear();
-        let mut bounded = (&mut self.reader).take(MAX_LINE as u64 + 1);
-        if bounded.read_until(b'\n', &mut self.line)? == 0 {
+        let (mut is_begun, mut is_long) = (false, false);
+        loop {
+            let held = self.reader.fill_buf()?;
+            if std::mem::take(&mut self.is_behind_return) && held.first() == Some(&b'\n') {
+                self.reader.consume(1);
+                continue;
+            }
+            if held.is_empty() {
+                break;
+            }
+            is_begun = true;
+            let end = held.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            let part = &held[..end.unwrap_or(held.len())];
+            is_long |= self.line.len() + part.len() > MAX_LINE;
+            if !is_long {
+                self.line.extend_from_slice(part);
+            }
+            self.is_behind_return = end.is_some_and(|at| held[at] == b'\r');
+            let used = part.len() + usize::from(end.is_some());
+            self.reader.consume(used);
+            if end.is_some() {
+                break;
+            }
+        }
+        if !is_begun {
             return Ok(None);
         }
         self.number += 1;
-        let is_whole = self.line.ends_with(b"\n");
-        if !is_whole && self.line.len() > MAX_LINE {
-            self.skip_line()?;
-            return Ok(Some((self.number, Err("line longer than 64 KiB"))));
-        }
-        let text = std::str::from_utf8(&self.line).map_err(|_| "not UTF-8");
-        Ok(Some((self.number, text.map(|line| line.trim_end_matches(['\r', '\n'])))))
-    }
-
-    /// Skips the rest of a line.
-    fn skip_line(&mut self) -> io::Result<()> {
-        loop {
-            let held = self.reader.fill_buf()?;
-            let (length, is_end) = match held.iter().position(|byte| *byte == b'\n') {
-                Some(at) => (at + 1, true),
-                None => (held.len(), held.is_empty()),
-            };
-            self.reader.consume(length);
-            if is_end {
-                return Ok(());
-            }
-        }
+        let line = match is_long {
+            true => Err("line longer than 64 KiB"),
+            false => std::str::from_utf8(&self.line).map_err(|_| "not UTF-8"),
+        };
+        Ok(Some((self.number, line)))
     }
 }
 
@@ -113,5 +121,22 @@ mod tests {
         }
         expected(read(&packed));
         assert_eq!(read(b""), []);
+    }
+
+    #[test]
+    fn a_carriage_return_ends_a_line_alone_or_with_a_line_feed() {
+        let lines = |held: usize, bytes: &[u8]| {
+            let reader = BufReader::with_capacity(held, io::Cursor::new(bytes.to_vec()));
+            let mut lines = TextLines::over(Box::new(reader)).unwrap();
+            let mut all = Vec::new();
+            while let Some((number, line)) = lines.next_line().unwrap() {
+                all.push(format!("{number}{}", line.unwrap()));
+            }
+            all.join(" ")
+        };
+        for held in 1..9 {
+            assert_eq!(lines(held, b"a\rbc\r"), "1a 2bc");
+            assert_eq!(lines(held, b"a\r\nb\n\r\nc\r\r\nd"), "1a 2b 3 4c 5 6d");
+        }
     }
 }

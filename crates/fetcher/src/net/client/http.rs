@@ -37,6 +37,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tap::RawHead;
 use tokio::time::timeout;
+pub use way::check_authorities;
 use way::{PublicWay, Way};
 
 /// How long the body of a response is waited for that its header decides, such as a redirect or a 404. A page's is only

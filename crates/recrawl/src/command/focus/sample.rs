@@ -2,6 +2,7 @@
 
 use crate::cli::{FocusLabelArgs, FocusSampleArgs};
 use crate::command::{counted, print, print_json};
+use recrawl_crawl::config::operator_file;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::parts::focus::FocusRules;
@@ -92,7 +93,7 @@ pub fn label(args: &FocusLabelArgs) -> Result<(), Failure> {
     let settings = args.on.at.settings()?;
     let rules = rules(&settings)?;
     let name = args.labels.display().to_string();
-    let text = std::fs::read_to_string(&args.labels)
+    let text = operator_file::read_text(&args.labels, operator_file::MAX_DATA)
         .map_err(|e| Failure::Usage(format!("cannot read {name}: {e} (name a file of labels)")))?;
     let labels = labels(&text, &name)?;
     let (mut of, mut met) = ([LabelledPages::default(); 2], 0);

@@ -3,7 +3,8 @@
 use super::new_folder;
 use crate::command::{counted, print, print_json, thousands};
 use recrawl_archive::cap::Bodies;
-use recrawl_archive::{opener, verify};
+use recrawl_archive::opener;
+use recrawl_archive::verify::{self, MayBeGone};
 use recrawl_crawl::data_dir::TABLES;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
@@ -22,6 +23,11 @@ pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure
     let from = FileStorage::existing(folder).map_err(|e| recrawl_crawl::data_dir::cannot_open(folder, &e))?;
     let to: Arc<dyn Storage> = Arc::new(new_folder(out, Some(folder))?);
     let archive = opener::open(folder)?;
+    // A body whose file is not there is not saved, but verifying tells of it.
+    let may_be_gone = MayBeGone {
+        oldest: settings.config.storage.archive_max.0 > 0,
+        all: !folder.join(opener::FOLDER).is_dir(),
+    };
     let bodies = Bodies::in_storage(&*archive)?;
     let lost_bodies = Cell::new(0);
     let mend = |key: &[u8], record: &mut PageRecord| {
@@ -43,7 +49,7 @@ pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure
         ranking::copy(folder, out)?;
     }
     let saved = Repository::open_read(to.clone()).map_err(Failure::work)?;
-    found.warc_damage = verify::verify(&*archive, &saved.current())?.damage;
+    found.warc_damage = verify::verify(&*archive, &saved.current(), may_be_gone)?.damage;
     if as_json {
         print_json(&json(&found))?
     } else {

@@ -6,16 +6,21 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::settings::{Settings, ranking};
 use recrawl_repository::storage::FileStorage;
-use recrawl_repository::{Repository, Snapshot};
+use recrawl_repository::{Repository, UnfinishedSnapshot};
 use recrawl_types::Size;
 use serde_json::json;
 use std::path::Path;
 
-/// Copies the current generation of `repository` to a new folder, and by which objective the crawl began.
+/// Copies the current generation of `repository` to a new folder, and by which objective the crawl began. It is no copy
+/// until it is finished there.
 ///
 /// # Errors
 /// When the folder is not new, or a file cannot be read or written.
-pub fn make(settings: &Settings, repository: &Repository, out: &Path) -> Result<Snapshot, Failure> {
+pub fn make(
+    settings: &Settings,
+    repository: &Repository,
+    out: &Path,
+) -> Result<(FileStorage, UnfinishedSnapshot), Failure> {
     let folder = &settings.data_dir;
     let from = FileStorage::existing(folder).map_err(|e| recrawl_crawl::data_dir::cannot_open(folder, &e))?;
     let to = new_folder(out, Some(folder))?;
@@ -24,11 +29,13 @@ pub fn make(settings: &Settings, repository: &Repository, out: &Path) -> Result<
     let decided = open_read::decisions(folder, || open_read::tables(folder))?.to_json();
     // The manifest comes last, so that a backup that was cut short is none.
     ranking::copy(folder, out)?;
-    repository.snapshot(&to, &link, &decided).map_err(Failure::work)
+    let copied = repository.snapshot(&to, &link, &decided).map_err(Failure::work)?;
+    Ok((to, copied))
 }
 
 pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure> {
-    let made = make(settings, &open_read::repository(settings)?, out)?;
+    let (to, copied) = make(settings, &open_read::repository(settings)?, out)?;
+    let made = copied.finish(&to).map_err(Failure::work)?;
     last_backup::note(&settings.data_dir, &made, out)?;
     if as_json {
         return print_json(&json!({

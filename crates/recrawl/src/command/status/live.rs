@@ -17,17 +17,20 @@ pub enum Occupant {
     Command,
     /// A process without a control socket.
     Crawl,
+    /// It cannot be told: a daemon does not answer this user.
+    Unknown(String),
     Stopped,
 }
 
 impl Occupant {
     /// `tables` were tried after the daemon.
-    pub fn detect(data_dir: &Path, daemon: Option<Daemon>, tables: &Tables) -> Occupant {
+    pub fn detect(data_dir: &Path, daemon: Result<Option<Daemon>, String>, tables: &Tables) -> Occupant {
         match (daemon, tables) {
-            (Some(daemon), _) => Occupant::Daemon(daemon.status),
-            (None, _) if ExclusiveAccess::is_taken(data_dir).unwrap_or(false) => Occupant::Command,
-            (None, Err(why)) if why == open_read::IN_USE => Occupant::Crawl,
-            (None, _) => Occupant::Stopped,
+            (Ok(Some(daemon)), _) => Occupant::Daemon(daemon.status),
+            (Err(why), _) => Occupant::Unknown(why),
+            (Ok(None), _) if ExclusiveAccess::is_taken(data_dir).unwrap_or(false) => Occupant::Command,
+            (Ok(None), Err(why)) if why == open_read::IN_USE => Occupant::Crawl,
+            (Ok(None), _) => Occupant::Stopped,
         }
     }
 
@@ -43,16 +46,17 @@ impl Occupant {
     pub fn status(&self) -> Option<&Value> {
         match self {
             Occupant::Daemon(status) => Some(status),
-            Occupant::Command | Occupant::Crawl | Occupant::Stopped => None,
+            Occupant::Command | Occupant::Crawl | Occupant::Unknown(_) | Occupant::Stopped => None,
         }
     }
 
-    /// The state for programs: the daemon's, or `aside`, `in_use` or `stopped`.
+    /// The state for programs: the daemon's, or `aside`, `in_use`, `unknown` or `stopped`.
     pub fn name(&self) -> &str {
         match self {
             Occupant::Daemon(status) => status["state"].as_str().unwrap_or("unknown"),
             Occupant::Command => "aside",
             Occupant::Crawl => "in_use",
+            Occupant::Unknown(_) => "unknown",
             Occupant::Stopped => "stopped",
         }
     }
@@ -67,6 +71,7 @@ impl Occupant {
             Occupant::Crawl => {
                 "in use by another process without a control socket, such as `recrawl crawl`".into()
             }
+            Occupant::Unknown(why) => format!("cannot tell: {why}; this is the last committed state"),
             Occupant::Stopped => "stopped: no process uses this directory".into(),
         }
     }

@@ -58,6 +58,17 @@ impl Additions<'_> {
         parts.join("\n\n") + "\n" + &self.target(text)
     }
 
+    /// A list on a line, to which no table can be added, where one must be.
+    pub fn in_the_way(&self, text: &str) -> Option<&'static str> {
+        let tables: toml::Table = toml::from_str(text).unwrap_or_default();
+        let needs = [("pages", !self.rules.is_empty()), ("notify", self.to.is_some())];
+        let is_begun =
+            |key: &str| text.lines().any(|line| line.replace(' ', "").starts_with(&format!("[[{key}]]")));
+        let inline =
+            needs.into_iter().find(|(key, needs)| *needs && tables.contains_key(*key) && !is_begun(key));
+        inline.map(|(key, _)| key)
+    }
+
     /// The tables that keep a first crawl to its pages.
     fn alone(&self, text: &str) -> impl Iterator<Item = &'static str> {
         let tables: toml::Table = toml::from_str(text).unwrap_or_default();
@@ -193,6 +204,24 @@ mod tests {
         assert!(text.contains("# of all pages\n[[pages]]\nmatch = \"*\""), "{text}");
         assert_eq!(config.notify[1].name, "shop-example-2");
         assert_eq!(config.notify[1].when, "number < 15");
+    }
+
+    #[test]
+    fn a_list_on_a_line_is_in_the_way_of_a_table() {
+        let (pages, rule) = (["https://a.example/".to_owned()], PagesTable::default());
+        let way = |text: &str, has_rule: bool, has_target: bool| {
+            let rules = if has_rule { std::slice::from_ref(&rule) } else { &[] };
+            let to = has_target.then(|| "file = \"x\"\n".to_owned());
+            let (changes, when) = (&[][..], None);
+            Additions { pages: &pages, rules, is_first: true, changes, when, to, host: "a.example" }
+                .in_the_way(text)
+        };
+        let inline = "pages = [{ match = \"a.example\" }]\nnotify = []\n";
+        assert_eq!(way(inline, true, true), Some("pages"));
+        assert_eq!(way(inline, false, true), Some("notify"));
+        assert_eq!(way(inline, false, false), None);
+        assert_eq!(way("[[pages]]\nmatch = \"*\"\n [[ notify ]]\n", true, true), None);
+        assert_eq!(way("", true, true), None);
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub fn keys(to: &str) -> Result<String, String> {
     let all = || RECIPES.map(|(scheme, _)| scheme).join(", ");
     let (scheme, address) =
         to.split_once(':').ok_or_else(|| format!("write one of {}, with an address", all()))?;
-    let address = address.trim_start_matches("//");
+    let (scheme, address) = (&*scheme.to_ascii_lowercase(), address.trim_start_matches("//"));
     let recipe = RECIPES.iter().find(|(known, _)| *known == scheme);
     let (_, recipe) =
         recipe.ok_or_else(|| format!("{scheme:?} is no kind of target; write one of {}", all()))?;

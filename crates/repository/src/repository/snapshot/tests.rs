@@ -36,8 +36,8 @@ fn a_snapshot_beside_a_writer_is_one_generation_and_crawls_on() {
             let reader = Repository::open_read(from.clone()).unwrap();
             // Every second one as on another file system.
             let link = |name: &str| made % 2 == 0 && from.link(name, &to).is_ok();
-            let snapshot =
-                reader.snapshot(&*to, &link, crate::decisions::NOTHING).unwrap_or_else(|e| panic!("{e}"));
+            let copied = reader.snapshot(&*to, &link, crate::decisions::NOTHING);
+            let snapshot = copied.and_then(|copy| copy.finish(&*to)).unwrap_or_else(|e| panic!("{e}"));
             assert!(made % 2 == 0 || snapshot.linked == 0);
             is_whole(to, snapshot);
             made += 1;
@@ -61,7 +61,8 @@ fn what_a_commit_removed_meanwhile_is_copied_from_what_is_open() {
     let reader = Repository::open_read(storage).unwrap();
     (0..4).for_each(|_| commit(&mut writer).unwrap());
     let to = Arc::new(MemoryStorage::new());
-    let made = reader.snapshot(&*to, &|_| false, crate::decisions::NOTHING).unwrap();
+    let copied = reader.snapshot(&*to, &|_| false, crate::decisions::NOTHING).unwrap();
+    let made = copied.finish(&*to).unwrap();
     assert_eq!((made.generation, made.linked), (Round(3), 0));
     assert!(to.image().keys().all(|name| !name.starts_with("visits")), "their time was over");
     is_whole(to, made);
@@ -76,7 +77,8 @@ fn a_snapshot_that_is_cut_short_is_none_and_an_occupied_folder_is_refused() {
     for point in 1.. {
         let to = Arc::new(FaultyStorage::new());
         to.set_fault(crate::storage::StorageFault::Stop(point));
-        let made = reader.snapshot(&*to, &|_| false, crate::decisions::NOTHING);
+        let copied = reader.snapshot(&*to, &|_| false, crate::decisions::NOTHING);
+        let made = copied.and_then(|copy| copy.finish(&*to));
         let left = Arc::new(to.after_power_cut(crate::storage::Survivors::Some(point)));
         match made {
             Ok(made) => {

@@ -10,7 +10,7 @@ use crate::net::dns::Resolver;
 use crate::net::guard::Guard;
 use crate::net::limits::FetchConfig;
 use recrawl_types::host::literal;
-use reqwest::Client;
+use reqwest::{Certificate, Client};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -39,11 +39,7 @@ impl Way {
             .connect_timeout(config.connect_timeout)
             .connector_layer(TakingLayer);
         for pem in &config.extra_ca {
-            let bundle = reqwest::Certificate::from_pem_bundle(pem).map_err(SetupError::Authority)?;
-            if bundle.is_empty() {
-                return Err(SetupError::NoAuthority);
-            }
-            builder = builder.tls_certs_merge(bundle);
+            builder = builder.tls_certs_merge(authorities(pem)?);
         }
         if let Some(proxy) = &config.proxy {
             builder = builder.proxy(proxy.rule());
@@ -59,6 +55,20 @@ impl Way {
             None => self.resolver.address(host).await.is_ok_and(|address| address.is_ipv6()),
         }
     }
+}
+
+fn authorities(pem: &[u8]) -> Result<Vec<Certificate>, SetupError> {
+    let bundle = Certificate::from_pem_bundle(pem).map_err(SetupError::Authority)?;
+    if bundle.is_empty() { Err(SetupError::NoAuthority) } else { Ok(bundle) }
+}
+
+/// Checks the content of a file of certificates, before a crawl begins with it.
+///
+/// # Errors
+/// That it has none, or that one cannot be read.
+pub fn check_authorities(pem: &[u8]) -> Result<(), SetupError> {
+    let client = Client::builder().no_proxy().tls_certs_only(authorities(pem)?);
+    client.build().map(drop).map_err(SetupError::Authority)
 }
 
 /// The way to public addresses alone. Its client is made with the first request, since most crawls need none.

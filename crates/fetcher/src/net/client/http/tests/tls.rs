@@ -105,7 +105,9 @@ async fn a_server_is_trusted_by_its_authority_and_by_its_own_name_alone() {
     }
     assert_eq!(connections.load(Ordering::SeqCst), 2);
     assert!(ask(&trusting(vec![AUTHORITY.to_vec()]), &url("h2.test")).await.is_ok());
+    assert!(check_authorities(AUTHORITY).is_ok());
     for wrong in [&b"no certificate"[..], b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
+        assert!(check_authorities(wrong).is_err());
         let error = HttpNetwork::new(&FetchConfig { extra_ca: vec![wrong.to_vec()], ..config() }).err();
         assert!(
             error.is_some_and(|e| e.to_string().contains("extra_ca") || e.to_string().contains("client"))
