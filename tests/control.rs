@@ -174,12 +174,13 @@ fn formulas_are_used_and_rolled_back_beside_a_daemon_and_without_one() {
     assert!(told(&world, &["formula", "list"]).ends_with("* in force for the cycles planned from now on\n"));
     assert!(told(&world, &["formula", "use", "t * X"]).contains("\nwarning     "), "one line a warning");
     assert!(told(&world, &["formula", "rollback"]).starts_with("t + n: in force from cycle "));
-    told(&world, &["formula", "use", "t * 2"]);
+    let used = document(&world, &["formula", "use", "t * 2"]);
+    assert!(used["detail"].as_str().unwrap().starts_with("t * 2: in force from cycle "), "{used}");
     daemon.stop();
     let back = told(&world, &["formula", "rollback"]);
     assert!(back.starts_with("t + n: in force from cycle "), "{back}");
     assert_eq!(document(&world, &["status"])["formula"], "t + n");
-    let back = told(&world, &["formula", "rollback"]);
+    let back = document(&world, &["formula", "rollback"])["detail"].as_str().unwrap().to_owned();
     assert!(
         back.contains("(from the configuration)") && !world.data_dir.join("formula.toml").exists(),
         "{back}"
@@ -460,6 +461,11 @@ fn another_user_is_refused() {
         fs::set_permissions(socket(&world), fs::Permissions::from_mode(mode)).unwrap();
         let line = fails(as_nobody(&["pause"]), 1);
         assert!(line.contains("it runs as another user"), "{mode:o}: {line}");
+        let status = succeeds(as_nobody(&["status"]));
+        assert!(
+            status.contains("state       cannot tell: ") && !status.contains("stopped"),
+            "{mode:o}: {status}"
+        );
     }
     assert_ne!(daemon.status()["state"], "paused");
     assert!(daemon.stop().contains("rejected a connection of another user"));
@@ -600,5 +606,39 @@ fn a_configuration_is_reloaded_by_command() {
         daemon.ask("POST", "/api/v1/reload", None)
     };
     assert!(status == 422 && refused["detail"].as_str().unwrap().contains("recrawl.toml"), "{refused}");
+    // The daemon goes on, and can be held and looked at.
+    assert!(told(&world, &["pause"]).contains("paused") && told(&world, &["resume"]).contains("resumed"));
+    assert!(told(&world, &["status"]).contains("state       waiting"));
+    // What only the daemon uses is checked too, before anything is said to be in force.
+    for (wrong, says) in [
+        ("[serve]\ntokens = \"none\"", "serve.tokens"),
+        ("[[pages]]\nmatch = \"*\"\nconvert = [\"/none/convert\"]", "/none/convert"),
+        ("[[notify]]\nname = \"x\"\nfile = \"/tmp/x\"\ntemplate = \"{{ x\"", "[[notify]] \"x\": template"),
+    ] {
+        daemon::configure(&world, wrong);
+        let refused = fails(world.run(&["reload"]), 2);
+        assert!(refused.contains(says) && refused.contains("nothing was changed"), "{wrong}: {refused}");
+    }
+    assert!(!daemon.stop().contains("kept the previous configuration"), "it was not asked to read that");
+}
+
+/// An editor or a package replaces the file: it is gone for a moment.
+#[test]
+fn a_configuration_that_is_gone_at_a_reload_is_kept() {
+    let world = daemon::world(10, 1, "");
+    world.crawl(1);
+    let (file, aside) = (world.config_file(), world.folder.path().join("aside"));
+    let mut command = program();
+    command.arg("serve").arg("--data-dir").arg(&world.data_dir).current_dir(world.folder.path());
+    let daemon = Daemon::of(command);
+    let heard = |what: &str| {
+        daemon.until(what, |_| daemon.log.lock().unwrap().contains(what));
+    };
+    fs::rename(&file, &aside).unwrap();
+    daemon.signal("-HUP");
+    heard("kept the previous configuration: cannot read configuration recrawl.toml");
+    fs::rename(&aside, &file).unwrap();
+    daemon.signal("-HUP");
+    heard("configuration reloaded taken=\"\"");
     daemon.stop();
 }

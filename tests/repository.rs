@@ -177,6 +177,78 @@ fn a_backup_brings_everything_back() {
     assert_eq!(world.pages().len(), pages.len());
 }
 
+/// The WARC files of a data directory.
+fn warc_files(data_dir: &Path) -> Vec<PathBuf> {
+    let files = std::fs::read_dir(data_dir.join("warc")).unwrap().map(|entry| entry.unwrap().path());
+    files.filter(|file| file.to_string_lossy().ends_with(".warc.gz")).collect()
+}
+
+/// A backup was restored without complaint after its disk was full.
+#[test]
+fn a_backup_without_all_of_its_archive_is_refused() {
+    let mut world = World::new(web(20, 1), "");
+    world.crawl(1);
+    let [out, cut] = ["backup", "cut"].map(|name| world.folder.path().join(name));
+    succeeds(world.run(&["backup", word(&out)]));
+    let archived = warc_files(&world.data_dir).remove(0);
+    let bytes = std::fs::metadata(&archived).unwrap().len();
+    // The write of a WARC file fails, as on a full disk: all before it is there.
+    let backup = world.command(&["backup", word(&cut)]);
+    let mut shell = std::process::Command::new("bash");
+    shell.args(["-c", &format!("trap '' XFSZ; ulimit -f {}; exec \"$@\"", bytes / 2048), "bash"]);
+    let ended = shell.arg(backup.get_program()).args(backup.get_args()).output().unwrap();
+    assert!(fails(ended, 1).contains("cannot copy "));
+    world = at(world, world.folder.path().join("restored"));
+    assert!(fails(world.run(&["restore", word(&cut)]), 2).contains("no complete backup"));
+
+    let file = warc_files(&out).remove(0);
+    let whole = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &whole[..whole.len() - 1]).unwrap();
+    let refused = fails(world.run(&["restore", word(&out)]), 1);
+    assert!(refused.contains(&format!("it had {} bytes; nothing was restored", whole.len())), "{refused}");
+    std::fs::remove_file(&file).unwrap();
+    let refused = fails(world.run(&["restore", word(&out)]), 1);
+    assert!(refused.contains(".warc.gz") && refused.contains("nothing was restored"), "{refused}");
+    assert!(!world.data_dir.exists());
+    std::fs::write(&file, whole).unwrap();
+    succeeds(world.run(&["restore", word(&out)]));
+    world.is_sound();
+    assert!(!world.data_dir.join("archive.json").exists());
+}
+
+#[test]
+fn what_is_lost_whole_is_told() {
+    let world = World::new(web(20, 1), "");
+    world.crawl(1);
+    let told = |code: i32| {
+        let output = world.run(&["repository", "verify"]);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        said
+    };
+    let sound = told(0);
+    assert!(!sound.contains("missing") && sound.contains(": ok: "), "{sound}");
+    std::fs::remove_file(world.data_dir.join("schedule.toml")).unwrap();
+    assert!(told(0).contains("schedule.toml: missing, so the formula `default` ranks"));
+    for entry in std::fs::read_dir(&world.data_dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.to_string_lossy().ends_with(".kept") {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+    assert!(told(0).contains("has no visits of round 1, though storage.keep_visits is 100"));
+    std::fs::remove_dir_all(world.data_dir.join("hosts.sled")).unwrap();
+    assert!(told(0).contains("hosts.sled: missing"));
+    for file in warc_files(&world.data_dir) {
+        std::fs::remove_file(file).unwrap();
+    }
+    let lost = told(1);
+    assert!(lost.contains("missing, with the bodies of "), "{lost}");
+    assert!(lost.contains("the crawl goes on\n            lost: these bodies"), "{lost}");
+    let shown = fails(world.run(&["show", &world.server.seeds()[0]]), 1);
+    assert!(shown.contains("which is not here") && !shown.contains("archive_max"), "{shown}");
+}
+
 fn flip(path: &Path) {
     let mut bytes = std::fs::read(path).unwrap();
     let middle = bytes.len() / 2;

@@ -65,6 +65,9 @@ fn one_seed_fills_a_whole_site_and_each_page_is_visited_once() {
     world.seeds(&world.server.seeds()[..1]);
     world.configure(&format!("{FILL}[scope]\nhosts = [\"*\"]\n"));
     let reports = crawl(&world, &["--until", "filled"]);
+    let again = world.run(&["crawl", "--until", "filled"]);
+    let said = String::from_utf8_lossy(&again.stderr);
+    assert!(again.status.success() && said.contains("nothing left to fill"), "{said}");
     assert_eq!(kinds(&reports)[..2], ["revisit", "fill"], "{reports:?}");
     assert!(kinds(&reports)[1..].iter().all(|kind| *kind == "fill") && reports.len() < 12, "{reports:?}");
     for (round, report) in (1..).zip(&reports) {

@@ -40,8 +40,8 @@ fn cycle(world: &World, number: u64, troubles: &[Trouble]) -> u64 {
             Trouble::Full(bytes) => {
                 let crawl = world.crawl_command(1);
                 let mut shell = Command::new("bash");
-                // SIGXFSZ is ignored, so that the write fails and the program is not killed.
-                let script = format!("trap '' XFSZ; ulimit -f {}; exec \"$@\"", bytes / 1024);
+                // SIGXFSZ does not end the program, so the write fails.
+                let script = format!("ulimit -f {}; exec \"$@\"", bytes / 1024);
                 shell.args(["-c", &script, "bash"]).arg(crawl.get_program()).args(crawl.get_args());
                 shell.envs(crawl.get_envs().filter_map(|(name, value)| Some((name, value?))));
                 shell.stdout(Stdio::piped()).stderr(Stdio::piped()).output().unwrap()

@@ -36,7 +36,7 @@ pub use learn::{FoldUnit, LearnArgs, SplitProtocol, Terminals};
 pub use notify::NotifyCommand;
 pub use page::{PageCommand, PageTestArgs, ShowArgs};
 pub use recrawl_contest::{PageSet, ReplayArgs, SimulateArgs};
-pub use search::SearchArgs;
+pub use search::{SearchArgs, with_words};
 pub use vault::{VaultArgs, VaultCommand};
 pub use watch::WatchArgs;
 pub use web_address::web_address;

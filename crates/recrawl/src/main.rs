@@ -34,7 +34,7 @@ fn main() -> ExitCode {
         return ended;
     }
     let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    let parsed = cli::grouped(cli::Cli::command()).try_get_matches();
+    let parsed = cli::grouped(cli::Cli::command()).try_get_matches_from(cli::with_words(std::env::args_os()));
     let ended = match parsed.and_then(|matches| cli::Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli.output.apply("recrawl").and_then(|()| command::run(cli.command, serve::run)),
         // On other wrong arguments clap prints an error and exits with 2.

@@ -4,10 +4,13 @@
 //! copied after that, up to the lengths that it had then: it only grows. The manifest comes last: a backup that was cut
 //! short has none, and is refused.
 
+mod inventory;
+
 use super::repository::{self, last_backup, snapshot};
 use super::{counted, print_json, print_labelled};
 use crate::cli::{BackupArgs, RestoreArgs};
 use crate::exclusive_access::ExclusiveAccess;
+use inventory::WarcLengths;
 use recrawl_archive::{name_now, opener};
 use recrawl_crawl::data_dir::TABLES;
 use recrawl_crawl::failure::Failure;
@@ -16,13 +19,11 @@ use recrawl_crawl::open_read;
 use recrawl_crawl::operator::stopped::in_the_way;
 use recrawl_crawl::settings::Settings;
 use recrawl_crawl::vault::restore;
-use recrawl_crawl::whole_file;
 use recrawl_delivery::doubt;
 use recrawl_repository::storage::{self, FileStorage, Storage};
 use recrawl_repository::{Damage, OpenError, Repository, SledTables, copies};
 use recrawl_types::Size;
 use serde_json::json;
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -38,8 +39,6 @@ const BESIDE: [&str; 7] = [
     "control.jsonl.1",
     "warc/index.cdxj",
 ];
-/// Names and lengths of the WARC files in a backup.
-const INVENTORY: &str = "archive.json";
 /// The configuration, in a backup.
 const CONFIGURATION: &str = "recrawl.toml";
 
@@ -62,7 +61,7 @@ pub fn back_up(args: &BackupArgs) -> Result<(), Failure> {
     };
     let bodies = copy_archive(&*opener::open(folder)?, &*opener::create(out)?, &bodies)?;
     let bytes: u64 = bodies.values().sum();
-    whole_file::replace(&out.join(INVENTORY), &serde_json::to_vec(&bodies).map_err(Failure::work)?)?;
+    inventory::write(out, &bodies)?;
     let made = copied.finish(&to).map_err(Failure::work)?;
     last_backup::note(folder, &made, out)?;
     sync_folder(out)?;
@@ -145,7 +144,9 @@ fn restore_backup(from: &Path, folder: &Path, as_json: bool) -> Result<(), Failu
     if let Some(place) = backup.verify().iter().find(|place| !place.file.ends_with(".kept")) {
         return Err(unsound(from, place));
     }
-    check_archive(from)?;
+    if let Some(place) = inventory::damage(from)? {
+        return Err(unsound(from, &place));
+    }
     repository::new_folder(folder, Some(from)).map_err(|failure| match failure {
         Failure::Usage(text) => Failure::Usage(format!("{text} with --data-dir, or move this one away")),
         other => other,
@@ -154,8 +155,9 @@ fn restore_backup(from: &Path, folder: &Path, as_json: bool) -> Result<(), Failu
     let mut names: Vec<_> =
         fs::read_dir(from)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<_>>()?;
     names.sort_by_key(|name| name == "MANIFEST");
-    for name in
-        names.iter().filter(|name| !["LOCK", CONFIGURATION, INVENTORY].iter().any(|other| name == other))
+    for name in names
+        .iter()
+        .filter(|name| !["LOCK", CONFIGURATION, inventory::FILE].iter().any(|other| name == other))
     {
         copy_all(&from.join(name), &folder.join(name))?;
     }
@@ -179,29 +181,6 @@ fn restore_backup(from: &Path, folder: &Path, as_json: bool) -> Result<(), Failu
         )),
         false => Ok(()),
     }
-}
-
-/// Checks that the WARC files of a backup are all there, and whole. One of an older version does not say.
-fn check_archive(from: &Path) -> Result<(), Failure> {
-    let path = from.join(INVENTORY);
-    let text = match fs::read(&path) {
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
-        read => read.map_err(|e| Failure::Work(format!("cannot read {}: {e}", path.display())))?,
-    };
-    let damage = |file: String, offset, what: String| unsound(from, &Damage { file, offset, what });
-    let files: BTreeMap<String, u64> =
-        serde_json::from_slice(&text).map_err(|e| damage(path.display().to_string(), 0, e.to_string()))?;
-    let archive = opener::open(from)?;
-    for (name, bytes) in &files {
-        let found = archive.open(name).and_then(|file| file.length());
-        match found {
-            // A crawl may have gone on in the backup itself.
-            Ok(length) if length >= *bytes => {}
-            Ok(length) => return Err(damage(archive.locate(name), length, format!("it had {bytes} bytes"))),
-            Err(e) => return Err(damage(archive.locate(name), 0, e.to_string())),
-        }
-    }
-    Ok(())
 }
 
 /// The failure of a backup with damage.
@@ -254,8 +233,8 @@ fn copy_archive(
     from: &dyn Storage,
     to: &dyn Storage,
     files: &[(String, u64)],
-) -> Result<BTreeMap<String, u64>, Failure> {
-    let mut copied = BTreeMap::new();
+) -> Result<WarcLengths, Failure> {
+    let mut copied = WarcLengths::new();
     for (name, length) in files {
         let failed = |e: io::Error| Failure::Work(format!("cannot copy {}: {e}", from.locate(name)));
         let Some(now) = name_now(from, name).map_err(failed)? else { continue };

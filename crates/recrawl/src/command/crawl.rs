@@ -90,11 +90,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
         if is_until_filled && next.is_none() {
             // A host may only have asked to wait a while.
             let Some(until) = crawl.stalled_until()?.filter(|_| has_moved) else {
-                visits.outcome(&crawl)?;
-                if rounds == 0 {
-                    logging::say(Level::INFO, NOTHING_LEFT);
-                }
-                return Ok(());
+                return visits.filled(&crawl, rounds);
             };
             has_moved = false;
             let left = Duration::from_millis(until.saturating_sub((crawl.clock)()));
@@ -197,6 +193,15 @@ struct RunVisits<'a> {
 }
 
 impl RunVisits<'_> {
+    /// The outcome of a run until nothing was left to fill.
+    fn filled(&self, crawl: &Crawl, rounds: u32) -> Result<(), Failure> {
+        self.outcome(crawl)?;
+        if rounds == 0 {
+            logging::say(Level::INFO, NOTHING_LEFT);
+        }
+        Ok(())
+    }
+
     fn outcome(&self, crawl: &Crawl) -> Result<(), Failure> {
         let RunVisits { seed, tally, is_explained } = self;
         let visits = tally.fetched + tally.all_failed() + tally.all_skipped();

@@ -91,7 +91,7 @@ fn damage_of_copies(folder: &Path) -> Result<Vec<Damage>, Failure> {
     Ok(names.iter().filter_map(|name| read(name).err().map(ReadError::into_damage)).collect())
 }
 
-/// What is missing without being damage: a copy of the last commit alone has no tables, and visits may be removed.
+/// Missing pieces that are no damage: a copy of the last commit alone has no tables, and visits may be removed.
 fn missing(settings: &Settings, repository: &Repository) -> Result<Vec<String>, Failure> {
     let (folder, now) = (&settings.data_dir, repository.current().number());
     let mut missing = Vec::new();

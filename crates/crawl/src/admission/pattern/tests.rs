@@ -10,6 +10,17 @@ fn pattern(text: &str) -> Pattern {
     Pattern::parse(text, &UrlRules::default()).unwrap()
 }
 
+#[test]
+fn a_prefix_without_a_path_says_how_to_write_it() {
+    for text in ["https://example.com", "https://example.com:443", "http://127.0.0.1:9600", "http://[::1]:80"]
+    {
+        let why = Pattern::named_prefix(text).unwrap_err();
+        assert!(why.contains("write the whole host and a /"), "{text}: {why}");
+    }
+    assert!(Pattern::named_prefix("https://example.com:443/a").is_ok());
+    assert!(Pattern::named_prefix("https://example.com:x/").unwrap_err().contains("port"), "it is none");
+}
+
 /// Watching `/p/2` once told of `/p/20`.
 #[test]
 fn a_pattern_means_what_it_says() {

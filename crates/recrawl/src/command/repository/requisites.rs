@@ -4,6 +4,7 @@ use recrawl_archive::answer::ArchivedAnswer;
 use recrawl_archive::{ArchiveReader, opener};
 use recrawl_crawl::data_dir::TABLES;
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::open_read;
 use recrawl_repository::{Damage, SledTables};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -18,7 +19,7 @@ const NAMED: usize = 10;
 pub fn damage(data_dir: &Path) -> Result<Vec<Damage>, Failure> {
     let folder = data_dir.join(TABLES);
     // To open the tables themselves would write to them.
-    let scratch = tempfile::tempdir()?;
+    let scratch = open_read::scratch().map_err(Failure::usage)?;
     let copy = scratch.path().join(TABLES);
     if !folder.is_dir() || !SledTables::back_up(&folder, &copy)? {
         return Ok(Vec::new());
