@@ -288,7 +288,7 @@ mod tests {
             ("", true),
             ("info", true),
             ("warn,recrawl_fetcher=debug", true),
-            ("recrawl_fetcher, hyper=debug,WARN", true),
+            ("recrawl_fetcher,hyper=debug,WARN", true),
             ("a=loud", false),
             ("warning", false),
             ("verbose", false),
