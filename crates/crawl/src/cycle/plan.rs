@@ -28,17 +28,24 @@ use crate::report::Bursts;
 use crate::report::facts::Facts;
 use crate::round::RoundKind;
 use crate::settings::formula_file;
-use recrawl_archive::Archive;
 use recrawl_archive::cap::Bodies;
+use recrawl_archive::{Archive, Recovery};
 use recrawl_fetcher::{KeptTypes, Unavailable};
 use recrawl_formula::Formula;
 use recrawl_repository::{Generation, Ranked, Recovered, ScheduleFile, ScheduleWriter, SledTables, VisitLog};
 use recrawl_scheduler::PlanCounts;
 use recrawl_types::{
-    CanonicalUrl, Cycle, DatedRound, Link, LogRecord, PageRecord, PageStatus, ScheduleSource, Visit,
+    CanonicalUrl, Cycle, DatedRound, Link, LogRecord, PageRecord, PageStatus, Round, ScheduleSource, Visit,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
+
+/// The end of the archive, with the rows of what a killed run of this round archived for pages.
+fn recover_archive(crawl: &Crawl, round: Round) -> Result<Recovery, Failure> {
+    let archived = crawl.recover_archive()?;
+    requisites::resume(&*crawl.storage, &crawl.tables, round, archived.sound)?;
+    Ok(archived)
+}
 
 /// The name under which origins are kept that gave no page when they were last asked.
 pub const UNAVAILABLE: &str = "unavailable";
@@ -83,7 +90,7 @@ pub fn resume_or_make(
     let DatedRound { round, cycle } = to_plan.round;
     crawl.live.begin(to_plan.round, to_plan.kind);
     let news = new_seeds(crawl, generation, cycle, seeds)?;
-    let archived = crawl.recover_archive()?;
+    let archived = recover_archive(crawl, round)?;
     let mut observed = Ok(());
     // A visit whose body the archive has lost is cut off the log, and its page visited again.
     let observe = |visit: &Visit| {
@@ -99,7 +106,7 @@ pub fn resume_or_make(
     };
     let (mut log, recovered) =
         VisitLog::open_observed(&*crawl.storage, round, observe).map_err(Failure::work)?;
-    observed.and_then(|()| requisites::resume(&*crawl.storage, &crawl.tables, round, archived.sound))?;
+    observed?;
     if recovered.cut > 0 {
         tracing::warn!(
             bytes = recovered.cut,

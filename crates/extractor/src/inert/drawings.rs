@@ -92,13 +92,11 @@ impl DrawingWriter<'_> {
     fn node(&mut self, node: NodeRef<'_, Node>) {
         match node.value() {
             Node::Text(text) => self.text(text),
-            Node::Element(element) if is_of_svg(element) && !LEFT_OUT.contains(&element.name()) => {
-                // What is too large is thrown away at the end.
-                if self.out.len() <= MAX_BYTES && is_name(element.name()) {
-                    self.start(element, "");
-                    node.children().for_each(|child| self.node(child));
-                    self.out.extend(["</", element.name(), ">"]);
-                }
+            // What is too large is thrown away at the end.
+            Node::Element(element) if is_kept(element) && self.out.len() <= MAX_BYTES => {
+                self.start(element, "");
+                node.children().for_each(|child| self.node(child));
+                self.out.extend(["</", element.name(), ">"]);
             }
             _ => {}
         }
@@ -147,6 +145,10 @@ impl DrawingWriter<'_> {
             }
         }
     }
+}
+
+fn is_kept(element: &Element) -> bool {
+    is_of_svg(element) && !LEFT_OUT.contains(&element.name()) && is_name(element.name())
 }
 
 /// Is it a name in XML? A page can write others.
