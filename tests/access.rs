@@ -234,3 +234,25 @@ fn https_is_a_tunnel_and_with_socks5_names_are_looked_up_here() {
     let asked = proxy.asked()[before..].to_vec();
     assert!(!asked.is_empty() && asked.iter().all(|a| a.target == format!("127.1.0.1:{port}")), "{asked:?}");
 }
+
+/// Those who only read may not have the secrets.
+#[test]
+fn commands_that_only_read_need_no_secret() {
+    let world = World::new(web(5, 1), "");
+    world.crawl(1);
+    let no = "\"env:RECRAWL_NO_SUCH_VARIABLE\"";
+    let targets = format!(
+        "[[deliver]]\nname = \"d\"\nto = \"typesense+http://h.test/docs\"\nbearer = {no}\n[[notify]]\nname = \"n\"\n\
+         webhook = {no}\n[proxy]\nurl = \"http://p.test:1\"\nuser = \"u\"\npassword = {no}\n[[hosts]]\nhost = \"h.test\"\n\
+         bearer = {no}\n"
+    );
+    world.configure(&targets);
+    let page = world.pages().keys().next().unwrap().clone();
+    for words in [&["status"][..], &["show", &page], &["changes"], &["export", "visits", "--out", "-"]] {
+        succeeds(world.run(words));
+    }
+    for words in [&["deliver", "send"][..], &["crawl", "--cycles", "1"], &["config", "check"]] {
+        let told = fails(world.run(words), 2);
+        assert!(told.contains("cannot read environment variable RECRAWL_NO_SUCH_VARIABLE"), "{told}");
+    }
+}

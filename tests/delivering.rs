@@ -764,24 +764,6 @@ fn a_silent_target_holds_up_neither_a_takedown_nor_the_end() {
     drop(asked);
 }
 
-/// Those who only read may not have the secrets.
-#[test]
-fn commands_that_only_read_need_no_secret() {
-    let world = World::new();
-    world.crawl(0);
-    let no_variable = "\"env:RECRAWL_NO_SUCH_VARIABLE\"";
-    let notify = format!("[[notify]]\nname = \"desk\"\nwebhook = {no_variable}\n");
-    world.configure("", &format!("bearer = {no_variable}\n{notify}[proxy]\nurl = \"http://p.test:1\"\nuser = \"u\"\npassword = {no_variable}"));
-    let page = format!("{}/a", world.site);
-    for words in [&["status"][..], &["show", &page], &["changes"], &["export", "pages", "--out", "-"]] {
-        succeeds(world.run(words));
-    }
-    for words in [&["deliver", "send"][..], &["crawl", "--cycles", "1"], &["config", "check"]] {
-        let told = fails(world.run(words), 2);
-        assert!(told.contains("cannot read environment variable RECRAWL_NO_SUCH_VARIABLE"), "{told}");
-    }
-}
-
 #[test]
 fn what_is_configured_wrongly_is_told_before_anything_is_sent() {
     let world = World::new();

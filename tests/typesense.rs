@@ -198,12 +198,12 @@ impl State {
 }
 
 /// The pages, and which of them were requested since they changed last.
-struct Web {
+struct ServedPages {
     states: Vec<State>,
     asked: BTreeSet<usize>,
 }
 
-fn serve(web: Arc<Mutex<Web>>) -> String {
+fn serve(web: Arc<Mutex<ServedPages>>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let site = format!("http://{}", listener.local_addr().unwrap());
     serve_each(listener, move |target, _| {
@@ -231,7 +231,7 @@ struct Life<'s> {
     server: &'s mut Typesense,
     lot: StdRng,
     folder: TempDir,
-    web: Arc<Mutex<Web>>,
+    web: Arc<Mutex<ServedPages>>,
     site: String,
     losses: Arc<AtomicU64>,
     port: u16,
@@ -397,7 +397,7 @@ fn typesense_holds_what_it_should_after_kills_and_lost_answers() {
         println!("life {seed}");
         let mut lot = StdRng::seed_from_u64(seed);
         let states = (0..PAGES).map(|_| State::random(&mut lot)).collect();
-        let web = Arc::new(Mutex::new(Web { states, asked: BTreeSet::new() }));
+        let web = Arc::new(Mutex::new(ServedPages { states, asked: BTreeSet::new() }));
         let losses = Arc::new(AtomicU64::new(0));
         let (site, port) = (serve(web.clone()), server.behind_losses(losses.clone()));
         let folder = tempfile::tempdir().unwrap();

@@ -67,12 +67,12 @@ pub fn extract_document(
             fields: FieldValues::new(),
         };
     }
-    let Decoded { text, encoding } = html::decode(body, fields, &media, url);
+    let Decoded { text, encoding } = html::decode(body, &media, url);
     let (mut html, work) = html::parse(&text, Attributes::All);
     let values = wanted.fields.read_tree(&html, text.len());
     let selected = part.filter(|part| part.selects()).map(|part| part.select(&html, text.len()));
     shadow::flatten(&mut html);
-    let reader = PageReader { url, rules, fields, options, part, encoding };
+    let reader = PageReader::new(url, rules, fields, options, part, encoding);
     let page = Extracted::Page(reader.of_tree(&html, work, selected.as_ref()));
     let write = |extent| markdown::of_tree(&html, &reader, selected, extent);
     ExtractedDocument { page, markdown: wanted.markdown.map(write), fields: values }

@@ -16,7 +16,6 @@
 //! visit. The tokenizer has a quadratic cost of its own, for tags with many attributes, which the
 //! module `oversized_tags` bounds.
 
-use crate::BodyFields;
 use crate::charset::{self, Decoded};
 use crate::element::{Element, ElementSpace};
 use crate::look::Look;
@@ -78,21 +77,13 @@ pub(crate) enum Attributes {
     All,
 }
 
-/// Decodes a body as HTML, with the encoding of its queries. A rendered document is in UTF-8, but its queries are encoded as
-/// in the page that was sent.
-pub(crate) fn decode<'b>(
-    body: &'b [u8],
-    fields: &BodyFields<'_>,
-    media: &MediaType,
-    url: &CanonicalUrl,
-) -> Decoded<'b> {
-    let Decoded { text, encoding } =
-        charset::decode(body, media.charset.as_deref(), media.syntax(), &url.host());
-    let text = match media.kind {
-        BodyKind::Xhtml => xhtml::to_html(&text).into(),
-        _ => text,
-    };
-    Decoded { text, encoding: fields.queries.unwrap_or(encoding) }
+/// Decodes a body as HTML.
+pub(crate) fn decode<'b>(body: &'b [u8], media: &MediaType, url: &CanonicalUrl) -> Decoded<'b> {
+    let decoded = charset::decode(body, media.charset.as_deref(), media.syntax(), &url.host());
+    match media.kind {
+        BodyKind::Xhtml => Decoded { text: xhtml::to_html(&decoded.text).into(), ..decoded },
+        _ => decoded,
+    }
 }
 
 /// Parses a document and returns the cost: its bytes plus the tree builder's steps. Never fails:

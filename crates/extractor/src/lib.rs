@@ -294,8 +294,8 @@ pub fn extract_part(
             })
         }
         BodyKind::Html | BodyKind::Xhtml => {
-            let Decoded { text, encoding } = html::decode(body, fields, &media, url);
-            let reader = PageReader { url, rules, fields, options, part, encoding };
+            let Decoded { text, encoding } = html::decode(body, &media, url);
+            let reader = PageReader::new(url, rules, fields, options, part, encoding);
             // Selectors need the tree and all attributes.
             if let Some(part) = part.filter(|part| part.selects()) {
                 let (mut html, work) = html::parse(&text, Attributes::All);
@@ -326,7 +326,20 @@ struct PageReader<'a> {
     encoding: &'static Encoding,
 }
 
-impl PageReader<'_> {
+impl<'a> PageReader<'a> {
+    /// A rendered document is in UTF-8, but its queries are encoded as in the page that was sent.
+    fn new(
+        url: &'a CanonicalUrl,
+        rules: &'a UrlRules,
+        fields: &'a BodyFields<'a>,
+        options: &'a ExtractOptions,
+        part: Option<&'a CountedPart>,
+        encoding: &'static Encoding,
+    ) -> PageReader<'a> {
+        let encoding = fields.queries.unwrap_or(encoding);
+        PageReader { url, rules, fields, options, part, encoding }
+    }
+
     /// The page of a tree with all attributes, of which a part may be selected.
     fn of_tree(&self, html: &Html, work: u64, selected: Option<&Selected>) -> PageContent {
         let ExtractOptions { limits, anchors, .. } = self.options;

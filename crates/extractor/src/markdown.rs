@@ -77,11 +77,11 @@ pub fn markdown(
     let media = MediaType::detect(fields, body, &options.types);
     match media.kind {
         BodyKind::Html | BodyKind::Xhtml => {
-            let Decoded { text, encoding } = html::decode(body, fields, &media, url);
+            let Decoded { text, encoding } = html::decode(body, &media, url);
             let (mut html, _) = html::parse(&text, Attributes::All);
             let of_rule = part.filter(|part| part.selects()).map(|part| part.select(&html, text.len()));
             shadow::flatten(&mut html);
-            let reader = PageReader { url, rules, fields, options, part, encoding };
+            let reader = PageReader::new(url, rules, fields, options, part, encoding);
             Some(of_tree(&html, &reader, of_rule, extent))
         }
         BodyKind::Opaque => None,

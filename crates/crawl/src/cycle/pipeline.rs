@@ -131,8 +131,7 @@ pub fn run(crawl: &Crawl, plan: RoundPlan, traps: &Arc<Traps>) -> Result<Fetched
     let (fetched, pages) = mpsc::channel::<FetchedPage>(QUEUE);
     let refusals = RefusalRules::new(crawl, traps.clone());
     let (precedence, unavailable) = (precedence(crawl)?, unavailable(&crawl.tables)?);
-    let (stages, requisite_counts) = stages(crawl, &facts, pages)?;
-    let converted_before = conversions(crawl);
+    let (stages, counts) = stages(crawl, &facts, pages)?;
     let resources = stages.stage.as_ref().map(LoadingStage::resources);
     let report = join_stages(crawl, &reader, recorder, &stop, stages, |now| {
         let (opt_out, pages) = (crawl.settings.scope.opt_out().clone(), crawl.settings.pages.clone());
@@ -168,9 +167,7 @@ pub fn run(crawl: &Crawl, plan: RoundPlan, traps: &Arc<Traps>) -> Result<Fetched
     let earlier = recovered.skipped.iter().map(|skipped| &skipped.pages);
     let skipped = earlier.chain(&report.skipped).map(|pages| pages.end - pages.start).sum();
     let asked_again = report.asked_again;
-    let requisites = requisite_counts.map(|counts| counts.figures()).unwrap_or_default();
-    let [converted, failed] = conversions(crawl);
-    let conversions = [converted - converted_before[0], failed - converted_before[1]];
+    let (requisites, conversions) = counts.since(crawl);
     let archive = archive.as_ref().map(Archive::end);
     Ok(Fetched { stopped_by, skipped, asked_again, requisites, conversions, archive })
 }
@@ -289,16 +286,34 @@ fn patience(crawl: &Crawl, end: tokio::time::Instant) -> Option<RunPatience> {
     crawl.settings.config.cycle.fill.then_some(RunPatience { linger, least, end })
 }
 
-/// The stages of a round, and what counts its requisites, if it has any.
+/// Counts of the stages of a round.
+struct StageCounts {
+    /// None if no rule asks for requisites.
+    requisites: Option<Arc<RequisiteCounts>>,
+    /// Documents that were converted before, and those that were not.
+    conversions: [u64; 2],
+}
+
+impl StageCounts {
+    /// Requisites, documents that were converted, and those that were not, since the round began.
+    fn since(self, crawl: &Crawl) -> (RequisiteFigures, [u64; 2]) {
+        let requisites = self.requisites.map(|counts| counts.figures()).unwrap_or_default();
+        let ([converted, failed], before) = (conversions(crawl), self.conversions);
+        (requisites, [converted - before[0], failed - before[1]])
+    }
+}
+
+/// The stages of a round, and their counts.
 fn stages<'c>(
     crawl: &'c Crawl,
     facts: &Facts,
     pages: mpsc::Receiver<FetchedPage>,
-) -> Result<(Stages<'c>, Option<Arc<RequisiteCounts>>), Failure> {
+) -> Result<(Stages<'c>, StageCounts), Failure> {
     let (read, reads) = crossbeam_channel::bounded::<ParsedBatch>(QUEUE / BATCH);
     let requisites = requisites_of(crawl, facts, read.clone())?;
     let counts = requisites.as_ref().map(Requisites::counts);
     counts.iter().for_each(|counts| crawl.live.watch_requisites(counts.clone()));
+    let counts = StageCounts { requisites: counts, conversions: conversions(crawl) };
     let stage = LoadingStage::of_round(&crawl.fetcher, rendering(crawl)?, converting(crawl), requisites);
     Ok((Stages { pages, stage, read, reads }, counts))
 }

@@ -8,8 +8,9 @@ use recrawl_console::view::{
 };
 use recrawl_crawl::labels::{counted, thousands};
 use recrawl_crawl::partition::boot_clock;
+use recrawl_crawl::parts::convert::ConvertFigures;
 use recrawl_crawl::parts::seed_hosts;
-use recrawl_crawl::progress::figures::{RunningCycle, Stage};
+use recrawl_crawl::progress::figures::{RefusedSeeds, RunningCycle, Stage};
 use recrawl_crawl::report::{RoundReport, Tally};
 use recrawl_crawl::settings::Settings;
 use recrawl_crawl::vault::CrawlVault;
@@ -83,23 +84,13 @@ pub fn read(shared: &SharedState) -> Status {
         next_cycle_at,
         next_round,
         budget: budget(shared, &settings),
-        seeds_refused: shared.live.refused_seeds().map(|refused| SeedsRefused {
-            seeds: refused.seeds,
-            first: refused.first,
-            at: refused.at,
-        }),
+        seeds_refused: seeds_refused(shared),
         freshness: reports.iter().find_map(freshness),
         promises: promises::figures(&reports),
         notify: shared.notify_thread.figures(shared.generation().number()),
         deliver: shared.deliver_threads.figures(),
         vault: shared.vault.as_deref().map(|vault| vault_now(vault, &settings)),
-        conversions: shared.live.conversions().map(|of| ConversionFigures {
-            converted: of.converted,
-            failed: of.failed,
-            seconds: of.millis as f64 / 1000.0,
-            failed_in_a_row: of.failed_in_a_row,
-            error: of.error,
-        }),
+        conversions: conversions(shared),
         fleet: shared.place.fleet.as_ref().map(|fleet| fleet.figures(boot_clock())),
         focus: reports.first().and_then(focus),
         totals: counts(&shared.live.totals()),
@@ -114,6 +105,16 @@ pub fn read(shared: &SharedState) -> Status {
     };
     status.health = CrawlHealth::from_status(&status);
     status
+}
+
+fn conversions(shared: &SharedState) -> Option<ConversionFigures> {
+    let ConvertFigures { converted, failed, millis, failed_in_a_row, error } = shared.live.conversions()?;
+    Some(ConversionFigures { converted, failed, seconds: millis as f64 / 1000.0, failed_in_a_row, error })
+}
+
+fn seeds_refused(shared: &SharedState) -> Option<SeedsRefused> {
+    let RefusedSeeds { seeds, first, at } = shared.live.refused_seeds()?;
+    Some(SeedsRefused { seeds, first, at })
 }
 
 fn vault_now(vault: &CrawlVault, settings: &Settings) -> VaultFigures {

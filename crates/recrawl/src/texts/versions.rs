@@ -234,7 +234,7 @@ pub fn written(
     markdown(answer.document(), &fields, url, &settings.rules, &settings.reading, part, extent)
 }
 
-/// What a document is made of, of a body.
+/// Reads the parts of a document in a body.
 pub fn document_parts(
     answer: &ArchivedAnswer,
     url: &CanonicalUrl,
