@@ -162,7 +162,7 @@ fn of_content(mut document: Value) -> (String, Value) {
 
 /// The answer of a page.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum State {
+enum PageAnswer {
     Text(u32),
     /// A duplicate of another page.
     Of(usize, u32),
@@ -170,28 +170,28 @@ enum State {
     Redirect,
 }
 
-impl State {
-    fn random(lot: &mut StdRng) -> State {
+impl PageAnswer {
+    fn random(lot: &mut StdRng) -> PageAnswer {
         match lot.random_range(0..10) {
-            0 => State::NoIndex,
-            1 => State::Redirect,
-            2 | 3 => State::Of(lot.random_range(0..PAGES), lot.random_range(0..100)),
-            _ => State::Text(lot.random_range(0..100)),
+            0 => PageAnswer::NoIndex,
+            1 => PageAnswer::Redirect,
+            2 | 3 => PageAnswer::Of(lot.random_range(0..PAGES), lot.random_range(0..100)),
+            _ => PageAnswer::Text(lot.random_range(0..100)),
         }
     }
 
     /// The number in the text of its document, if there may be one.
     fn edition(self) -> Option<u32> {
         match self {
-            State::Text(edition) | State::Of(_, edition) => Some(edition),
-            State::NoIndex | State::Redirect => None,
+            PageAnswer::Text(edition) | PageAnswer::Of(_, edition) => Some(edition),
+            PageAnswer::NoIndex | PageAnswer::Redirect => None,
         }
     }
 
     /// The other page that a page names as its original.
     fn original(self, page: usize) -> Option<usize> {
         match self {
-            State::Of(original, _) if original != page => Some(original),
+            PageAnswer::Of(original, _) if original != page => Some(original),
             _ => None,
         }
     }
@@ -199,7 +199,7 @@ impl State {
 
 /// The pages, and which of them were requested since they changed last.
 struct ServedPages {
-    states: Vec<State>,
+    states: Vec<PageAnswer>,
     asked: BTreeSet<usize>,
 }
 
@@ -213,12 +213,12 @@ fn serve(web: Arc<Mutex<ServedPages>>) -> String {
         web.asked.extend(page);
         let (head, edition) = match page.and_then(|page: usize| web.states.get(page)) {
             None => (String::new(), 0),
-            Some(State::Redirect) => return ("text/html", "Location: /\r\n".into(), String::new()),
-            Some(State::NoIndex) => ("<meta name=robots content=noindex>".into(), 0),
-            Some(State::Of(original, edition)) => {
+            Some(PageAnswer::Redirect) => return ("text/html", "Location: /\r\n".into(), String::new()),
+            Some(PageAnswer::NoIndex) => ("<meta name=robots content=noindex>".into(), 0),
+            Some(PageAnswer::Of(original, edition)) => {
                 (format!("<link rel=canonical href=/{original}>"), *edition)
             }
-            Some(State::Text(edition)) => (String::new(), *edition),
+            Some(PageAnswer::Text(edition)) => (String::new(), *edition),
         };
         let text = format!("<p>Words of page {target}, edition {edition}x.</p><p>{links}</p>");
         ("text/html", String::new(), format!("<title>Page {target}</title>{head}{text}"))
@@ -299,7 +299,7 @@ impl Life<'_> {
     fn change(&mut self) {
         for _ in 0..self.lot.random_range(0..5) {
             let page = self.lot.random_range(0..PAGES);
-            self.web.lock().unwrap().states[page] = State::random(&mut self.lot);
+            self.web.lock().unwrap().states[page] = PageAnswer::random(&mut self.lot);
         }
         let page = self.lot.random_range(0..PAGES);
         match self.lot.random_range(0..8) {
@@ -396,7 +396,7 @@ fn typesense_holds_what_it_should_after_kills_and_lost_answers() {
     for seed in first..first + setting("RECRAWL_LIVES", 2) {
         println!("life {seed}");
         let mut lot = StdRng::seed_from_u64(seed);
-        let states = (0..PAGES).map(|_| State::random(&mut lot)).collect();
+        let states = (0..PAGES).map(|_| PageAnswer::random(&mut lot)).collect();
         let web = Arc::new(Mutex::new(ServedPages { states, asked: BTreeSet::new() }));
         let losses = Arc::new(AtomicU64::new(0));
         let (site, port) = (serve(web.clone()), server.behind_losses(losses.clone()));

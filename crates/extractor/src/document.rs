@@ -6,7 +6,7 @@ use crate::markdown::{self, Markdown, PageExtent};
 use crate::media::{BodyKind, MediaType};
 use crate::page_fields::{FieldValues, PageFields};
 use crate::part::CountedPart;
-use crate::{BodyFields, ExtractOptions, Extracted, PageReader, extract_part, listings, shadow};
+use crate::{BodyFields, ExtractOptions, Extracted, HtmlReader, extract_part, listings, shadow};
 use recrawl_types::{CanonicalUrl, UrlRules};
 
 /// The parts of a document beside the page.
@@ -72,7 +72,7 @@ pub fn extract_document(
     let values = wanted.fields.read_tree(&html, text.len());
     let selected = part.filter(|part| part.selects()).map(|part| part.select(&html, text.len()));
     shadow::flatten(&mut html);
-    let reader = PageReader::new(url, rules, fields, options, part, encoding);
+    let reader = HtmlReader::new(url, rules, fields, options, part, encoding);
     let page = Extracted::Page(reader.of_tree(&html, work, selected.as_ref()));
     let write = |extent| markdown::of_tree(&html, &reader, selected, extent);
     ExtractedDocument { page, markdown: wanted.markdown.map(write), fields: values }

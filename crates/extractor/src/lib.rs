@@ -295,7 +295,7 @@ pub fn extract_part(
         }
         BodyKind::Html | BodyKind::Xhtml => {
             let Decoded { text, encoding } = html::decode(body, &media, url);
-            let reader = PageReader::new(url, rules, fields, options, part, encoding);
+            let reader = HtmlReader::new(url, rules, fields, options, part, encoding);
             // Selectors need the tree and all attributes.
             if let Some(part) = part.filter(|part| part.selects()) {
                 let (mut html, work) = html::parse(&text, Attributes::All);
@@ -317,7 +317,7 @@ pub fn extract_part(
 }
 
 /// Reads pages of HTML.
-struct PageReader<'a> {
+struct HtmlReader<'a> {
     url: &'a CanonicalUrl,
     rules: &'a UrlRules,
     fields: &'a BodyFields<'a>,
@@ -326,7 +326,7 @@ struct PageReader<'a> {
     encoding: &'static Encoding,
 }
 
-impl<'a> PageReader<'a> {
+impl<'a> HtmlReader<'a> {
     /// A rendered document is in UTF-8, but its queries are encoded as in the page that was sent.
     fn new(
         url: &'a CanonicalUrl,
@@ -335,9 +335,9 @@ impl<'a> PageReader<'a> {
         options: &'a ExtractOptions,
         part: Option<&'a CountedPart>,
         encoding: &'static Encoding,
-    ) -> PageReader<'a> {
+    ) -> HtmlReader<'a> {
         let encoding = fields.queries.unwrap_or(encoding);
-        PageReader { url, rules, fields, options, part, encoding }
+        HtmlReader { url, rules, fields, options, part, encoding }
     }
 
     /// The page of a tree with all attributes, of which a part may be selected.
@@ -349,7 +349,7 @@ impl<'a> PageReader<'a> {
     }
 
     fn page(&self, found: WalkResult<'_>, work: u64) -> PageContent {
-        let PageReader { url, rules, fields, options, part, encoding } = *self;
+        let HtmlReader { url, rules, fields, options, part, encoding } = *self;
         let mut directives = PageDirectives::of_header(fields, url, rules, options);
         let resolver = ReferenceResolver::of_page(url, found.base.as_deref(), rules, encoding);
         found.metas.iter().for_each(|(name, content)| directives.directives.meta(name, content));

@@ -14,7 +14,7 @@ use crate::listings;
 use crate::media::{BodyKind, MediaType};
 use crate::part::{CountedPart, Selected};
 use crate::shadow;
-use crate::{BodyFields, ExtractOptions, PageReader};
+use crate::{BodyFields, ExtractOptions, HtmlReader};
 use blocks::BlockWriter;
 use recrawl_types::{CanonicalUrl, UrlRules};
 use scraper::Html;
@@ -81,7 +81,7 @@ pub fn markdown(
             let (mut html, _) = html::parse(&text, Attributes::All);
             let of_rule = part.filter(|part| part.selects()).map(|part| part.select(&html, text.len()));
             shadow::flatten(&mut html);
-            let reader = PageReader::new(url, rules, fields, options, part, encoding);
+            let reader = HtmlReader::new(url, rules, fields, options, part, encoding);
             Some(of_tree(&html, &reader, of_rule, extent))
         }
         BodyKind::Opaque => None,
@@ -102,7 +102,7 @@ pub fn markdown(
 /// Writes a tree with all attributes as Markdown, as far as a rule selects it.
 pub(crate) fn of_tree(
     html: &Html,
-    page: &PageReader<'_>,
+    page: &HtmlReader<'_>,
     of_rule: Option<Selected>,
     extent: PageExtent,
 ) -> Markdown {

@@ -167,8 +167,7 @@ pub fn run(crawl: &Crawl, plan: RoundPlan, traps: &Arc<Traps>) -> Result<Fetched
     let earlier = recovered.skipped.iter().map(|skipped| &skipped.pages);
     let skipped = earlier.chain(&report.skipped).map(|pages| pages.end - pages.start).sum();
     let asked_again = report.asked_again;
-    let (requisites, conversions) = counts.since(crawl);
-    let archive = archive.as_ref().map(Archive::end);
+    let ((requisites, conversions), archive) = (counts.since(crawl), archive.as_ref().map(Archive::end));
     Ok(Fetched { stopped_by, skipped, asked_again, requisites, conversions, archive })
 }
 
