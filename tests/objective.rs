@@ -3,8 +3,8 @@
 use crate::crash::{Moment, setting};
 use crate::harness::{World, fails, json_lines, program, succeeds, web};
 use crate::page_rules::generation_files;
-use rand::rngs::StdRng;
 use rand::SeedableRng;
+use rand::rngs::StdRng;
 use recrawl_mockweb::Validators;
 use serde_json::{Value, json};
 

@@ -66,7 +66,7 @@ pub struct BackTested {
     pub gains: [Gain; 2],
 }
 
-/// What is gained on the pages of this crawl.
+/// A gain on the pages of this crawl.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Gain {
     /// The mean over completions.
@@ -111,16 +111,16 @@ pub fn back_test(
     let cycles = completions.cycles() as usize;
     let of_seed = |seed: u64| {
         let data = completions.draw(seed);
-        let replay = |formula| Replayed::new(&data, formula, visits_a_page, cycles);
-        formulas.iter().map(replay).collect::<Vec<Replayed>>()
+        let replay = |formula| TimedReplay::new(&data, formula, visits_a_page, cycles);
+        formulas.iter().map(replay).collect::<Vec<TimedReplay>>()
     };
-    let replays: Vec<Vec<Replayed>> = (0..COMPLETIONS).into_par_iter().map(of_seed).collect();
-    let mean = |place: usize, of: &dyn Fn(&Replayed) -> f64| {
+    let replays: Vec<Vec<TimedReplay>> = (0..COMPLETIONS).into_par_iter().map(of_seed).collect();
+    let mean = |place: usize, of: &dyn Fn(&TimedReplay) -> f64| {
         replays.iter().map(|replays| of(&replays[place])).sum::<f64>() / replays.len() as f64
     };
     let tested = |place: usize| {
         let weights = aim.weights(mean(0, &|replay| replay.totals().change_rate()));
-        let pairs: Vec<[&Replayed; 2]> = replays.iter().map(|of| [&of[0], &of[place]]).collect();
+        let pairs: Vec<[&TimedReplay; 2]> = replays.iter().map(|of| [&of[0], &of[place]]).collect();
         let gain = |weights| gain(&pairs, weights, completions.sampled());
         BackTested {
             change_rate: mean(place, &|replay| replay.totals().change_rate()),
@@ -135,21 +135,21 @@ pub fn back_test(
 }
 
 /// A replay, part by part of the time.
-struct Replayed {
+struct TimedReplay {
     coverage: f64,
     /// The figures of all groups up to the end of each part.
     up_to: Vec<Vec<SiteFigures>>,
 }
 
-impl Replayed {
-    fn new(data: &Dataset, formula: &Formula, visits_a_page: f64, cycles: usize) -> Replayed {
+impl TimedReplay {
+    fn new(data: &Dataset, formula: &Formula, visits_a_page: f64, cycles: usize) -> TimedReplay {
         let mut up_to: Vec<Vec<SiteFigures>> = Vec::with_capacity(PARTS);
         let trace = replayed(data, &mut ReplayFormula::new(formula), visits_a_page, &mut |so_far| {
             if so_far.cycles.len() * PARTS >= (up_to.len() + 1) * cycles {
                 up_to.push(so_far.sites.clone());
             }
         });
-        Replayed { coverage: trace.visited as f64 / trace.pages.max(1) as f64, up_to }
+        TimedReplay { coverage: trace.visited as f64 / trace.pages.max(1) as f64, up_to }
     }
 
     fn groups(&self) -> &[SiteFigures] {
@@ -165,7 +165,8 @@ impl Replayed {
     /// Of each group, its linear part in what was reached, up to the end of each part of the time.
     fn residuals(&self, weights: [f64; 2]) -> Vec<Vec<f64>> {
         let totals = self.totals();
-        let of_group = |group| self.up_to.iter().map(|up_to| totals.residual(&up_to[group], weights)).collect();
+        let of_group =
+            |group| self.up_to.iter().map(|up_to| totals.residual(&up_to[group], weights)).collect();
         (0..self.groups().len()).map(of_group).collect()
     }
 }
@@ -212,7 +213,7 @@ fn spread(values: &[f64]) -> f64 {
 /// - changes that nobody saw: the spread between completions, (1 + 1/M) times (Rubin 1987, section 3.1)
 ///
 /// Its degrees of freedom are Satterthwaite's (1946).
-fn gain(pairs: &[[&Replayed; 2]], weights: [f64; 2], sampled: f64) -> Gain {
+fn gain(pairs: &[[&TimedReplay; 2]], weights: [f64; 2], sampled: f64) -> Gain {
     let count = pairs.len() as f64;
     let values: Vec<f64> = pairs
         .iter()
@@ -307,7 +308,7 @@ mod tests {
     }
 
     /// A replay of two groups of ten pages in four cycles, each with the first figures but the last with the second.
-    fn replay_of(first: [[u64; 2]; 2], last: [[u64; 2]; 2], importance: u64) -> Replayed {
+    fn replay_of(first: [[u64; 2]; 2], last: [[u64; 2]; 2], importance: u64) -> TimedReplay {
         let site = |changed: u64, stale: u64| SiteFigures {
             pages: 10,
             visited: 5,
@@ -324,13 +325,15 @@ mod tests {
         let mut sums = vec![SiteFigures::default(); 2];
         let mut up_to = Vec::new();
         for [changed, stale] in [first, first, first, last] {
-            sums.iter_mut().zip(changed.into_iter().zip(stale)).for_each(|(sum, (c, s))| sum.add(&site(c, s)));
+            sums.iter_mut()
+                .zip(changed.into_iter().zip(stale))
+                .for_each(|(sum, (c, s))| sum.add(&site(c, s)));
             up_to.push(sums.clone());
         }
-        Replayed { coverage: 1.0, up_to }
+        TimedReplay { coverage: 1.0, up_to }
     }
 
-    fn steady(changed: [u64; 2], stale: [u64; 2], importance: u64) -> Replayed {
+    fn steady(changed: [u64; 2], stale: [u64; 2], importance: u64) -> TimedReplay {
         replay_of([changed, stale], [changed, stale], importance)
     }
 

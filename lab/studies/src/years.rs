@@ -161,7 +161,11 @@ pub fn run(size: &YearsSize) -> Result<(), Failure> {
             let gain = |figures| gain(year.hindsight[first], figures);
             let best = year.hindsight.iter().max_by(|a, b| gain(*a.1).total_cmp(&gain(*b.1)));
             let (best, figures) = best.ok_or("no formula was compared")?;
-            println!("    ends with a gain of {:+.4}; the best is {best}: {:+.4}", gain(*end), gain(*figures));
+            println!(
+                "    ends with a gain of {:+.4}; the best is {best}: {:+.4}",
+                gain(*end),
+                gain(*figures)
+            );
         }
     }
     println!(

@@ -200,7 +200,11 @@ impl CycleSample {
         self.score_changed += later.score_changed;
         self.by_score = self.by_score.zip(later.by_score).map(|(chosen, more)| chosen + more);
         self.responses.beside_expected.add(&later.responses.beside_expected);
-        self.responses.of_arms.iter_mut().zip(&later.responses.of_arms).for_each(|(own, later)| own.add(later));
+        self.responses
+            .of_arms
+            .iter_mut()
+            .zip(&later.responses.of_arms)
+            .for_each(|(own, later)| own.add(later));
         self.responses.freshness += &later.responses.freshness;
         self.responses.audit += &later.responses.audit;
         self.responses.score += &later.responses.score;

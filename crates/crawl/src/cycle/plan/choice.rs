@@ -134,8 +134,7 @@ pub(super) fn choose(
     first.sort_unstable();
     // Arms of the next trial are counted only where the crawl is measured.
     let counted = comparison.as_ref().and_then(PlanComparison::counted).filter(|_| measuring.is_some());
-    let counted_runs =
-        counted.map(|division| Ok::<_, Failure>(Divided::read(division, generation)?.runs()));
+    let counted_runs = counted.map(|division| Ok::<_, Failure>(Divided::read(division, generation)?.runs()));
     // One pass feeds all: what each page is to the formulas must be filled in before a planner sees it.
     let mut scan = |each: &mut EachBlock<'_>| {
         generation.scan(inputs.need_keys(), |first, columns| {
@@ -332,12 +331,10 @@ impl MadePlans {
                 let populations = [planned(&self.plans[0]), planned(&self.plans[1])];
                 Some(ArmsFacts { division: divided.division, populations, by_importance: false })
             }
-            (None, counted) => {
-                counted.map(|division| {
+            (None, counted) => counted.map(|division| {
                 let populations = [0, 1].map(only_counted);
                 ArmsFacts { division, populations, by_importance: false }
-            })
-            }
+            }),
         }
     }
 

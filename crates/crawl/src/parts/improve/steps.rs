@@ -449,7 +449,7 @@ impl LoopState {
         }
     }
 
-    /// What the back-test decides alone, if a trial could exclude a loss of `loss` at best: why the candidate is promoted, or
+    /// Decides by the back-test alone, if a trial could exclude a loss of `loss` at best: why the candidate is promoted, or
     /// why it is proposed. None if a trial decides.
     fn without_trial(
         &self,

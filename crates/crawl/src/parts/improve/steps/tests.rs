@@ -197,7 +197,7 @@ fn a_candidate_that_loses_is_rejected_and_not_tried_again_for_a_while() {
 #[test]
 fn a_small_difference_that_cannot_be_told_is_proposed() {
     let mut world = LoopWorld::new();
-    (world.effect, world.variance) = (-0.006, 0.0005);
+    (world.effect, world.variance) = (-0.006, 0.00045);
     world.offer("t * p_eb");
     world.run(130);
     assert_eq!(world.events().last(), Some(&(120, LoopEventKind::Proposed)), "{:?}", world.state.events);
@@ -327,7 +327,12 @@ fn where_no_trial_could_tell_the_back_test_decides_and_a_guard_follows() {
     // Some 600 audited pages a cycle, and six.
     for (variance, gain, second, why) in [
         (0.0002, [-0.01, 0.15], LoopEventKind::TrialBegan, "the same"),
-        (0.02, [-0.01, 0.15], LoopEventKind::Promoted, "without a trial, since a trial could exclude a loss of 0.10"),
+        (
+            0.02,
+            [-0.01, 0.15],
+            LoopEventKind::Promoted,
+            "without a trial, since a trial could exclude a loss of 0.10",
+        ),
         (0.02, [-0.03, 0.15], LoopEventKind::Proposed, "and the back-test excludes no loss of 0.02"),
     ] {
         let mut world = LoopWorld::new();
@@ -341,15 +346,18 @@ fn where_no_trial_could_tell_the_back_test_decides_and_a_guard_follows() {
         assert_eq!(is_guarded, second == LoopEventKind::Promoted);
     }
     // The time before shows it only in the trial, which ends before the candidate visits anything.
-    for (gain, last) in
-        [([-0.01, 0.15], LoopEventKind::Promoted), ([-0.03, 0.15], LoopEventKind::Proposed)]
-    {
+    for (gain, last) in [([-0.01, 0.15], LoopEventKind::Promoted), ([-0.03, 0.15], LoopEventKind::Proposed)] {
         let mut world = LoopWorld::new();
         world.waiting = Some(Ok(fresher(gain, [0.95, 1.0])));
         world.run(8);
         world.variance = 0.02;
         world.run(14);
-        assert_eq!(world.events()[1..], [(8, LoopEventKind::TrialBegan), (22, last)], "{:?}", world.state.events);
+        assert_eq!(
+            world.events()[1..],
+            [(8, LoopEventKind::TrialBegan), (22, last)],
+            "{:?}",
+            world.state.events
+        );
         let is_guarded = matches!(world.state.step, ImproveStep::Guard(_));
         assert_eq!(is_guarded, last == LoopEventKind::Promoted);
     }
@@ -374,7 +382,10 @@ fn what_may_not_be_tried_is_refused_with_the_reason() {
         (Ok(candidate("t * X", [0.01, 0.03])), "it is the formula in force"),
         (Ok(candidate("t * p_eb", [0.001, 0.03])), "above 0.002 is needed"),
         (Ok(fresher([-0.09, -0.03], [0.9, 0.95])), "freshness would change by -0.0900 to -0.0300"),
-        (Ok(fresher([0.01, 0.03], [1.0, 0.7])), "it would visit 70.0 % of the pages, 100.0 % are visited now"),
+        (
+            Ok(fresher([0.01, 0.03], [1.0, 0.7])),
+            "it would visit 70.0 % of the pages, 100.0 % are visited now",
+        ),
         (Err("changed by hand".to_owned()), "changed by hand"),
     ] {
         let mut world = LoopWorld::new();
