@@ -8,6 +8,7 @@ use recrawl_formula::Formula;
 use recrawl_formula::math::student;
 use recrawl_simulation::policy::formula::ReplayFormula;
 use recrawl_simulation::{Dataset, SiteFigures};
+use std::ops::{Add, Sub};
 
 /// What a comparison of formulas counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +47,8 @@ const THOUSANDTHS: f64 = 1_000.0;
 const CHANGE_RATE: [f64; 2] = [1.0, 0.0];
 const FRESHNESS: [f64; 2] = [0.0, 1.0];
 
-/// Parts of the time by which the spread of a group's gain is told. Each has most of what a visit sets off.
+/// Parts of the time. The first one still shows the formula in force; the spread of a group's gain is told by the others,
+/// each of which has most of what a visit sets off.
 const PARTS: usize = 4;
 
 /// What a formula reached, over all completions. Pages count by their importance.
@@ -124,7 +126,7 @@ pub fn back_test(
         let gain = |weights| gain(&pairs, weights, completions.sampled());
         BackTested {
             change_rate: mean(place, &|replay| replay.totals().change_rate()),
-            freshness: mean(place, &|replay| replay.totals().freshness()),
+            freshness: mean(place, &|replay| 1.0 - replay.totals().stale_share()),
             reached: mean(place, &|replay| replay.totals().weighted(weights)),
             coverage: mean(place, &|replay| replay.coverage),
             gain: gain(weights),
@@ -134,11 +136,11 @@ pub fn back_test(
     (0..formulas.len()).map(tested).collect()
 }
 
-/// A replay, part by part of the time.
+/// A replay, part by part of the time, without the first part.
 struct TimedReplay {
     coverage: f64,
-    /// The figures of all groups up to the end of each part.
-    up_to: Vec<Vec<SiteFigures>>,
+    /// By group, the sums of each part.
+    groups: Vec<[GroupSums; PARTS - 1]>,
 }
 
 impl TimedReplay {
@@ -149,55 +151,94 @@ impl TimedReplay {
                 up_to.push(so_far.sites.clone());
             }
         });
-        TimedReplay { coverage: trace.visited as f64 / trace.pages.max(1) as f64, up_to }
+        TimedReplay::of_parts(trace.visited as f64 / trace.pages.max(1) as f64, &up_to)
     }
 
-    fn groups(&self) -> &[SiteFigures] {
-        self.up_to.last().map_or(&[], Vec::as_slice)
+    /// From the figures of all groups up to the end of each part.
+    fn of_parts(coverage: f64, up_to: &[Vec<SiteFigures>]) -> TimedReplay {
+        let groups = up_to.first().map_or(0, Vec::len);
+        let of_group = |group: usize| {
+            std::array::from_fn(|part| {
+                GroupSums::new(&up_to[part + 1][group]) - GroupSums::new(&up_to[part][group])
+            })
+        };
+        // A time of fewer cycles than parts tells nothing.
+        let groups = if up_to.len() == PARTS { (0..groups).map(of_group).collect() } else { Vec::new() };
+        TimedReplay { coverage, groups }
     }
 
-    fn totals(&self) -> GroupTotals {
-        let mut sums = SiteFigures::default();
-        self.groups().iter().for_each(|group| sums.add(group));
-        GroupTotals(sums)
-    }
-
-    /// Of each group, its linear part in what was reached, up to the end of each part of the time.
-    fn residuals(&self, weights: [f64; 2]) -> Vec<Vec<f64>> {
-        let totals = self.totals();
-        let of_group =
-            |group| self.up_to.iter().map(|up_to| totals.residual(&up_to[group], weights)).collect();
-        (0..self.groups().len()).map(of_group).collect()
+    fn totals(&self) -> GroupSums {
+        self.groups.iter().flatten().fold(GroupSums::default(), |sum, part| sum + *part)
     }
 }
 
-/// Sums over all groups of a replay.
-struct GroupTotals(SiteFigures);
+/// Sums over some pages and cycles. Changes, pages and stale copies count by importance.
+#[derive(Clone, Copy, Default)]
+struct GroupSums {
+    visited: f64,
+    changed: f64,
+    pages: f64,
+    stale: f64,
+}
 
-impl GroupTotals {
-    fn change_rate(&self) -> f64 {
-        self.0.importance.changed as f64 / THOUSANDTHS / self.0.visited.max(1) as f64
+impl Add for GroupSums {
+    type Output = GroupSums;
+
+    fn add(self, more: GroupSums) -> GroupSums {
+        GroupSums {
+            visited: self.visited + more.visited,
+            changed: self.changed + more.changed,
+            pages: self.pages + more.pages,
+            stale: self.stale + more.stale,
+        }
+    }
+}
+
+impl Sub for GroupSums {
+    type Output = GroupSums;
+
+    fn sub(self, less: GroupSums) -> GroupSums {
+        let GroupSums { visited, changed, pages, stale } = less;
+        self + GroupSums { visited: -visited, changed: -changed, pages: -pages, stale: -stale }
+    }
+}
+
+impl GroupSums {
+    fn new(figures: &SiteFigures) -> GroupSums {
+        let SiteFigures { visited, importance, .. } = figures;
+        GroupSums {
+            visited: *visited as f64,
+            changed: importance.changed as f64 / THOUSANDTHS,
+            pages: importance.pages as f64 / THOUSANDTHS,
+            stale: importance.stale as f64 / THOUSANDTHS,
+        }
     }
 
-    fn freshness(&self) -> f64 {
-        1.0 - self.0.importance.stale as f64 / self.0.importance.pages.max(1) as f64
+    fn change_rate(&self) -> f64 {
+        self.changed / self.visited.max(1.0)
+    }
+
+    fn stale_share(&self) -> f64 {
+        self.stale / self.pages.max(f64::MIN_POSITIVE)
     }
 
     fn weighted(&self, [of_rate, of_freshness]: [f64; 2]) -> f64 {
-        of_rate * self.change_rate() + of_freshness * self.freshness()
+        of_rate * self.change_rate() + of_freshness * (1.0 - self.stale_share())
     }
 
-    /// The linear part of a group in [`weighted`](GroupTotals::weighted).
-    fn residual(&self, site: &SiteFigures, [of_rate, of_freshness]: [f64; 2]) -> f64 {
-        let found = site.importance.changed as f64 / THOUSANDTHS;
-        let rate = (found - self.change_rate() * site.visited as f64) / self.0.visited.max(1) as f64;
-        let stale = site.importance.stale as f64 - (1.0 - self.freshness()) * site.importance.pages as f64;
-        of_rate * rate - of_freshness * stale / self.0.importance.pages.max(1) as f64
+    /// The linear part of a group in [`weighted`](GroupSums::weighted) of all together.
+    fn residual(&self, group: &GroupSums, [of_rate, of_freshness]: [f64; 2]) -> f64 {
+        let rate = (group.changed - self.change_rate() * group.visited) / self.visited.max(1.0);
+        let stale = (group.stale - self.stale_share() * group.pages) / self.pages.max(f64::MIN_POSITIVE);
+        of_rate * rate - of_freshness * stale
     }
 }
 
-/// Σ(x − x̄)²·n/(n − 1): the variance of the sum of as many such values. Infinite for a single one.
+/// Σ(x − x̄)²·n/(n − 1): the variance of the sum of as many such values. Infinite for a single one, 0 for none.
 fn spread(values: &[f64]) -> f64 {
+    if values.is_empty() {
+        return 0.0;
+    }
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
@@ -219,29 +260,27 @@ fn gain(pairs: &[[&TimedReplay; 2]], weights: [f64; 2], sampled: f64) -> Gain {
         .iter()
         .map(|[from, to]| to.totals().weighted(weights) - from.totals().weighted(weights))
         .collect();
-    let mut of_time = vec![0.0; pairs[0][0].groups().len()];
-    let mut of_groups = 0.0;
+    let groups = pairs[0][0].groups.len();
+    let (mut of_time, mut of_groups) = (vec![0.0; groups], 0.0);
     for [from, to] in pairs {
-        let differences: Vec<Vec<f64>> = from
-            .residuals(weights)
-            .iter()
-            .zip(to.residuals(weights))
-            .map(|(from, to)| from.iter().zip(to).map(|(from, to)| to - from).collect())
-            .collect();
-        for (sum, up_to) in of_time.iter_mut().zip(&differences) {
-            let parts: Vec<f64> =
-                up_to.iter().scan(0.0, |before, now| Some(now - std::mem::replace(before, *now))).collect();
+        let totals = [from.totals(), to.totals()];
+        let mut of_all = Vec::new();
+        for (sum, (before, after)) in of_time.iter_mut().zip(from.groups.iter().zip(&to.groups)) {
+            let difference = |part: usize| {
+                totals[1].residual(&after[part], weights) - totals[0].residual(&before[part], weights)
+            };
+            let parts: [f64; PARTS - 1] = std::array::from_fn(difference);
             *sum += spread(&parts) / count;
+            // Groups without pages say nothing.
+            of_all.extend(before.iter().any(|part| part.pages > 0.0).then(|| parts.iter().sum::<f64>()));
         }
-        let there = differences.iter().zip(from.groups()).filter(|(_, group)| group.pages > 0);
-        let of_all: Vec<f64> = there.map(|(up_to, _)| up_to.last().copied().unwrap_or_default()).collect();
         // A crawl that is all in the sample has no other pages.
         of_groups += if sampled < 1.0 { (1.0 - sampled) * spread(&of_all) / count } else { 0.0 };
     }
     let between = (1.0 + 1.0 / count) * spread(&values) / count;
-    let groups = pairs[0][0].groups().len() as f64;
-    let terms = of_time.iter().map(|variance| (*variance, PARTS as f64 - 1.0));
-    let terms = || terms.clone().chain([(of_groups, groups - 1.0), (between, count - 1.0)]);
+    // A part of the time less is free, as is a group, and a completion.
+    let terms = of_time.iter().map(|variance| (*variance, PARTS as f64 - 2.0));
+    let terms = || terms.clone().chain([(of_groups, groups as f64 - 1.0), (between, count - 1.0)]);
     let variance: f64 = terms().map(|(variance, _)| variance).sum();
     let squares: f64 = terms().filter(|term| term.0 > 0.0).map(|(v, freedom)| v * v / freedom).sum();
     let freedom = if squares > 0.0 && squares.is_finite() { variance * variance / squares } else { 1.0 };
@@ -307,7 +346,7 @@ mod tests {
         assert!(wider < low);
     }
 
-    /// A replay of two groups of ten pages in four cycles, each with the first figures but the last with the second.
+    /// A replay of two groups of ten pages in four cycles, the last one with the second figures. The first does not count.
     fn replay_of(first: [[u64; 2]; 2], last: [[u64; 2]; 2], importance: u64) -> TimedReplay {
         let site = |changed: u64, stale: u64| SiteFigures {
             pages: 10,
@@ -330,7 +369,7 @@ mod tests {
                 .for_each(|(sum, (c, s))| sum.add(&site(c, s)));
             up_to.push(sums.clone());
         }
-        TimedReplay { coverage: 1.0, up_to }
+        TimedReplay::of_parts(1.0, &up_to)
     }
 
     fn steady(changed: [u64; 2], stale: [u64; 2], importance: u64) -> TimedReplay {
@@ -366,17 +405,17 @@ mod tests {
     #[test]
     fn a_gain_that_comes_and_goes_is_less_sure() {
         let before = steady([1, 1], [4, 4], 1_000);
-        // Three cycles without a stale page less, and one with four in each group.
-        let after = replay_of([[1, 1], [4, 4]], [[1, 1], [0, 0]], 1_000);
+        // Two cycles without a stale page less, and one with three in each group.
+        let after = replay_of([[1, 1], [4, 4]], [[1, 1], [1, 1]], 1_000);
         let found = gain(&[[&before, &after]; 2], FRESHNESS, 1.0);
-        // A stale page less is 1/80: 8 of them; of a group, parts differ by (0, 0, 0, 4) pages.
-        let of_group = 4.0 / 3.0 * (3.0 * 1.0 + 9.0) / 80f64.powi(2);
+        // A stale page less is 1/60: 6 of them; of a group, parts differ by (0, 0, 3) pages.
+        let of_group = 3.0 / 2.0 * (2.0 * 1.0 + 4.0) / 60f64.powi(2);
         assert!((found.value - 0.1).abs() < 1e-12, "{found:?}");
         assert!((found.variance - 2.0 * of_group).abs() < 1e-12, "{found:?}");
-        assert!((found.freedom - 6.0).abs() < 1e-9, "two groups of four parts: {found:?}");
+        assert!((found.freedom - 4.0).abs() < 1e-9, "two groups of three parts: {found:?}");
         let [low, high] = found.ends(0.05);
-        // Student's t of six degrees of freedom.
-        assert!(((high - low) / 2.0 - 2.446_912 * found.variance.sqrt()).abs() < 1e-6, "{low} to {high}");
+        // Student's t of four degrees of freedom.
+        assert!(((high - low) / 2.0 - 2.776_445 * found.variance.sqrt()).abs() < 1e-6, "{low} to {high}");
     }
 
     #[test]
