@@ -265,19 +265,12 @@ pub fn extract_part(
 ) -> Extracted {
     let media = MediaType::detect(fields, body, &options.types);
     let mut directives = PageDirectives::of_header(fields, url, rules, options);
-    let links_of_header = || {
-        let resolver = ReferenceResolver::new(url, None, rules);
-        read(WalkResult::default(), &resolver, fields, Consent::default(), url, &options.limits).links
-    };
     if let Some(mut listing) = listings::read(body, fields, &media, url, rules, &options.limits) {
         listing.text = stripped(listing.text, part);
-        let of_header = links_of_header().into_iter().map(|link| link.url);
-        let of_header: Vec<_> = of_header.filter(|url| !listing.further.contains(url)).collect();
-        listing.further.extend(of_header);
         return Extracted::Listing(listing, directives.decide());
     }
     match media.kind {
-        BodyKind::Opaque => Extracted::Opaque(directives.decide(), links_of_header()),
+        BodyKind::Opaque => opaque(fields, directives.decide(), url, rules, &options.limits),
         BodyKind::Plain => {
             let decoded = charset::decode(body, media.charset.as_deref(), media.syntax(), &url.host());
             let Decoded { text: decoded, encoding } = decoded;
@@ -417,6 +410,19 @@ fn references_of_header(fields: &BodyFields<'_>, url: &CanonicalUrl) -> Vec<Page
         });
     }
     references
+}
+
+/// A response whose body is not read.
+fn opaque(
+    fields: &BodyFields<'_>,
+    consent: Consent,
+    url: &CanonicalUrl,
+    rules: &UrlRules,
+    limits: &ExtractLimits,
+) -> Extracted {
+    let resolver = ReferenceResolver::new(url, None, rules);
+    let found = read(WalkResult::default(), &resolver, fields, consent, url, limits);
+    Extracted::Opaque(found.consent, found.links)
 }
 
 /// Builds the page from the results of the walk.

@@ -19,6 +19,7 @@ mod xml;
 pub use hub::Hub;
 
 use crate::base::ReferenceResolver;
+use crate::canonical::links_of_page;
 use crate::media::MediaType;
 use crate::{BodyFields, ExtractLimits, MAX_FEEDS, date, scope};
 use detect::{Decoder, DocumentFormat};
@@ -45,8 +46,8 @@ pub struct Listing {
     pub over_limit: u32,
     /// What the items of a feed say: of each the URL, date, title and text, on lines of their own. Empty for sitemaps.
     pub text: String,
-    /// Pages that the document links to beside its entries, each once, at most [`MAX_FEEDS`] of its own: the next and
-    /// the archived pages of a feed, and those that `Link` fields name.
+    /// Pages that the document links to beside its entries, each once, at most [`MAX_FEEDS`]: those that `Link` fields
+    /// name, then the next and the archived pages of a feed.
     pub further: Vec<CanonicalUrl>,
     /// The hub of a feed.
     pub hub: Option<Hub>,
@@ -144,9 +145,7 @@ pub(crate) fn read(
         room: MAX_ADDRESSES,
         alternates: BTreeSet::new(),
     };
-    if found.listing.kind.is_feed() {
-        fields.links.iter().for_each(|value| found.hub.header(value));
-    }
+    fields.links.iter().for_each(|value| found.header(value));
     let text = decoder.text(document.bytes, document.format.syntax());
     let is_listing = match document.format {
         DocumentFormat::Xml(format) => {
@@ -250,7 +249,18 @@ impl EntryCollector<'_> {
         }
     }
 
-    /// Notes a link of the feed itself, if it counts in a page.
+    /// Reads a `Link` field.
+    fn header(&mut self, value: &str) {
+        let (own, is_feed) = (self.own, self.listing.kind.is_feed());
+        links_of_page(value, own, &UrlRules::keep_all(), |link| {
+            if is_feed {
+                self.hub.link(link.rel, link.target);
+            }
+            self.link(link.rel, link.target, link.has_language, link.media_type);
+        });
+    }
+
+    /// Notes a link of the document itself, if it counts in a page.
     fn link(&mut self, rel: &str, href: &str, has_language: bool, media_type: &str) {
         let further = &mut self.listing.further;
         if further.len() < MAX_FEEDS

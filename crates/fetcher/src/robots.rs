@@ -151,8 +151,10 @@ pub fn sitemaps(rules: &RobotsRules, origin: &Origin, canonical: &UrlRules) -> V
 }
 
 /// The URLs of a Sitemap record: one, or several with blanks between them; `<` and `>` may stand around each.
-fn addresses<'v>(value: &'v [u8]) -> Vec<&'v str> {
-    let bare = |address: &'v str| address.trim_matches(['<', '>']);
+fn addresses(value: &[u8]) -> Vec<&str> {
+    fn bare(address: &str) -> &str {
+        address.trim_matches(['<', '>'])
+    }
     let Ok(value) = std::str::from_utf8(value) else { return Vec::new() };
     let words: Vec<&str> = value.split_whitespace().map(bare).collect();
     let addresses = if words.iter().all(|word| is_whole(word)) { words } else { vec![bare(value)] };

@@ -14,7 +14,7 @@ const SNIFFED: usize = 4_096;
 const MAX_PROLOGUE: usize = 256 << 10;
 
 /// A document that may be a sitemap or feed.
-pub(super) struct Document<'b> {
+pub(super) struct ListingDocument<'b> {
     pub bytes: &'b [u8],
     pub format: DocumentFormat,
     /// Did others stand before it, such as the warnings of a broken server?
@@ -71,8 +71,12 @@ impl Decoder<'_> {
 }
 
 /// The sitemap or feed that a body may be; none if it is another document.
-pub(super) fn detect<'b>(bytes: &'b [u8], decoder: &Decoder<'_>, media: &MediaType) -> Option<Document<'b>> {
-    let document = |format| Some(Document { bytes, format, is_behind_others: false });
+pub(super) fn detect<'b>(
+    bytes: &'b [u8],
+    decoder: &Decoder<'_>,
+    media: &MediaType,
+) -> Option<ListingDocument<'b>> {
+    let document = |format| Some(ListingDocument { bytes, format, is_behind_others: false });
     let head = decoder.head(bytes, SNIFFED);
     if let Some(format) = decoder.xml(bytes, &head) {
         return document(DocumentFormat::Xml(format));
@@ -86,7 +90,7 @@ pub(super) fn detect<'b>(bytes: &'b [u8], decoder: &Decoder<'_>, media: &MediaTy
     let bytes = behind_others(bytes)?;
     let format = decoder.xml(bytes, &decoder.head(bytes, SNIFFED))?;
     let is_it = media.is_xml || ends_with(bytes, format);
-    is_it.then_some(Document { bytes, format: DocumentFormat::Xml(format), is_behind_others: true })
+    is_it.then_some(ListingDocument { bytes, format: DocumentFormat::Xml(format), is_behind_others: true })
 }
 
 /// XML without the words before it, such as a warning of PHP; none if a page stands there.

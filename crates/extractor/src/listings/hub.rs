@@ -1,6 +1,5 @@
 //! The hub of a feed (WebSub §4): links with `rel` hub and self, in `Link` fields and in the feed.
 
-use crate::canonical::links_of_page;
 use recrawl_types::url::MAX_URL_BYTES;
 use recrawl_types::{CanonicalUrl, UrlRules};
 use url::Url;
@@ -25,12 +24,6 @@ pub(super) struct HubLinks<'p> {
 impl<'p> HubLinks<'p> {
     pub fn new(page: &'p CanonicalUrl) -> HubLinks<'p> {
         HubLinks { page, rules: UrlRules::keep_all(), hub: None, topic: None }
-    }
-
-    /// Adds the links of a `Link` field (RFC 8288).
-    pub fn header(&mut self, value: &str) {
-        let (page, rules) = (self.page, self.rules.clone());
-        links_of_page(value, page, &rules, |link| self.link(link.rel, link.target));
     }
 
     /// Adds a link; `rel` has relation types separated by spaces.

@@ -12,19 +12,19 @@ const VERSION: &str = "https://jsonfeed.org/version/";
 /// Reads a feed to its end, or up to the first damage. False if it is none.
 pub(super) fn read(text: &str, found: &mut EntryCollector<'_>) -> bool {
     let mut reader = serde_json::Deserializer::from_str(text);
-    let mut feed = Feed { found, is_feed: false };
+    let mut feed = JsonFeed { found, is_feed: false };
     let damage = reader.deserialize_any(&mut feed).err();
     let is_feed = feed.is_feed;
     found.listing.damage = found.listing.damage.take().or(damage.map(|error| error.to_string()));
     is_feed
 }
 
-struct Feed<'a, 'r> {
+struct JsonFeed<'a, 'r> {
     found: &'a mut EntryCollector<'r>,
     is_feed: bool,
 }
 
-impl<'de> Visitor<'de> for &mut Feed<'_, '_> {
+impl<'de> Visitor<'de> for &mut JsonFeed<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -34,15 +34,17 @@ impl<'de> Visitor<'de> for &mut Feed<'_, '_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
-                "version" => self.is_feed = map.next_value::<Text>()?.0.starts_with(VERSION),
-                "next_url" => self.found.link("next", &map.next_value::<Text>()?.0, false, ""),
-                "feed_url" => self.found.hub.link("self", &map.next_value::<Text>()?.0),
-                "hubs" => map.next_value_seed(Each::new(|hub: Hub| {
+                "version" => self.is_feed = map.next_value::<LenientText>()?.0.starts_with(VERSION),
+                "next_url" => self.found.link("next", &map.next_value::<LenientText>()?.0, false, ""),
+                "feed_url" => self.found.hub.link("self", &map.next_value::<LenientText>()?.0),
+                "hubs" => map.next_value_seed(EachElement::new(|hub: JsonHub| {
                     if hub.kind.0.eq_ignore_ascii_case("WebSub") {
                         self.found.hub.link("hub", &hub.url.0);
                     }
                 }))?,
-                "items" => map.next_value_seed(Each::new(|item: Item| self.found.take(&item.values())))?,
+                "items" => {
+                    map.next_value_seed(EachElement::new(|item: JsonItem| self.found.take(&item.values())))?
+                }
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
@@ -52,26 +54,26 @@ impl<'de> Visitor<'de> for &mut Feed<'_, '_> {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Hub {
+struct JsonHub {
     #[serde(rename = "type")]
-    kind: Text,
-    url: Text,
+    kind: LenientText,
+    url: LenientText,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Item {
-    url: Text,
-    id: Text,
-    date_modified: Text,
-    date_published: Text,
-    title: Text,
-    summary: Text,
-    content_html: Text,
-    content_text: Text,
+struct JsonItem {
+    url: LenientText,
+    id: LenientText,
+    date_modified: LenientText,
+    date_published: LenientText,
+    title: LenientText,
+    summary: LenientText,
+    content_html: LenientText,
+    content_text: LenientText,
 }
 
-impl Item {
+impl JsonItem {
     fn values(self) -> EntryValues {
         let mut values = EntryValues::default();
         values.addresses.add(ValueRank::Own, false, self.url.0);
@@ -95,66 +97,66 @@ fn as_html(text: &str) -> String {
 
 /// A string; empty if another value stands there, as `null` or a number.
 #[derive(Default)]
-struct Text(String);
+struct LenientText(String);
 
-impl<'de> Deserialize<'de> for Text {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Text, D::Error> {
-        struct Any;
-        impl<'de> Visitor<'de> for Any {
-            type Value = Text;
+impl<'de> Deserialize<'de> for LenientText {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<LenientText, D::Error> {
+        struct AnyValue;
+        impl<'de> Visitor<'de> for AnyValue {
+            type Value = LenientText;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("any value")
             }
 
-            fn visit_str<E>(self, text: &str) -> Result<Text, E> {
-                Ok(Text(text.trim().into()))
+            fn visit_str<E>(self, text: &str) -> Result<LenientText, E> {
+                Ok(LenientText(text.trim().into()))
             }
 
-            fn visit_unit<E>(self) -> Result<Text, E> {
-                Ok(Text::default())
+            fn visit_unit<E>(self) -> Result<LenientText, E> {
+                Ok(LenientText::default())
             }
 
-            fn visit_bool<E>(self, _: bool) -> Result<Text, E> {
-                Ok(Text::default())
+            fn visit_bool<E>(self, _: bool) -> Result<LenientText, E> {
+                Ok(LenientText::default())
             }
 
-            fn visit_i64<E>(self, _: i64) -> Result<Text, E> {
-                Ok(Text::default())
+            fn visit_i64<E>(self, _: i64) -> Result<LenientText, E> {
+                Ok(LenientText::default())
             }
 
-            fn visit_u64<E>(self, _: u64) -> Result<Text, E> {
-                Ok(Text::default())
+            fn visit_u64<E>(self, _: u64) -> Result<LenientText, E> {
+                Ok(LenientText::default())
             }
 
-            fn visit_f64<E>(self, _: f64) -> Result<Text, E> {
-                Ok(Text::default())
+            fn visit_f64<E>(self, _: f64) -> Result<LenientText, E> {
+                Ok(LenientText::default())
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Text, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<LenientText, A::Error> {
                 while values.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(Text::default())
+                Ok(LenientText::default())
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Text, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<LenientText, A::Error> {
                 while members.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(Text::default())
+                Ok(LenientText::default())
             }
         }
-        from.deserialize_any(Any)
+        from.deserialize_any(AnyValue)
     }
 }
 
 /// Gives each element of an array away as soon as it is read; `null` has none.
-struct Each<T, F>(F, PhantomData<T>);
+struct EachElement<T, F>(F, PhantomData<T>);
 
-impl<T, F: FnMut(T)> Each<T, F> {
-    fn new(take: F) -> Each<T, F> {
-        Each(take, PhantomData)
+impl<T, F: FnMut(T)> EachElement<T, F> {
+    fn new(take: F) -> EachElement<T, F> {
+        EachElement(take, PhantomData)
     }
 }
 
-impl<'de, T: Deserialize<'de>, F: FnMut(T)> DeserializeSeed<'de> for Each<T, F> {
+impl<'de, T: Deserialize<'de>, F: FnMut(T)> DeserializeSeed<'de> for EachElement<T, F> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
@@ -162,7 +164,7 @@ impl<'de, T: Deserialize<'de>, F: FnMut(T)> DeserializeSeed<'de> for Each<T, F> 
     }
 }
 
-impl<'de, T: Deserialize<'de>, F: FnMut(T)> Visitor<'de> for Each<T, F> {
+impl<'de, T: Deserialize<'de>, F: FnMut(T)> Visitor<'de> for EachElement<T, F> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

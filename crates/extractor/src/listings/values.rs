@@ -1,4 +1,4 @@
-//! What an entry says: several values for each of its fields, of which the best that can be read counts.
+//! The values of an entry: several for each of its fields, of which the best that can be read counts.
 
 use super::address;
 
@@ -49,7 +49,7 @@ impl Candidates {
     }
 }
 
-/// What an entry says.
+/// The values of an entry so far.
 #[derive(Default)]
 pub(super) struct EntryValues {
     pub addresses: Candidates,

@@ -338,8 +338,8 @@ impl Walk<'_> {
         let text = std::mem::take(&mut self.text);
         let Some(field) = self.field.take().filter(|_| self.is_sound) else { return };
         let is_foreign = self.is_foreign;
-        if matches!(field, EntryField::Address)
-            || matches!(field, EntryField::BesideHref) && address::is_whole(&address::clean(&text))
+        if field == EntryField::Address
+            || field == EntryField::BesideHref && address::is_whole(&address::clean(&text))
         {
             return self.address(ValueRank::Own, &text);
         }
