@@ -608,7 +608,7 @@ fn a_configuration_is_reloaded_by_command() {
     assert!(status == 422 && refused["detail"].as_str().unwrap().contains("recrawl.toml"), "{refused}");
     // The daemon goes on, and can be held and looked at.
     assert!(told(&world, &["pause"]).contains("paused") && told(&world, &["resume"]).contains("resumed"));
-    assert!(told(&world, &["status"]).contains("state       waiting"));
+    assert!(told(&world, &["status"]).contains("generation  "));
     // What only the daemon uses is checked too, before anything is said to be in force.
     for (wrong, says) in [
         ("[serve]\ntokens = \"none\"", "serve.tokens"),

@@ -44,6 +44,10 @@ pub fn newest(kept: &StoredRounds, origin: &Origin) -> Result<Option<HostVisits>
 
 impl HostVisits {
     fn take(&mut self, visit: StoredVisit) {
+        // A host in back-off is left alone: the round before says why.
+        if visit.outcome.is_skip() {
+            return;
+        }
         self.all += 1;
         match visit.outcome.effect() {
             _ if visit.outcome == Outcome::RefusedAddress => self.refused += 1,
@@ -101,7 +105,7 @@ mod tests {
         }
         let lines = found.lines();
         assert!(lines[0].starts_with("addresses     1 visit refused in cycle 7: "), "{lines:?}");
-        assert_eq!(lines[1], "failed        2 of 5 visits in cycle 7; the last:");
+        assert_eq!(lines[1], "failed        2 of 4 visits in cycle 7; the last:");
         assert_eq!(lines[2], "              1970-01-01T00:00:03Z http://a.test/a: HTTP status 403");
     }
 }
