@@ -106,14 +106,14 @@ async fn a_page_is_as_its_scripts_made_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_scripts_opened_and_wrote_into_fields_is_read() {
-    let html = "<div popover id=a>opened</div><div popover id=b>closed</div><textarea id=c>before</textarea>\
+    let html = "<div popover=manual id=a>opened</div><div popover id=b>closed</div><textarea id=c>before</textarea>\
         <textarea>as it is</textarea><div id=host></div><script>a.showPopover(); c.value = 'wri<tten';\
         host.attachShadow({mode: 'open'}).innerHTML = '<div popover id=d>in the shadow</div>';\
         host.shadowRoot.getElementById('d').showPopover()</script>";
     let rendered =
         renderer(patient()).render(&page("https://a.test/", html), &TableSource::default()).await.unwrap();
     for part in [
-        "<div popover=\"\" id=\"a\" style=\"display: block;\">opened</div>",
+        "<div popover=\"manual\" id=\"a\" style=\"display: block;\">opened</div>",
         "<div popover=\"\" id=\"b\">closed</div>",
         "<textarea id=\"c\">wri&lt;tten</textarea><textarea>as it is</textarea>",
         "<div popover=\"\" id=\"d\" style=\"display: block;\">in the shadow</div>",
