@@ -17,7 +17,7 @@ pub const MAX_QUERY_BYTES: usize = 1000;
 /// Words of a query: each reads the list of its pages.
 pub const MAX_QUERY_WORDS: usize = 32;
 /// Pairs of characters that one character begins.
-const MAX_PAIRS: u32 = 1 << 14;
+const MAX_PAIRS: u32 = 1 << 12;
 /// Weight of a word in the title beside one in the text.
 const TITLE: f32 = 3.0;
 /// Likewise in a heading.

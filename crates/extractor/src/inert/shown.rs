@@ -67,7 +67,7 @@ fn keep(html: &mut Html, around: ShownText, nested: usize, embedded: &mut usize)
 /// Finds the changes, in the order of the page.
 fn changes(html: &Html, around: ShownText) -> Vec<(Handle, TreeChange)> {
     let mut changes = Vec::new();
-    let mut open = vec![OpenElement { shown: around, fraction: FractionParts::default() }];
+    let mut open = vec![ShownElement { shown: around, fraction: FractionParts::default() }];
     // Elements that are open in one that is removed, and it.
     let mut removed = 0;
     for edge in html.tree.root().traverse() {
@@ -96,15 +96,15 @@ fn changes(html: &Html, around: ShownText) -> Vec<(Handle, TreeChange)> {
 }
 
 /// An open element.
-struct OpenElement {
+struct ShownElement {
     /// How its texts are shown.
     shown: ShownText,
     fraction: FractionParts,
 }
 
-impl OpenElement {
+impl ShownElement {
     /// Opens an element in it, which is changed or not.
-    fn enter(&mut self, element: &Element<'_>) -> (OpenElement, Option<TreeChange>) {
+    fn enter(&mut self, element: &Element<'_>) -> (ShownElement, Option<TreeChange>) {
         let sign = self.fraction.sign();
         // Nothing that is looked at here runs scripts.
         let effect = match element.is(Name::Noscript) {
@@ -124,7 +124,7 @@ impl OpenElement {
         };
         // The other content of a frame is for browsers without frames.
         let hides = TextEffect { hides: document.is_some(), ..TextEffect::default() };
-        (OpenElement { shown: shown.within(&hides), fraction: effect.fraction }, change)
+        (ShownElement { shown: shown.within(&hides), fraction: effect.fraction }, change)
     }
 }
 

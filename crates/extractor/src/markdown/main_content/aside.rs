@@ -1,4 +1,4 @@
-//! What the names of an element say: its classes, its `id` and its role.
+//! The meaning of an element's names: its classes, its `id` and its role.
 //!
 //! Names are read word by word: *social* and *links* are the words of `social-links` and `social_links`. Some words put an element beside the content, whatever stands beside them. Others mean something else with another
 //! word: `social-security`, `cookie-recipe`, `product-meta`.
