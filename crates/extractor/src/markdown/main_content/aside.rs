@@ -1,7 +1,8 @@
 //! The meaning of an element's names: its classes, its `id` and its role.
 //!
-//! Names are read word by word: *social* and *links* are the words of `social-links` and `social_links`. Some words put an element beside the content, whatever stands beside them. Others mean something else with another
-//! word: `social-security`, `cookie-recipe`, `product-meta`.
+//! Names are read word by word: *social* and *links* are the words of `social-links` and `social_links`. Some words
+//! put an element beside the content, whatever stands beside them. Others mean something else with another word:
+//! `social-security`, `cookie-recipe`, `product-meta`.
 
 /// How words begin that name something beside the content.
 const ASIDE: &[&str] = &[
