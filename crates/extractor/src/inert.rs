@@ -1,9 +1,10 @@
 //! A body as a document that a person may look at: its structure and text, and nothing that acts or loads.
 //!
-//! Three passes. The bounded parser (module `html`) builds the tree, so that no page costs more than its bytes allow.
-//! [`shown`] makes it what readers saw. ammonia then keeps what [`ELEMENTS`] and [`ATTRIBUTES`] name. None of these elements has raw text, belongs to
-//! SVG or MathML, or loads anything, and none of these attributes has a URL. So each `<` of the result begins one of
-//! these tags, however a browser nests them. [`look`] adds style sheets and images from the archive.
+//! Three passes. The bounded parser (module `html`) builds the tree, so that no page costs more than its bytes
+//! allow. [`shown`] makes it what readers saw. ammonia then keeps what [`ELEMENTS`] and [`ATTRIBUTES`] name. None
+//! of these elements has raw text, belongs to SVG or MathML, or loads anything, and none of these attributes has a
+//! URL. So each `<` of the result begins one of these tags, however a browser nests them. [`look`] adds style
+//! sheets and images from the archive.
 
 mod drawings;
 mod look;
