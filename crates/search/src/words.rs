@@ -115,7 +115,9 @@ impl Tokenizer for Stemming {
         let language = Language::all().nth(place.into()).unwrap_or(Language::OTHER);
         let text = text.get(1..).unwrap_or_default();
         let Stemming { stemmer, found, letters, token } = self;
-        (found.clear(), letters.clear(), token.reset());
+        found.clear();
+        letters.clear();
+        token.reset();
         let mut position = 0;
         each_sought_word(text, |at, word, part| {
             let first = found.len();
