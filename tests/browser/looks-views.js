@@ -9,6 +9,8 @@ import { browser, retry } from "./browser.js";
 import { looked } from "./crawl.js";
 import { reader, stamp } from "./reader.js";
 
+/** The share of pixels that differ in letters where one page stands in a frame and the other does not. */
+export const LETTERS = 1e-4;
 const SIZE = { width: 1000, height: 600 };
 /** Milliseconds in which a picture must not change, and pictures that are taken at most. */
 const STILL = 400;

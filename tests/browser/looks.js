@@ -4,7 +4,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PAGES } from "./looks-site.js";
-import { looks } from "./looks-views.js";
+import { LETTERS, looks } from "./looks-views.js";
 
 const [folder, wayback] = process.argv.slice(2);
 await mkdir(folder, { recursive: true });
@@ -29,7 +29,7 @@ for (const path of PAGES) {
 }
 for (const view of copies) {
   const sorted = shares[view].sort((a, b) => a - b);
-  const same = sorted.filter((share) => share === 0).length;
-  console.log(`${view}: ${same} of ${sorted.length} equal, median ${percent(sorted[sorted.length >> 1])}, worst ${percent(sorted.at(-1))}`);
+  const same = sorted.filter((share) => share < LETTERS).length;
+  console.log(`${view}: ${same} of ${sorted.length} within ${percent(LETTERS)}, median ${percent(sorted[sorted.length >> 1])}, worst ${percent(sorted.at(-1))}`);
 }
 await all.stop();
