@@ -250,7 +250,8 @@ fn cut(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    
+    use crate::html::{self, Attributes};
+
     fn fields(entries: &[(&str, &str)]) -> Result<PageFields, String> {
         PageFields::new(&entries.iter().map(|(name, entry)| ((*name).into(), (*entry).into())).collect())
     }

@@ -325,7 +325,7 @@ impl Where {
                 return Err(failure);
             };
             tracing::warn!("{failure}; the running daemon keeps what it read before");
-            Settings::load(None, Some(&folder))
+            Settings::load(None, Some(&folder), SecretUse::LeftOut)
         })
     }
 

@@ -185,6 +185,7 @@ pub fn fetch(
         stopped_by: StoppedBy::End,
         skipped: 0,
         asked_again: 0,
+        conversions: Default::default(),
         requisites: Default::default(),
         archive: None,
     })

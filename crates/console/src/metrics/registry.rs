@@ -7,8 +7,9 @@
 
 use super::MetricsReading;
 use crate::view::{
-    ConversionFigures, CopyFigures, Counts, CycleDone, CycleNow, FleetFigures, FocusFigures, Freshness, HealthLevel,
-    Loop, LoopStep, PartitionFigures, Rendering, RequisiteMeters, State, TargetFigures, VaultFigures, Watch,
+    ConversionFigures, CopyFigures, Counts, CycleDone, CycleNow, FleetFigures, FocusFigures, Freshness,
+    HealthLevel, Loop, LoopStep, PartitionFigures, Rendering, RequisiteMeters, State, TargetFigures,
+    VaultFigures, Watch,
 };
 
 /// A metric.

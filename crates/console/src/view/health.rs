@@ -332,7 +332,8 @@ mod tests {
     use super::*;
     use crate::tests::crawl::status;
     use crate::view::{
-        ByteBudget, ConversionFigures, CycleDone, CycleNow, NextRound, PartitionFigures, SeedsRefused, VaultFigures,
+        ByteBudget, ConversionFigures, CycleDone, CycleNow, NextRound, PartitionFigures, SeedsRefused,
+        VaultFigures,
     };
 
     fn cut_off_for(store_age_ms: u64) -> FleetFigures {

@@ -22,7 +22,7 @@ use crate::progress::figures::RoundProgress;
 use crate::settings::Settings;
 use recrawl_archive::WarcFiles;
 use recrawl_archive::answer::holds;
-use recrawl_archive::verify::verify;
+use recrawl_archive::verify::{MayBeGone, verify};
 use recrawl_mockweb::procedural::ProceduralConfig;
 use recrawl_mockweb::{Server, WebConfig};
 use recrawl_repository::storage::{FaultyStorage, Storage, StorageFault, Survivors};
@@ -268,7 +268,11 @@ fn after_a_power_cut_at_any_point_of_a_cycle_nothing_is_lost_and_no_position_mea
             }
             bodies += each_body_is_there(&*left.storage, &generation, &what);
             assert_eq!(crawl.repository.verify(), [], "{what}");
-            assert_eq!(verify(&*left.storage, &generation).unwrap().damage, [], "{what}");
+            assert_eq!(
+                verify(&*left.storage, &generation, MayBeGone::default()).unwrap().damage,
+                [],
+                "{what}"
+            );
             let host = crawl.tables.load(&Origin::from_url(&seeds[0])).unwrap();
             assert!(host.is_some_and(|host| host.requests > 0), "{what}: what was learned of hosts is lost");
             tried += 1;
@@ -297,6 +301,7 @@ fn live_figures_after_a_restart_have_the_pages_that_an_earlier_run_skipped() {
                 skipped: 0,
                 asked_again: 0,
                 requisites: Default::default(),
+                conversions: Default::default(),
                 archive: None,
             })
         };

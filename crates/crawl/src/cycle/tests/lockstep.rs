@@ -264,7 +264,14 @@ pub(super) fn visit_all(
     }
     log.sync().unwrap();
     let stopped_by = if is_interrupted { StoppedBy::Stop } else { StoppedBy::End };
-    Ok(Fetched { stopped_by, skipped: 0, asked_again: 0, requisites: Default::default(), archive: None })
+    Ok(Fetched {
+        stopped_by,
+        skipped: 0,
+        asked_again: 0,
+        requisites: Default::default(),
+        conversions: Default::default(),
+        archive: None,
+    })
 }
 
 fn fetched(web: &LinkedWeb, entry: ScheduleEntry, index: u64, cycle: u64) -> FetchedPage {

@@ -83,7 +83,11 @@ fn a_power_cut_at_any_point_leaves_each_page_its_last_body_and_the_next_round_it
             let crawl = left.crawl(&seeds).unwrap_or_else(|e| panic!("{what}: {e}"));
             let generation = crawl.repository.current();
             each_body_is_there(&*left.storage, &generation, &what);
-            assert_eq!(verify(&*left.storage, &generation).unwrap().damage, [], "{what}");
+            assert_eq!(
+                verify(&*left.storage, &generation, MayBeGone::default()).unwrap().damage,
+                [],
+                "{what}"
+            );
             drop(crawl);
             make_room(&left, MIN_AGE).unwrap_or_else(|e| panic!("{what}: {e}"));
             assert_eq!(warc(&left).len(), warc(&done).len(), "{what}");
@@ -98,7 +102,7 @@ fn a_power_cut_at_any_point_leaves_each_page_its_last_body_and_the_next_round_it
     let crawl = done.crawl(&[]).unwrap();
     let generation = crawl.repository.current();
     each_body_is_there(&*done.storage, &generation, "the next round");
-    assert_eq!(verify(&*done.storage, &generation).unwrap().damage, []);
+    assert_eq!(verify(&*done.storage, &generation, MayBeGone::default()).unwrap().damage, []);
     assert!(
         versions(&done.storage, &generation) > left && warc(&done).starts_with(&before[..before.len() - 1])
     );

@@ -137,6 +137,7 @@ impl<'w> CountedCrawl<'w> {
                 skipped: 0,
                 asked_again: 0,
                 requisites: Default::default(),
+                conversions: Default::default(),
                 archive: None,
             })
         };
