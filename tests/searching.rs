@@ -92,7 +92,8 @@ impl World {
     }
 
     fn found(&self, words: &[&str]) -> Value {
-        let words = [&["search", "--json", "--limit", "100"], words].concat();
+        let most: &[&str] = if words.contains(&"--limit") { &[] } else { &["--limit", "100"] };
+        let words = [&["search", "--json"], most, words].concat();
         serde_json::from_str(&succeeds(self.run(&words))).unwrap()
     }
 

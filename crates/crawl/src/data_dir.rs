@@ -106,12 +106,17 @@ pub fn is_begun(folder: &Path) -> bool {
 }
 
 /// Pins the settings at the first opening, and checks the configuration against them at every later
-/// one.
+/// one. A directory with the first default of the URL rules goes on with today's: known pages keep their URLs, and links
+/// that it had taken for one page may lead to others.
 pub fn check_pinned(tables: &SledTables, settings: &Settings) -> Result<(), Failure> {
     let pinned = Pinned { rules: settings.rules.clone(), features: settings.change.features };
     let Some(before) = kept::<Pinned>(tables, PINNED)? else {
         return keep(tables, PINNED, &pinned);
     };
+    let is_renewed = before.rules == UrlRules::first_default() && pinned.rules == UrlRules::default();
+    if is_renewed && before.features == pinned.features {
+        return keep(tables, PINNED, &pinned);
+    }
     let key = match () {
         () if before.rules != pinned.rules => "urls.drop_parameters",
         () if before.features != pinned.features => "change.features",

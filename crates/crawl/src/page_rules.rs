@@ -21,7 +21,7 @@ use recrawl_types::{
     CanonicalUrl, Content, ContentKind, Importance, Outcome, Span, UrlRules, Visit, Visited,
 };
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -362,10 +362,10 @@ impl RuleUse {
     /// The rules in force that left no page of the round any text, with the number of pages.
     pub fn without_text<'r>(&self, rules: &'r PageRules) -> Vec<(&'r PageRule, u64)> {
         let of = |rule: &'r PageRule| {
-            let read = [rule.number, rule.rendered_number, rule.converted_number]
-                .map(|number| self.pages.get(&number));
-            let (pages, empty) =
-                read.into_iter().flatten().fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+            // A rule without a command has one number twice.
+            let numbers = BTreeSet::from([rule.number, rule.rendered_number, rule.converted_number]);
+            let read = numbers.iter().filter_map(|number| self.pages.get(number));
+            let (pages, empty) = read.fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
             (pages > 0 && pages == empty).then_some((rule, pages))
         };
         rules.0.iter().filter_map(of).collect()

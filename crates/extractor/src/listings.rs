@@ -22,7 +22,7 @@ use crate::base::ReferenceResolver;
 use crate::canonical::links_of_page;
 use crate::media::MediaType;
 use crate::{BodyFields, ExtractLimits, MAX_FEEDS, date, scope};
-use detect::{Decoder, DocumentFormat};
+use detect::{DocumentFormat, ListingDecoder};
 use hub::HubLinks;
 use recrawl_types::{CanonicalUrl, UrlRules};
 use std::borrow::Cow;
@@ -128,7 +128,7 @@ pub(crate) fn read(
         true => gzip::unpack(body, limits.max_unpacked),
         false => (Cow::Borrowed(body), None),
     };
-    let decoder = Decoder { label: media.charset.as_deref(), host: &url.host() };
+    let decoder = ListingDecoder { label: media.charset.as_deref(), host: &url.host() };
     let document = detect::detect(&bytes, &decoder, media)?;
     let mut found = EntryCollector {
         listing: Listing {

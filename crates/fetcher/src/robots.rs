@@ -17,7 +17,8 @@
 //! path) bounds one check.
 
 use crate::net::limits::{MAX_ROBOTS, MAX_SITEMAPS};
-use recrawl_types::url::{MAX_URL_BYTES, is_whole, with_scheme};
+use recrawl_types::site::with_scheme;
+use recrawl_types::url::{MAX_URL_BYTES, is_whole};
 use recrawl_types::{CanonicalUrl, Origin, UrlRules};
 use std::borrow::Cow;
 use std::ops::Range;

@@ -35,6 +35,15 @@ impl Site {
     }
 }
 
+/// A URL whose author left out the scheme, with that of the document: `www.example.com/page`. None if it begins
+/// with no host.
+pub fn with_scheme(address: &str, document: &CanonicalUrl) -> Option<String> {
+    let host = address.split(['/', '?', '#', ':']).next()?.to_ascii_lowercase();
+    let is_host = host.contains('.') && !host.starts_with('.') && !host.ends_with('.');
+    let is_named = host.starts_with("www.") || Site::of_host(&host) == Site::from_url(document);
+    (is_host && is_named).then(|| format!("{}://{address}", document.scheme()))
+}
+
 impl fmt::Display for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)

@@ -19,7 +19,7 @@ mod written_host;
 
 pub use host_pattern::HostPattern;
 pub use normalize::{UrlError, UrlRules, is_refused_port, joined};
-pub use written::{is_whole, with_scheme};
+pub use written::is_whole;
 pub use written_host::{HostError, HostProblem, WrittenHost};
 
 use crate::Origin;

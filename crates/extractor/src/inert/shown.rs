@@ -106,8 +106,8 @@ impl ShownElement {
     /// Opens an element in it, which is changed or not.
     fn enter(&mut self, element: &Element<'_>) -> (ShownElement, Option<TreeChange>) {
         let sign = self.fraction.sign();
-        // Nothing that is looked at here runs scripts.
-        let effect = match element.is(Name::Noscript) {
+        // Nothing that is looked at here runs scripts or shows objects: those that are images have become one.
+        let effect = match element.is(Name::Noscript) || element.is(Name::Object) {
             true => TextEffect::default(),
             false => effect(element, false),
         };

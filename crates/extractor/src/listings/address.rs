@@ -1,6 +1,7 @@
 //! The URL of an entry as its author meant it.
 
-pub(super) use recrawl_types::url::{is_whole, with_scheme};
+pub(super) use recrawl_types::site::with_scheme;
+pub(super) use recrawl_types::url::is_whole;
 use std::borrow::Cow;
 
 /// A URL without what is around it: blanks of all kinds, and line breaks with what indents the next line.

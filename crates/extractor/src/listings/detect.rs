@@ -4,7 +4,7 @@
 use super::formats::ListingFormat;
 use super::{ListingKind, list, xml};
 use crate::charset::{self, Syntax};
-use crate::media::MediaType;
+use crate::media::{BodyKind, MediaType};
 use memchr::{memchr_iter, memmem};
 use std::borrow::Cow;
 
@@ -48,13 +48,13 @@ impl DocumentFormat {
 }
 
 /// Decodes the bytes of a response.
-pub(super) struct Decoder<'m> {
+pub(super) struct ListingDecoder<'m> {
     /// That of the Content-Type.
     pub label: Option<&'m str>,
     pub host: &'m str,
 }
 
-impl Decoder<'_> {
+impl ListingDecoder<'_> {
     pub fn text<'b>(&self, bytes: &'b [u8], syntax: Syntax) -> Cow<'b, str> {
         charset::decode(bytes, self.label, syntax, self.host).text
     }
@@ -73,7 +73,7 @@ impl Decoder<'_> {
 /// The sitemap or feed that a body may be; none if it is another document.
 pub(super) fn detect<'b>(
     bytes: &'b [u8],
-    decoder: &Decoder<'_>,
+    decoder: &ListingDecoder<'_>,
     media: &MediaType,
 ) -> Option<ListingDocument<'b>> {
     let document = |format| Some(ListingDocument { bytes, format, is_behind_others: false });
@@ -84,7 +84,7 @@ pub(super) fn detect<'b>(
     if head.trim_start().starts_with('{') && memmem::find(bytes, b"jsonfeed.org").is_some() {
         return document(DocumentFormat::Json);
     }
-    if list::is_list(&head, bytes.len() > SNIFFED) {
+    if list::is_list(&head, bytes.len() > SNIFFED, media.kind == BodyKind::Plain) {
         return document(DocumentFormat::List);
     }
     let bytes = behind_others(bytes)?;

@@ -7,12 +7,15 @@ const SNIFFED_LINES: usize = 20;
 /// Lines with a URL for each other line among them: a list may have a bad line, but a text is no list.
 const URLS_FOR_ANOTHER: usize = 10;
 
+/// URLs of a list that is sent as HTML, at least. A page may have a URL for its whole text.
+const FEWEST_AS_HTML: usize = 3;
+
 /// Are the first lines URLs? The last one may be cut.
-pub(super) fn is_list(head: &str, is_cut: bool) -> bool {
+pub(super) fn is_list(head: &str, is_cut: bool, is_plain: bool) -> bool {
     let end = if is_cut { head.rfind(['\n', '\r']).unwrap_or(head.len()) } else { head.len() };
     let (urls, others): (Vec<_>, Vec<_>) =
         lines(&head[..end]).take(SNIFFED_LINES).partition(|line| is_address(line));
-    !urls.is_empty() && others.len() * URLS_FOR_ANOTHER <= urls.len()
+    urls.len() >= if is_plain { 1 } else { FEWEST_AS_HTML } && others.len() * URLS_FOR_ANOTHER <= urls.len()
 }
 
 /// The lines with text, but for comments. Each may have a byte order mark, as in a list that was put together from several.

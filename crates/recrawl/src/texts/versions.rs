@@ -160,7 +160,7 @@ fn checked(
         ),
         ErrorKind::NotFound if archive.files.is_before_all(file) => missing(
             "removed",
-            format!("its body was in WARC file {file}, which is older than all that are here (storage.archive_max)"),
+            format!("its body was in WARC file {file}, which was removed (storage.archive_max)"),
         ),
         ErrorKind::NotFound => {
             missing("unreadable", format!("its body was in WARC file {file}, which is not here"))

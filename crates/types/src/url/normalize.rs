@@ -119,6 +119,13 @@ impl Default for UrlRules {
 }
 
 impl UrlRules {
+    /// The default of version 0.1.0, which took the number of an article in `sid` for a session.
+    pub fn first_default() -> UrlRules {
+        let later = ["oscsid={id}", "zenid={id}"];
+        let names = UrlRules::default().drop_parameters.into_iter().filter(|name| !later.contains(&&**name));
+        UrlRules { drop_parameters: names.map(|name| name.replace("={id}", "")).collect() }
+    }
+
     /// Rules that drop no parameter.
     pub fn keep_all() -> UrlRules {
         UrlRules { drop_parameters: Vec::new() }
