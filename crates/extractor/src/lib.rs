@@ -264,7 +264,7 @@ pub fn extract_part(
     part: Option<&CountedPart>,
 ) -> Extracted {
     let media = MediaType::detect(fields, body, &options.types);
-    let mut directives = PageDirectives::of_header(fields, url, rules, options);
+    let directives = PageDirectives::of_header(fields, url, rules, options);
     if let Some(mut listing) = listings::read(body, fields, &media, url, rules, &options.limits) {
         listing.text = stripped(listing.text, part);
         return Extracted::Listing(listing, directives.decide());

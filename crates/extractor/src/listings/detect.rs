@@ -84,7 +84,7 @@ pub(super) fn detect<'b>(
     if head.trim_start().starts_with('{') && memmem::find(bytes, b"jsonfeed.org").is_some() {
         return document(DocumentFormat::Json);
     }
-    if list::is_list(&head, bytes.len() > SNIFFED, media.kind == BodyKind::Plain) {
+    if list::is_list(&head, bytes.len() > SNIFFED, media.kind == BodyKind::Html) {
         return document(DocumentFormat::List);
     }
     let bytes = behind_others(bytes)?;

@@ -11,11 +11,11 @@ const URLS_FOR_ANOTHER: usize = 10;
 const FEWEST_AS_HTML: usize = 3;
 
 /// Are the first lines URLs? The last one may be cut.
-pub(super) fn is_list(head: &str, is_cut: bool, is_plain: bool) -> bool {
+pub(super) fn is_list(head: &str, is_cut: bool, is_html: bool) -> bool {
     let end = if is_cut { head.rfind(['\n', '\r']).unwrap_or(head.len()) } else { head.len() };
     let (urls, others): (Vec<_>, Vec<_>) =
         lines(&head[..end]).take(SNIFFED_LINES).partition(|line| is_address(line));
-    urls.len() >= if is_plain { 1 } else { FEWEST_AS_HTML } && others.len() * URLS_FOR_ANOTHER <= urls.len()
+    urls.len() >= if is_html { FEWEST_AS_HTML } else { 1 } && others.len() * URLS_FOR_ANOTHER <= urls.len()
 }
 
 /// The lines with text, but for comments. Each may have a byte order mark, as in a list that was put together from several.

@@ -81,10 +81,7 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     let largest = largest_hosts(&generation)?;
     let in_force = DecisionsInForce::read(settings);
     let (live, in_progress) = {
-        let daemon = Daemon::find(&settings.data_dir);
-        if let Err(why) = &daemon {
-            tracing::warn!("{why}");
-        }
+        let daemon = Daemon::find(&settings.data_dir).inspect_err(|why| tracing::warn!("{why}"));
         // While a daemon runs, it has the tables.
         let tables = open_read::tables(&settings.data_dir);
         let in_progress =

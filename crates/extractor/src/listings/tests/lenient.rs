@@ -175,7 +175,7 @@ fn other_words_may_stand_before_a_sitemap_but_a_page_is_none() {
 fn a_list_may_have_comments_and_a_bad_line_and_any_type() {
     let lines = |count: usize| (0..count).map(|n| format!("https://example.com/{n}\n")).collect::<String>();
     for (body, many, refused) in [
-        (format!("# my pages\n{}#x\n", lines(2)), 2, 0),
+        (format!("# my pages\n{}#x\n", lines(3)), 3, 0),
         (format!("Sitemap\n{}", lines(12)), 12, 1),
         (format!("{}one two\n{}", lines(10), lines(3)), 13, 1),
     ] {
@@ -188,6 +188,8 @@ fn a_list_may_have_comments_and_a_bad_line_and_any_type() {
             );
         }
     }
+    assert_eq!(read_as(&lines(1), "text/plain").expect("a list").entries.len(), 1);
+    assert!(read_as(&lines(2), "text/html").is_none(), "the text of a page");
     let utf_16: Vec<u8> =
         [0xfe, 0xff].into_iter().chain(lines(2).encode_utf16().flat_map(u16::to_be_bytes)).collect();
     assert_eq!(listing(utf_16).entries.len(), 2);
