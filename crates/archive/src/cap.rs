@@ -134,7 +134,7 @@ impl Bodies {
             Some(name) if is_thinned(name) => format!("in {name}"),
             Some(name) if self.has(position) => format!("in {name}, byte {offset}"),
             Some(name) => format!("lost: {name} ends before byte {offset}; the next visit archives it again"),
-            None => format!("was in WARC file {file}, which is gone"),
+            None => format!("was in WARC file {file}, which was removed"),
         })
     }
 }
