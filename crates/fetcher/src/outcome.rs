@@ -298,8 +298,8 @@ fn seconds(text: &str) -> Option<u64> {
     let (whole, rest) = text.split_at(end);
     // A year of another form of date is no wait.
     let is_alone = matches!(rest.bytes().next(), None | Some(b'.' | b',' | b';' | b' ' | b's' | b'S'));
-    let fraction = rest.strip_prefix('.').unwrap_or_default().bytes().take_while(u8::is_ascii_digit);
-    let begun = u64::from(fraction.fold(false, |begun, digit| begun || digit != b'0'));
+    let mut fraction = rest.strip_prefix('.').unwrap_or_default().bytes().take_while(u8::is_ascii_digit);
+    let begun = u64::from(fraction.any(|digit| digit != b'0'));
     (!whole.is_empty() && is_alone).then(|| whole.parse().unwrap_or(u64::MAX).saturating_add(begun))
 }
 

@@ -13,8 +13,7 @@ const FEWEST_AS_HTML: usize = 3;
 /// Are the first lines URLs? The last one may be cut.
 pub(super) fn is_list(head: &str, is_cut: bool, is_html: bool) -> bool {
     let end = if is_cut { head.rfind(['\n', '\r']).unwrap_or(head.len()) } else { head.len() };
-    let (urls, others): (Vec<_>, Vec<_>) =
-        lines(&head[..end]).take(SNIFFED_LINES).partition(|line| is_address(line));
+    let (urls, others): (Vec<_>, Vec<_>) = lines(&head[..end]).take(SNIFFED_LINES).partition(is_address);
     urls.len() >= if is_html { FEWEST_AS_HTML } else { 1 } && others.len() * URLS_FOR_ANOTHER <= urls.len()
 }
 

@@ -231,7 +231,7 @@ fn parts(written: &[char], has_three_places: bool) -> (String, String) {
 /// The cents of 19⁹⁹ and 19€99, and the length of what they stand in.
 fn cents(before: &CharactersBefore<'_>, behind: &[char]) -> Option<(String, usize)> {
     match behind {
-        [tens, ones, rest @ ..] if !rest.first().is_some_and(|c| raised(c).is_some()) => {
+        [tens, ones, rest @ ..] if rest.first().is_none_or(|c| raised(c).is_none()) => {
             if let Some((tens, ones)) = raised(tens).zip(raised(ones)) {
                 return Some((format!("{tens}{ones}"), 2));
             }

@@ -47,7 +47,7 @@ impl Iterator for PlanHosts<'_> {
                 }
             };
             if !own.is_empty() {
-                return Some(Ok(pages_of(&run, own, self.unavailable, self.now)));
+                return Some(Ok(pages_of(run, own, self.unavailable, self.now)));
             }
         }
     }
@@ -135,7 +135,7 @@ impl Divided {
         let mut runs = generation.origin_runs();
         while let Some(run) = runs.next_run()? {
             match &mut folders {
-                Some(folders) => folders.divide(&run, &mut all)?,
+                Some(folders) => folders.divide(run, &mut all)?,
                 None => {
                     let site = Site::from_url(&run.home().map_err(Failure::work)?);
                     all.push(ArmPiece::new(run.pages, division.of_site(&site).index()));
