@@ -80,7 +80,7 @@ impl NextArms {
         self.days.retain(|day| cycle.since(day.cycle) < IDLE_CYCLES);
     }
 
-    /// See [`excludable_loss`].
+    /// See `excludable_loss`.
     pub fn excludable_loss(&self, rules: &LoopRules) -> Option<f64> {
         excludable_loss(&self.days, self.division.audited_more(), rules)
     }
@@ -182,7 +182,7 @@ impl Attempt {
         (chosen > 0.0).then(|| both / chosen)
     }
 
-    /// See [`excludable_loss`]: as its arms have shown so far.
+    /// See `excludable_loss`: as its arms have shown so far.
     pub fn excludable_loss(&self, rules: &LoopRules) -> Option<f64> {
         excludable_loss(&self.arms, 1.0, rules)
     }
