@@ -347,7 +347,7 @@ impl Life<'_> {
         self.keeps_out();
     }
 
-    /// What an operator sees of the web, from its states alone.
+    /// The view that an operator has of the web, from its states alone.
     fn expected(&self) -> BTreeMap<String, u32> {
         let states = &self.web.lock().unwrap().states;
         let has_document = |page: &usize| states[*page].edition().is_some() && !self.is_out(*page);

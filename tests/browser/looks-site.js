@@ -111,7 +111,7 @@ function page(kind, n, other) {
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${kind} ${n}</title>${head}</head><body><h1>A page of ${kind}, ${n}</h1>${body}</body></html>`;
 }
 
-/** What the site has besides pages, by pattern of its path: media type and body, or a status and a target. */
+/** Files of the site besides its pages, by pattern of their paths: media type and body, or a status and a target. */
 const FILES = [
   [/^\/img\/(\d+)-(\d+)-(\d+)\.png$/, (hue, width, height) => ["image/png", png(+hue, +width, +height)]],
   [/^\/deep\/er\/bild%20gr%C3%BCn-(\d)\.png$/, (n) => ["image/png", png(120, 50, 20 + 10 * n)]],

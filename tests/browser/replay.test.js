@@ -23,7 +23,7 @@ describe("an exported WACZ file", () => {
     await crawl?.stop();
   });
 
-  /** What the browser shows of an address in a frame of the reader. */
+  /** The view of an address in a frame of the reader. */
   const shown = async (url) => {
     const page = await chromium.context.newPage();
     const asked = new Set();

@@ -13,11 +13,9 @@ mod shown;
 pub use look::{ArchivedRequisite, Looked, inert_look};
 
 use crate::BodyFields;
-use crate::charset;
 use crate::html;
 use crate::media::{BodyKind, MediaType};
 use crate::shadow;
-use crate::xhtml;
 use ammonia::Builder;
 use html5ever::tendril::StrTendril;
 use html5ever::{LocalName, QualName, local_name, ns};
@@ -121,12 +119,11 @@ fn cleaned(html: &str, has_look: bool) -> String {
 /// ```
 pub fn inert(body: &[u8], fields: &BodyFields<'_>, url: &CanonicalUrl, types: &MediaTypes) -> Option<String> {
     let media = MediaType::detect(fields, body, types);
-    let text = || charset::decode(body, media.charset.as_deref(), media.syntax(), &url.host()).text;
+    let text = || html::decode(body, &media, url).text;
     match media.kind {
         BodyKind::Opaque => None,
         BodyKind::Plain => Some(inert_text(&text())),
-        BodyKind::Html => Some(inert_html(&text())),
-        BodyKind::Xhtml => Some(inert_html(&xhtml::to_html(&text()))),
+        BodyKind::Html | BodyKind::Xhtml => Some(inert_html(&text())),
     }
 }
 

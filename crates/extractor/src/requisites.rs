@@ -17,7 +17,6 @@ use crate::charset::{self, Decoded, Syntax};
 use crate::html::{self, Attributes};
 use crate::media::{BodyKind, MediaType};
 use crate::walk::{MAX_EMBEDDED, MAX_NESTED};
-use crate::xhtml;
 use encoding_rs::Encoding;
 use html5ever::ns;
 use recrawl_types::url::MAX_URL_BYTES;
@@ -102,13 +101,10 @@ pub(crate) fn document(
     types: &MediaTypes,
 ) -> Option<(Html, &'static Encoding)> {
     let media = MediaType::detect(fields, body, types);
-    let Decoded { text, encoding } =
-        charset::decode(body, media.charset.as_deref(), media.syntax(), &url.host());
-    let text = match media.kind {
-        BodyKind::Html => text,
-        BodyKind::Xhtml => xhtml::to_html(&text).into(),
-        BodyKind::Plain | BodyKind::Opaque => return None,
-    };
+    if !matches!(media.kind, BodyKind::Html | BodyKind::Xhtml) {
+        return None;
+    }
+    let Decoded { text, encoding } = html::decode(body, &media, url);
     let (html, _) = html::parse(&text, Attributes::All);
     Some((html, fields.queries.unwrap_or(encoding)))
 }

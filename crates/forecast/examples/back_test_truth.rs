@@ -1,4 +1,4 @@
-//! What a back-test would promote, beside what crawls with it really find: how often is it no better?
+//! Promotions by back-tests alone, beside the gains that crawls then find: how often is there none?
 //!
 //! `cargo run --release -p recrawl-forecast --example back_test_truth WEBS SHARE FORMULA POOL [DATA]`
 //!

@@ -32,7 +32,7 @@ pub(super) enum EntryField {
     Published,
     /// The title of a feed's item.
     Title,
-    /// What the item says. It may stand elsewhere, in `src`.
+    /// Words of the item. They may stand elsewhere, in `src`.
     Text,
     /// Not a field: its children are read as if they were the entry's.
     Group,

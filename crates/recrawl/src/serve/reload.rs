@@ -56,7 +56,7 @@ pub struct FreshConfiguration {
 /// only the log when the round has ended.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The fault of a configuration.
 pub fn read(shared: &SharedState) -> Result<FreshConfiguration, Failure> {
     let mut fresh = shared.place.settings()?;
     fresh.use_contact(shared.contact.as_deref())?;

@@ -164,13 +164,7 @@ fn a_divided_partition_goes_on_as_one_crawl() {
     for (cycle, (mut one, mut fleet)) in one.into_iter().zip(fleet).enumerate() {
         one.visits.sort();
         fleet.visits.sort();
-        let differing = one.schedule.iter().zip(&fleet.schedule).find(|(one, fleet)| one != fleet);
-        assert_eq!(differing, None, "cycle {cycle}: schedules differ");
-        assert_eq!(one.schedule.len(), fleet.schedule.len(), "cycle {cycle}");
-        assert_eq!(one.visits, fleet.visits, "cycle {cycle}");
-        let differing = one.known.iter().zip(&fleet.known).find(|(one, fleet)| one != fleet);
-        assert_eq!(differing, None, "cycle {cycle}: what is known differs");
-        assert_eq!(one.known.len(), fleet.known.len(), "cycle {cycle}");
+        one.assert_alike(&fleet, &format!("cycle {cycle}"));
     }
 }
 

@@ -90,6 +90,19 @@ pub(super) struct MemberState {
     pub(super) known: BTreeMap<String, PageRecord>,
 }
 
+impl MemberState {
+    /// Panics unless a fleet planned, saw and knows the same.
+    pub(super) fn assert_alike(&self, fleet: &MemberState, what: &str) {
+        let differing = self.schedule.iter().zip(&fleet.schedule).find(|(one, fleet)| one != fleet);
+        assert_eq!(differing, None, "{what}: schedules differ");
+        assert_eq!(self.schedule.len(), fleet.schedule.len(), "{what}");
+        assert_eq!(self.visits, fleet.visits, "{what}");
+        let differing = self.known.iter().zip(&fleet.known).find(|(one, fleet)| one != fleet);
+        assert_eq!(differing, None, "{what}: what is known differs");
+        assert_eq!(self.known.len(), fleet.known.len(), "{what}");
+    }
+}
+
 /// Ends all waits once a thread has failed.
 pub(super) struct FailFast<'f>(pub(super) &'f AtomicBool);
 
@@ -359,14 +372,7 @@ fn a_fleet_in_lockstep_is_one_crawl() {
         let mut fleet = run_fleet(&web, CYCLES, partitions, true);
         fleet.iter_mut().for_each(|told| told.visits.sort());
         for (cycle, (one, fleet)) in one.iter().zip(&fleet).enumerate() {
-            let what = format!("cycle {cycle}, {partitions} partitions");
-            let differing = one.schedule.iter().zip(&fleet.schedule).find(|(one, fleet)| one != fleet);
-            assert_eq!(differing, None, "{what}: schedules differ");
-            assert_eq!(one.schedule.len(), fleet.schedule.len(), "{what}");
-            assert_eq!(one.visits, fleet.visits, "{what}");
-            let differing = one.known.iter().zip(&fleet.known).find(|(one, fleet)| one != fleet);
-            assert_eq!(differing, None, "{what}: what is known differs");
-            assert_eq!(one.known.len(), fleet.known.len(), "{what}");
+            one.assert_alike(fleet, &format!("cycle {cycle}, {partitions} partitions"));
         }
     }
 }
