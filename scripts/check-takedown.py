@@ -3,7 +3,8 @@
 
     scripts/check-takedown.py target/release FOLDER
 
-Each run begins with the same data directory: pages, visits, an archive, and notifications that wait for a dead receiver.
+Each run begins with the same data directory: pages, visits, an archive with requisites, and notifications that wait for a
+dead receiver.
 `strace` kills `recrawl takedown` at its first call of a kind in one thread, its second, and so on, kind by kind. After each kill the same command must end
 the work: then no visit, no archived record and no waiting message of the host may be left, and the data must be sound. If the
 kill came after the decision was stored, nothing may show the host's pages even before.
@@ -18,7 +19,7 @@ import sys
 
 from mock_crawl import asked
 
-WEB = ["procedural", "--pages", "60", "--hosts", "3", "--seed", "7", "--port", "18481"]
+WEB = ["procedural", "--pages", "60", "--hosts", "3", "--seed", "7", "--requisites", "--port", "18481"]
 CALLS = ["write", "pwrite64", "fsync", "fdatasync", "ftruncate", "rename", "renameat2", "unlink", "unlinkat", "rmdir", "mkdir"]
 # These must be hit.
 NEEDED = {"write", "fsync", "rename", "unlink"}
@@ -33,6 +34,9 @@ allow_addresses = ["127.0.0.0/8"]
 [storage]
 reserve = "0 B"
 keep_hosts = true
+[[pages]]
+match = "*"
+requisites = true
 [[notify]]
 name = "dead"
 pages = ["*"]
