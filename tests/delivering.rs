@@ -1,5 +1,7 @@
 //! `[[deliver]]`: an index and a file are kept in step with the pages, through failures, rules and takedowns.
 
+mod parked;
+
 use crate::daemon::Daemon;
 use crate::harness::*;
 use recrawl_mockweb::target::{Api, RequestFault, SearchServer};

@@ -11,6 +11,6 @@ pub mod verify;
 
 pub use document::{PageDocument, id, name_of};
 pub use sync::{
-    BatchAnswers, CopyChange, DoubtError, Interrupted, ItemAnswer, SendChanges, SentChanges, SyncError,
-    TargetCopy, WaitingChanges, doubt, note_takedown,
+    BatchAnswers, CopyChange, DoubtError, Interrupted, ItemAnswer, SendChanges, SentChanges, SkippedChanges,
+    SyncError, TargetCopy, WaitingChanges, doubt, note_takedown,
 };

@@ -7,12 +7,16 @@ use recrawl_repository::{
 };
 use recrawl_types::{CanonicalUrl, Span};
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::fmt;
 use std::time::Duration;
 
 /// Pages that wait at most for the answer to a change among them: the file is written in their order.
 const MAX_WAITING: usize = 10_000;
+
+/// Characters of a reason that are kept.
+const MAX_REASON: usize = 300;
 
 /// A change of the copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,6 +73,8 @@ pub struct BatchAnswers {
     pub answers: Vec<ItemAnswer>,
     /// The digests of the documents that were made, in the same order; 0 of none.
     pub digests: Vec<u64>,
+    /// Why the target refuses documents, by the place of the change.
+    pub reasons: BTreeMap<usize, String>,
     /// Nothing more is to be sent at present.
     pub interrupted: Option<Interrupted>,
 }
@@ -137,6 +143,17 @@ pub struct WaitingChanges {
     pub deletes: u64,
 }
 
+/// Documents that an operator gave up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct SkippedChanges {
+    /// Those that the target had refused.
+    pub refused: u64,
+    /// Those that waited for it.
+    pub waiting: u64,
+    /// Documents that it is to delete still.
+    pub deletes: u64,
+}
+
 /// Pages that a target should hold, in the order of URLs, each with what its document is made of.
 pub trait WantedPages<E>: Iterator<Item = Result<(CanonicalUrl, DocumentState), E>> {}
 
@@ -193,9 +210,14 @@ struct ComparedPage {
 }
 
 impl ComparedPage {
+    /// The state to put; none as long as a takedown is to be confirmed first.
+    fn put(&self) -> Option<DocumentState> {
+        self.wanted.filter(|_| self.held != Some(Held::TakenDown))
+    }
+
     /// The change that makes the copy right, if any.
     fn change(&self) -> Option<CopyChange> {
-        match (self.held, self.wanted) {
+        match (&self.held, self.put()) {
             _ if !self.is_compared => None,
             (Some(held), Some(wanted)) if held.settled().is_some_and(|(state, _)| state == wanted) => None,
             (_, Some(wanted)) => Some(CopyChange::Put(self.url.clone(), wanted)),
@@ -206,18 +228,22 @@ impl ComparedPage {
 
     /// Many a body is another at each visit, in numbers that no document has: then the target holds what it should.
     fn renew(&mut self, send: &mut dyn SendChanges) {
-        let (Some(held), Some(wanted)) = (self.held, self.wanted) else { return };
-        let Some((_, digest)) = held.settled().filter(|_| self.is_recaptured()) else { return };
+        let Some((wanted, digest)) = self.recaptured() else { return };
         if digest != 0 && send.digest(&self.url) == Some(digest) {
-            self.held = Some(held.recaptured(wanted.capture));
+            self.held = self.held.take().map(|held| held.recaptured(wanted.capture));
         }
     }
 
-    /// Is nothing but the body another?
-    fn is_recaptured(&self) -> bool {
-        let state = self.held.and_then(|held| held.settled());
-        let both = state.zip(self.wanted);
-        both.is_some_and(|((state, _), wanted)| state.page == wanted.page && state.capture != wanted.capture)
+    /// The state to be and the digest that was, if nothing but the body is another.
+    fn recaptured(&self) -> Option<(DocumentState, u64)> {
+        let ((state, digest), wanted) = self.held.as_ref()?.settled().zip(self.wanted)?;
+        let is_recaptured = state.page == wanted.page && state.capture != wanted.capture;
+        is_recaptured.then_some((wanted, digest))
+    }
+
+    /// The page where nobody knows what the target has of it.
+    fn doubted(&self) -> Held {
+        self.held.as_ref().map_or(Held::Unsure, Held::doubted)
     }
 }
 
@@ -263,10 +289,9 @@ impl TargetCopy<'_> {
         let (mut has_deletes, mut has_puts) = (false, false);
         let mut join = Join::new(self, pages())?;
         while let Some(page) = join.next()? {
-            match page.change() {
-                Some(CopyChange::Delete(_)) => has_deletes = true,
-                Some(CopyChange::Put(..)) => has_puts = true,
-                None => {}
+            if let Some(change) = page.change() {
+                has_deletes |= matches!(change, CopyChange::Delete(_));
+                has_puts |= page.wanted.is_some();
             }
             if has_deletes && has_puts {
                 break;
@@ -286,7 +311,7 @@ impl TargetCopy<'_> {
             pass(SyncPass::Puts)?;
         }
         if !self.lateness.is_zero() {
-            self.write_head(&CopyHead { given_up: 0, ..self.head()? }, &|_| false)?;
+            self.write_head(&CopyHead { given_up: 0, ..self.head()? }, &|_, held| held)?;
         }
         send.waits().map_or(Ok(sent), |waits| Err(SyncError::Interrupted(waits)))
     }
@@ -301,12 +326,49 @@ impl TargetCopy<'_> {
             match page.change() {
                 Some(CopyChange::Delete(_)) => waiting.deletes += u64::from(page.held != Some(Held::Unsure)),
                 Some(CopyChange::Put(..)) => {
-                    waiting.puts += u64::from(page.held != Some(Held::Unsure) && !page.is_recaptured());
+                    waiting.puts += u64::from(page.held != Some(Held::Unsure) && page.recaptured().is_none());
                 }
                 None => {}
             }
         }
         join.failed.map_or(Ok(waiting), |failed| Err(SyncError::Pages(failed)))
+    }
+
+    /// Gives up what cannot be delivered, of all pages or of one: documents that the target refused, and those that wait for
+    /// it. Each is sent again when its page has another body. Deletes stay due, above all those of pages that were taken
+    /// down: such a page is put only behind its delete, so its put is not given up yet.
+    ///
+    /// The order of writes: nothing is sent, and the file is replaced whole. A kill before that leaves all as it was.
+    ///
+    /// # Errors
+    /// When the pages or the copy cannot be read, or the copy not be written.
+    pub fn skip<E>(
+        &self,
+        pages: impl WantedPages<E>,
+        only: Option<&CanonicalUrl>,
+    ) -> Result<SkippedChanges, SyncError<E>> {
+        let (mut skipped, mut join) = (SkippedChanges::default(), Join::new(self, pages)?);
+        let mut file = CopyWriter::create(self.storage, &name_of(self.target), &self.head()?)?;
+        while let Some(page) = join.next()? {
+            let change = page.change();
+            skipped.deletes += u64::from(matches!(change, Some(CopyChange::Delete(_))));
+            let given_up = page.put().filter(|_| only.is_none_or(|only| *only == page.url));
+            let held = match (page.held, given_up) {
+                (Some(Held::Refused { state, digest, .. }), Some(put)) if state == put => {
+                    skipped.refused += 1;
+                    Some(Held::Skipped { state, digest })
+                }
+                (_, Some(state)) if change.is_some() => {
+                    skipped.waiting += 1;
+                    Some(Held::Skipped { state, digest: 0 })
+                }
+                (held, _) => held,
+            };
+            held.map_or(Ok(()), |held| file.push(&page.url, &held))?;
+        }
+        join.failed.map_or(Ok(()), |failed| Err(SyncError::Pages(failed)))?;
+        file.finish(self.storage)?;
+        Ok(skipped)
     }
 
     /// Refuses to send while a request that was given up may still be taken: behind ours it would undo them.
@@ -317,7 +379,7 @@ impl TargetCopy<'_> {
         // After a kill nobody knows when it was sent; nor does a clock that was put back.
         let given_up = head.given_up.min(now);
         if given_up != head.given_up {
-            self.write_head(&CopyHead { given_up, ..head }, &|_| false)?;
+            self.write_head(&CopyHead { given_up, ..head }, &|_, held| held)?;
         }
         let left = self.lateness.saturating_sub(Duration::from_millis(now - given_up));
         if left.is_zero() {
@@ -353,19 +415,21 @@ impl TargetCopy<'_> {
     /// # Errors
     /// When the copy cannot be read or written.
     pub fn purged<E>(&self, is_removed: &dyn Fn(&CanonicalUrl) -> bool) -> Result<(), SyncError<E>> {
-        self.write_head(&CopyHead { purge: Vec::new(), ..self.head()? }, is_removed)
+        let held = |url: &CanonicalUrl, held: Held| if is_removed(url) { held.doubted() } else { held };
+        self.write_head(&CopyHead { purge: Vec::new(), ..self.head()? }, &held)
     }
 
-    /// Writes another first frame. Nobody knows what the target holds of some pages.
+    /// Writes another first frame, and the pages as `then` leaves them.
     fn write_head<E>(
         &self,
         head: &CopyHead,
-        is_unsure: &dyn Fn(&CanonicalUrl) -> bool,
+        then: &dyn Fn(&CanonicalUrl, Held) -> Held,
     ) -> Result<(), SyncError<E>> {
         let mut file = CopyWriter::create(self.storage, &name_of(self.target), head)?;
         if let Some(mut copy) = self.open()? {
             while let Some((url, held)) = copy.next_page()? {
-                file.push(&url, if is_unsure(&url) { Held::Unsure } else { held })?;
+                let held = then(&url, held);
+                file.push(&url, &held)?;
             }
         }
         Ok(file.finish(self.storage)?)
@@ -393,11 +457,11 @@ impl TargetCopy<'_> {
             }
             let change = page.change();
             if let (SyncPass::Note, None, Some(Held::Taken { version, .. }), Some(_)) =
-                (pass, &change, page.held, page.wanted)
+                (pass, &change, &page.held, page.wanted)
             {
-                send.holds(&page.url, version);
+                send.holds(&page.url, *version);
             }
-            has_puts |= matches!(change, Some(CopyChange::Put(..)));
+            has_puts |= change.is_some() && page.wanted.is_some();
             let change = change.filter(|change| interrupted.is_none() && pass.sends(change));
             waiting.changes.extend(change.clone());
             waiting.pages.push((page, change.is_some()));
@@ -410,7 +474,7 @@ impl TargetCopy<'_> {
         file.finish(self.storage)?;
         if (interrupted.is_some() || join.failed.is_some()) && given_up != 0 {
             head.given_up = interrupted.as_ref().and_then(|interrupted| interrupted.given_up).unwrap_or(0);
-            self.write_head(&head, &|_| false)?;
+            self.write_head(&head, &|_, held| held)?;
         }
         match (join.failed, interrupted) {
             (Some(failed), _) => Err(SyncError::Pages(failed)),
@@ -420,8 +484,8 @@ impl TargetCopy<'_> {
     }
 }
 
-/// Notes a takedown in each copy, so that it counts whatever becomes of the pages before the next delivery: nobody knows
-/// what the target holds of them, and their lines are to leave a file (`is_file` of the target's address). A damaged copy is
+/// Notes a takedown in each copy, so that it counts whatever becomes of the pages before the next delivery: the target
+/// deletes them first, and their lines are to leave a file (`is_file` of the target's address). A damaged copy is
 /// left as it is: its file begins anew.
 ///
 /// # Errors
@@ -443,7 +507,8 @@ pub fn note_takedown(
         if is_file(&head.target) && !head.purge.iter().any(|noted| noted == pattern) {
             next.purge.push(pattern.to_owned());
         }
-        match copy.write_head::<Infallible>(&next, is_meant) {
+        let held = |url: &CanonicalUrl, held| if is_meant(url) { Held::TakenDown } else { held };
+        match copy.write_head::<Infallible>(&next, &held) {
             Ok(()) | Err(SyncError::Read(ReadError::Damaged(_))) => {}
             Err(SyncError::Read(e)) => return Err(e.into()),
             Err(SyncError::Write(e)) => return Err(e.into()),
@@ -466,8 +531,8 @@ pub fn doubt(storage: &dyn Storage, name: &str, target: Option<&str>) -> Result<
         Ok(Some(copy)) if copy.head().target.is_empty() => copy.damage().cloned(),
         Ok(Some(mut copy)) => {
             let mut doubted = CopyWriter::create(storage, name, copy.head())?;
-            while let Some((url, _)) = copy.next_page()? {
-                doubted.push(&url, Held::Unsure)?;
+            while let Some((url, held)) = copy.next_page()? {
+                doubted.push(&url, &held.doubted())?;
             }
             doubted.finish(storage)?;
             return Ok(copy.damage().cloned());
@@ -496,16 +561,17 @@ impl UnansweredPages {
         sent: &mut SentChanges,
     ) -> Result<Option<Interrupted>, WriteError> {
         let is_none = self.changes.is_empty();
-        let BatchAnswers { answers, digests, interrupted } =
+        let BatchAnswers { answers, digests, mut reasons, interrupted } =
             if is_none { BatchAnswers::default() } else { send.send(version, &self.changes) };
         let (sent_now, mut confirmed) = (self.changes.len(), 0);
         self.changes.clear();
-        let (mut answers, mut digests) = (answers.into_iter(), digests.into_iter());
+        let (mut answers, mut digests) = (answers.into_iter().enumerate(), digests.into_iter());
         for (page, is_sent) in self.pages.drain(..) {
-            let answer = is_sent.then(|| answers.next().unwrap_or(ItemAnswer::Unknown));
+            let answer = is_sent.then(|| answers.next().unwrap_or((usize::MAX, ItemAnswer::Unknown)));
+            let (at, answer) = answer.unzip();
             let digest = if is_sent { digests.next().unwrap_or(0) } else { 0 };
             confirmed += usize::from(answer.as_ref().is_some_and(|answer| *answer != ItemAnswer::Unknown));
-            let held = match (answer, page.wanted) {
+            let held = match (answer, page.put()) {
                 (Some(ItemAnswer::Taken), Some(wanted)) => {
                     sent.puts += 1;
                     Some(Held::Taken { state: wanted, digest, version })
@@ -516,20 +582,23 @@ impl UnansweredPages {
                 }
                 (Some(ItemAnswer::Refused), Some(wanted)) => {
                     sent.refused += 1;
-                    Some(Held::Refused { state: wanted, digest })
+                    let why = at.and_then(|at| reasons.remove(&at)).unwrap_or_default();
+                    let why = why.chars().take(MAX_REASON).collect();
+                    // The version is the time, unless the clock was put back.
+                    Some(Held::Refused { state: wanted, digest, since: version, why })
                 }
                 (Some(ItemAnswer::Unread), _) => {
                     sent.unread += 1;
-                    Some(Held::Unsure)
+                    Some(page.doubted())
                 }
                 // A delete that was refused or got lost is sent again, and so is a put that got lost.
-                (Some(_), _) => Some(Held::Unsure),
+                (Some(_), _) => Some(page.doubted()),
                 // It is not sent yet.
-                (None, _) if page.change().is_some() => Some(Held::Unsure),
+                (None, _) if page.change().is_some() => Some(page.doubted()),
                 (None, _) => page.held,
             };
             if let Some(held) = held {
-                file.push(&page.url, held)?;
+                file.push(&page.url, &held)?;
             }
         }
         // A target that is busy gets a pause, not the next changes.

@@ -81,7 +81,7 @@ impl<'s> CopyComparison<'s> {
             while let Some((url, held)) = copy.next_page()? {
                 let version = match held {
                     Held::Taken { version, .. } => Some(version),
-                    Held::Unsure | Held::Refused { .. } => None,
+                    Held::Unsure | Held::TakenDown | Held::Refused { .. } | Held::Skipped { .. } => None,
                 };
                 differences.unsure += u64::from(version.is_none());
                 expected
@@ -136,12 +136,12 @@ impl<'s> CopyComparison<'s> {
         let mut unknown = self.unknown.iter().peekable();
         while let Some((url, held)) = copy.as_mut().map_or(Ok(None), CopyReader::next_page)? {
             while let Some(before) = unknown.next_if(|before| **before < url) {
-                file.push(before, Held::Unsure)?;
+                file.push(before, &Held::Unsure)?;
             }
             let is_right = self.expected.get(&number_of(&url)).is_none_or(|expected| expected.is_right);
-            file.push(&url, if is_right { held } else { Held::Unsure })?;
+            file.push(&url, if is_right { &held } else { &Held::Unsure })?;
         }
-        unknown.try_for_each(|url| file.push(url, Held::Unsure))?;
+        unknown.try_for_each(|url| file.push(url, &Held::Unsure))?;
         Ok(file.finish(self.storage)?)
     }
 }
@@ -176,11 +176,7 @@ mod tests {
                 CopyChange::Put(page, _) if *page == url(4) => ItemAnswer::Unknown,
                 _ => ItemAnswer::Taken,
             };
-            BatchAnswers {
-                answers: changes.iter().map(answer).collect(),
-                digests: Vec::new(),
-                interrupted: None,
-            }
+            BatchAnswers { answers: changes.iter().map(answer).collect(), ..BatchAnswers::default() }
         };
         let pages = || [1, 2, 3, 4].map(|page| Ok::<_, Infallible>((url(page), state()))).into_iter();
         drop(

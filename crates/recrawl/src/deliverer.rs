@@ -11,7 +11,7 @@ mod sender;
 mod wanted;
 
 pub use checks::{probe, verify};
-pub use holding::Holding;
+pub use holding::{Holding, ParkedDocument};
 pub use lines_file::{release, rewrite};
 pub use wanted::Committed;
 
@@ -24,7 +24,7 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels::{counted, thousands};
 use recrawl_crawl::parts::deliver::DeliverTarget;
 use recrawl_delivery::protocol::{TargetProtocol, kept};
-use recrawl_delivery::{SentChanges, SyncError, TargetCopy, WaitingChanges};
+use recrawl_delivery::{SentChanges, SkippedChanges, SyncError, TargetCopy, WaitingChanges};
 use recrawl_types::CanonicalUrl;
 use sender::{DeliverySender, Destination};
 use std::fmt;
@@ -122,6 +122,18 @@ impl Committed<'_> {
     /// When something cannot be read.
     pub fn waiting(&self, target: &DeliverTarget) -> Result<WaitingChanges, Failure> {
         self.copy(target).waiting(wanted::pages(self, target, &|| false)).map_err(Failure::work)
+    }
+
+    /// Gives up what a target refused or waits for, of all pages or of one.
+    ///
+    /// # Errors
+    /// When something cannot be read or stored.
+    pub fn skip(
+        &self,
+        target: &DeliverTarget,
+        only: Option<&CanonicalUrl>,
+    ) -> Result<SkippedChanges, Failure> {
+        self.copy(target).skip(wanted::pages(self, target, &|| false), only).map_err(Failure::work)
     }
 
     /// Locks a file, and removes earlier lines of pages that were taken down, also of those that are known again, or had left the file before.

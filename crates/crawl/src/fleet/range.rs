@@ -173,7 +173,7 @@ fn cut_copies(storage: &dyn Storage, foreign: &Foreign<'_>) -> Result<(), Failur
         let mut writer = CopyWriter::create(storage, &name, copy.head()).map_err(Failure::work)?;
         while let Some((url, held)) = copy.next_page()? {
             if !foreign.matches(&url) {
-                writer.push(&url, held).map_err(Failure::work)?;
+                writer.push(&url, &held).map_err(Failure::work)?;
             }
         }
         writer.finish(storage).map_err(Failure::work)?;

@@ -16,7 +16,7 @@ pub enum DeliverCommand {
         #[command(flatten)]
         on: OnCrawl,
     },
-    /// Show how many documents each target holds
+    /// Show how many documents each target holds, and which it refused
     #[command(after_help = "Example:\n  recrawl deliver status --config recrawl.toml")]
     Status(OnCrawl),
     /// Say whether a target would take documents: its address, credentials and index. Nothing that is sent lasts
@@ -37,6 +37,20 @@ pub enum DeliverCommand {
         /// Let the next delivery send and delete what differs
         #[arg(long)]
         repair: bool,
+        #[command(flatten)]
+        on: OnCrawl,
+    },
+    /// Give up documents that a target refused, and those that wait for it, until their pages change. Deletes are still
+    /// sent. Stop the daemon first
+    #[command(
+        after_help = "Example:\n  recrawl deliver skip search --url https://example.com/page --config recrawl.toml"
+    )]
+    Skip {
+        /// Name of the target (`deliver.name`)
+        target: String,
+        /// Only this page
+        #[arg(long)]
+        url: Option<String>,
         #[command(flatten)]
         on: OnCrawl,
     },

@@ -3,7 +3,7 @@
 use super::{counted, print, print_json, thousands};
 use crate::cli::{DeliverCommand, OnCrawl, Where};
 use crate::daemon::Daemon;
-use crate::deliverer::{Committed, Holding, local_index, probe, rewrite, told, verify};
+use crate::deliverer::{Committed, Holding, ParkedDocument, local_index, probe, rewrite, told, verify};
 use recrawl_crawl::admission::blocks::Blocks;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
@@ -12,15 +12,20 @@ use recrawl_crawl::parts::deliver::DeliverTarget;
 use recrawl_crawl::settings::Settings;
 use recrawl_delivery::protocol::TargetProtocol;
 use recrawl_delivery::verify::Differences;
-use recrawl_delivery::{WaitingChanges, doubt, name_of};
+use recrawl_delivery::{SkippedChanges, WaitingChanges, doubt, name_of};
+use recrawl_types::CanonicalUrl;
 use serde_json::json;
 use std::cell::Cell;
 use tokio::runtime::Builder;
+
+/// Refused documents that are listed of a target, for people and as JSON.
+const LISTED: (usize, usize) = (20, 10_000);
 
 pub fn run(command: &DeliverCommand) -> Result<(), Failure> {
     match command {
         DeliverCommand::Send { target, on } => send(on, target.as_deref()),
         DeliverCommand::Status(on) => status(on),
+        DeliverCommand::Skip { target, url, on } => skip(on, target, url.as_deref()),
         DeliverCommand::Rebuild { target, at } => rebuild(at, target),
         DeliverCommand::Test { target, on } => test(on, target),
         DeliverCommand::Verify { target, repair, on } => verify_target(on, target, *repair),
@@ -52,36 +57,48 @@ fn named<'s>(settings: &'s Settings, name: &str) -> Result<&'s DeliverTarget, Fa
     })
 }
 
-fn send(on: &OnCrawl, name: Option<&str>) -> Result<(), Failure> {
-    let mut settings = settings(&on.at)?;
-    name.map(|name| named(&settings, name)).transpose()?;
-    Daemon::refuse_beside(&settings.data_dir, "it delivers by itself")?;
-    // It holds the lock, so no daemon sends the same.
-    let StoppedCrawl { storage, repository, tables, decided } = StoppedCrawl::open(&settings)?;
+/// Acts on the pages of a crawl that no daemon runs, with the decisions of its operators.
+fn stopped_crawl<T>(
+    settings: &mut Settings,
+    StoppedCrawl { storage, repository, tables, decided }: StoppedCrawl,
+    act: impl FnOnce(&Committed<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
     settings.admit_seed_sites(&tables, &[])?;
     drop(tables);
     settings.scope.refuse_taken_down(decided.taken_down);
-    let runtime = Builder::new_current_thread().enable_all().build().map_err(Failure::work)?;
-    let committed = Committed {
-        settings: &settings,
+    act(&Committed {
+        settings,
         blocks: Blocks::from_patterns(decided.blocks.keys()),
         generation: &repository.current(),
         storage: &*storage,
         now: recrawl_fetcher::system_clock()(),
         outside: Cell::default(),
-    };
-    local_index::remove_leftover(&settings);
+    })
+}
+
+fn send(on: &OnCrawl, name: Option<&str>) -> Result<(), Failure> {
+    let mut settings = settings(&on.at)?;
+    name.map(|name| named(&settings, name)).transpose()?;
+    Daemon::refuse_beside(&settings.data_dir, "it delivers by itself")?;
+    // It holds the lock, so no daemon sends the same.
+    let stopped = StoppedCrawl::open(&settings)?;
+    let runtime = Builder::new_current_thread().enable_all().build().map_err(Failure::work)?;
     let (mut failed, mut said) = (Vec::new(), Vec::new());
-    for target in settings.deliver.iter().filter(|target| name.is_none_or(|name| name == target.name)) {
-        match committed.deliver(target, &runtime, &|| false) {
-            Ok(sent) if on.json => said.push(json!({
-                "target": target.name, "sent": sent.puts, "removed": sent.deletes, "refused": sent.refused,
-                "unread": sent.unread, "out_of_scope": committed.outside.get(),
-            })),
-            Ok(sent) => print(told(&target.name, sent, committed.outside.get()))?,
-            Err(failure) => failed.push(failure.to_string()),
+    stopped_crawl(&mut settings, stopped, |committed| {
+        let targets = &committed.settings.deliver;
+        local_index::remove_leftover(committed.settings);
+        for target in targets.iter().filter(|target| name.is_none_or(|name| name == target.name)) {
+            match committed.deliver(target, &runtime, &|| false) {
+                Ok(sent) if on.json => said.push(json!({
+                    "target": target.name, "sent": sent.puts, "removed": sent.deletes, "refused": sent.refused,
+                    "unread": sent.unread, "out_of_scope": committed.outside.get(),
+                })),
+                Ok(sent) => print(told(&target.name, sent, committed.outside.get()))?,
+                Err(failure) => failed.push(failure.to_string()),
+            }
         }
-    }
+        Ok(())
+    })?;
     if on.json {
         print_json(&said)?;
     }
@@ -125,7 +142,8 @@ fn status(on: &OnCrawl) -> Result<(), Failure> {
     };
     let (mut all, mut unread) = (Vec::new(), Vec::new());
     for target in &settings.deliver {
-        let read = Holding::read(committed.storage, target).and_then(|holding| {
+        let listed = if on.json { LISTED.1 } else { LISTED.0 };
+        let read = Holding::read(committed.storage, target, listed).and_then(|holding| {
             let waiting = is_stopped.then(|| committed.waiting(target)).transpose()?;
             Ok(Holding { waiting, ..holding })
         });
@@ -143,7 +161,7 @@ fn status(on: &OnCrawl) -> Result<(), Failure> {
 
 fn print_holdings(all: &[Holding]) -> Result<(), Failure> {
     all.iter().try_for_each(|holding| {
-        let Holding { target, taken, unsure, refused, version, waiting } = holding;
+        let Holding { target, taken, unsure, refused, skipped, version, waiting, parked } = holding;
         let waiting = match waiting.unwrap_or_default() {
             WaitingChanges { puts: 0, deletes: 0 } => String::new(),
             WaitingChanges { puts, deletes } => format!(
@@ -155,13 +173,51 @@ fn print_holdings(all: &[Holding]) -> Result<(), Failure> {
         match version {
             None => print(format!("{target}: new; it gets all pages")),
             Some(_) => print(format!(
-                "{target}: {} delivered, {} not confirmed, {} refused{waiting}",
+                "{target}: {} delivered, {} not confirmed, {} refused{}{waiting}",
                 counted(*taken, "document"),
                 thousands(*unsure),
-                thousands(*refused)
+                thousands(*refused),
+                if *skipped == 0 { String::new() } else { format!(", {} skipped", thousands(*skipped)) },
             )),
+        }?;
+        for ParkedDocument { url, since, why } in parked {
+            print(format!("  {url} refused since {since}: {why}"))?;
+        }
+        match refused - parked.len() as u64 {
+            0 => Ok(()),
+            more => print(format!("  … and {}", counted(more, "more refused document"))),
         }
     })
+}
+
+fn skip(on: &OnCrawl, name: &str, url: Option<&str>) -> Result<(), Failure> {
+    let mut settings = settings(&on.at)?;
+    named(&settings, name)?;
+    let canonical =
+        |url: &str| settings.rules.canonicalize(url).map_err(|e| Failure::Usage(format!("--url {url}: {e}")));
+    let only: Option<CanonicalUrl> = url.map(canonical).transpose()?;
+    Daemon::refuse_beside(&settings.data_dir, "stop it first: it would deliver meanwhile")?;
+    let stopped = StoppedCrawl::open(&settings)?;
+    let skipped = stopped_crawl(&mut settings, stopped, |committed| {
+        committed.skip(named(committed.settings, name)?, only.as_ref())
+    })?;
+    if let (Some(url), 0) = (url, skipped.refused + skipped.waiting) {
+        return Err(Failure::Usage(format!("no document of {url} was refused or waits for {name}")));
+    }
+    if on.json {
+        return print_json(&skipped);
+    }
+    let SkippedChanges { refused, waiting, deletes } = skipped;
+    print(format!(
+        "{name}: {} given up until their pages change ({} refused, {} waiting)",
+        counted(refused + waiting, "document"),
+        thousands(refused),
+        thousands(waiting)
+    ))?;
+    match deletes {
+        0 => Ok(()),
+        _ => print(format!("the next delivery deletes {}", counted(deletes, "document"))),
+    }
 }
 
 fn verify_target(on: &OnCrawl, name: &str, repair: bool) -> Result<(), Failure> {

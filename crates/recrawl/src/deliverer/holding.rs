@@ -1,5 +1,6 @@
 //! How much a target holds.
 
+use recrawl_archive::timestamp;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::parts::deliver::DeliverTarget;
 use recrawl_delivery::{WaitingChanges, name_of};
@@ -17,25 +18,49 @@ pub struct Holding {
     pub unsure: u64,
     /// Documents that it refused.
     pub refused: u64,
+    /// Documents that an operator gave up.
+    pub skipped: u64,
     /// The version of the last change; null before the first one.
     pub version: Option<u64>,
     /// Changes that the next delivery sends; none if they are not counted, as a daemon sends them by itself.
     pub waiting: Option<WaitingChanges>,
+    /// The first refused documents.
+    pub parked: Vec<ParkedDocument>,
+}
+
+/// A document that a target refused.
+#[derive(Serialize)]
+pub struct ParkedDocument {
+    /// Its page.
+    pub url: String,
+    /// When, as a date.
+    pub since: String,
+    /// The target's answer, or the reason why there is no document.
+    pub why: String,
 }
 
 impl Holding {
+    /// At most so many parked documents are listed.
+    ///
     /// # Errors
     /// When it cannot be read.
-    pub fn read(storage: &dyn Storage, target: &DeliverTarget) -> Result<Holding, Failure> {
+    pub fn read(storage: &dyn Storage, target: &DeliverTarget, listed: usize) -> Result<Holding, Failure> {
         let mut holding = Holding { target: target.name.clone(), ..Holding::default() };
         let copy = CopyReader::open(storage, &name_of(&target.place.address)).map_err(Failure::work)?;
         let Some(mut copy) = copy else { return Ok(holding) };
         holding.version = Some(copy.head().version);
-        while let Some((_, held)) = copy.next_page().map_err(Failure::work)? {
+        while let Some((url, held)) = copy.next_page().map_err(Failure::work)? {
             *match held {
                 Held::Taken { .. } => &mut holding.taken,
-                Held::Unsure => &mut holding.unsure,
-                Held::Refused { .. } => &mut holding.refused,
+                Held::Unsure | Held::TakenDown => &mut holding.unsure,
+                Held::Skipped { .. } => &mut holding.skipped,
+                Held::Refused { since, why, .. } => {
+                    if holding.parked.len() < listed {
+                        let (url, since) = (url.to_string(), timestamp(since));
+                        holding.parked.push(ParkedDocument { url, since, why });
+                    }
+                    &mut holding.refused
+                }
             } += 1;
         }
         Ok(holding)

@@ -11,6 +11,7 @@ use recrawl_delivery::protocol::CopyItem;
 use recrawl_delivery::{BatchAnswers, CopyChange, Interrupted, ItemAnswer, PageDocument, SendChanges, id};
 use recrawl_fetcher::{RequestRate, system_clock};
 use recrawl_types::CanonicalUrl;
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -61,6 +62,8 @@ pub struct DeliverySender<'s> {
 struct CallAnswers {
     answers: Vec<ItemAnswer>,
     digests: Vec<u64>,
+    /// Why documents are refused, by their place.
+    reasons: BTreeMap<usize, String>,
     /// The answers that the target gave, with why it refuses the document.
     verdicts: Vec<(usize, Option<String>)>,
 }
@@ -76,8 +79,8 @@ impl SendChanges for DeliverySender<'_> {
         let may_ask = interrupted.is_none() && matches!(changes.first(), Some(CopyChange::Put(..)));
         let alike = self.judge(&mut answered, may_ask);
         self.note_taken(version, changes, &answered.answers);
-        let CallAnswers { answers, digests, .. } = answered;
-        BatchAnswers { answers, digests, interrupted: interrupted.or(alike) }
+        let CallAnswers { answers, digests, reasons, .. } = answered;
+        BatchAnswers { answers, digests, reasons, interrupted: interrupted.or(alike) }
     }
 
     fn digest(&mut self, page: &CanonicalUrl) -> Option<u64> {
@@ -124,6 +127,7 @@ impl DeliverySender<'_> {
                     self.note(url, &why);
                     // What cannot be read now may be read later.
                     let is_passing = none == "unreadable";
+                    answers.reasons.insert(answers.answers.len(), why);
                     answers.answers.push(if is_passing { ItemAnswer::Unread } else { ItemAnswer::Refused });
                 }
             }
@@ -162,6 +166,7 @@ impl DeliverySender<'_> {
                 for (item, (answer, why)) in items.iter().zip(found) {
                     if let Some(why) = &why {
                         self.note(&url_of(item), why);
+                        answers.reasons.insert(answers.answers.len(), why.clone());
                     }
                     let refused = why.filter(|_| answer == ItemAnswer::Refused);
                     let refused =

@@ -204,7 +204,7 @@ fn deliver_due(
             }
             // What nothing was sent of is not counted again.
             if sent != SentChanges::default() || due.delivered_at.is_none() || due.failed.is_some() {
-                due.holding = Holding::read(committed.storage, target).unwrap_or_default();
+                due.holding = Holding::read(committed.storage, target, 0).unwrap_or_default();
             }
             (due.seen, due.failed, due.failing_since) = (Some(seen.clone()), None, None);
             due.delivered_at = Some(crawl.now());
@@ -214,7 +214,7 @@ fn deliver_due(
             let pause = due.fail(seen.clone(), retry_after, Instant::now());
             tracing::warn!("{failure}; it is tried again in {}", Span(pause));
             due.failing_since = due.failing_since.or(Some(crawl.now()));
-            due.holding = Holding::read(committed.storage, target).unwrap_or_default();
+            due.holding = Holding::read(committed.storage, target, 0).unwrap_or_default();
             error = is_second.then(|| failure.to_string());
         }
     }

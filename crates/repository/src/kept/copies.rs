@@ -25,10 +25,12 @@ pub struct DocumentState {
 }
 
 /// A page's document at the target. A digest is 0 if it is not known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Held {
     /// It may be there, in any state: it was sent, and nobody knows whether it was taken.
     Unsure,
+    /// It may be there although its page was taken down: it is deleted first, whatever the page has become since.
+    TakenDown,
     /// The target took it in this state, with this version.
     Taken {
         /// The state.
@@ -44,29 +46,45 @@ pub enum Held {
         state: DocumentState,
         /// The document's digest.
         digest: u64,
+        /// When, in milliseconds since 1970.
+        since: u64,
+        /// The reason.
+        why: String,
+    },
+    /// An operator gave this state up. The target may have an earlier one.
+    Skipped {
+        /// The state.
+        state: DocumentState,
+        /// The document's digest.
+        digest: u64,
     },
 }
 
 impl Held {
-    /// The state that the target took or refused, with the document's digest.
-    pub fn settled(self) -> Option<(DocumentState, u64)> {
+    /// The state that is not sent again, with the document's digest.
+    pub fn settled(&self) -> Option<(DocumentState, u64)> {
         match self {
-            Held::Unsure => None,
-            Held::Taken { state, digest, .. } | Held::Refused { state, digest } => Some((state, digest)),
+            Held::Unsure | Held::TakenDown => None,
+            Held::Taken { state, digest, .. }
+            | Held::Refused { state, digest, .. }
+            | Held::Skipped { state, digest } => Some((*state, *digest)),
         }
     }
 
+    /// The same, where nobody knows any more what the target has. A delete that is due stays due.
+    pub fn doubted(&self) -> Held {
+        if *self == Held::TakenDown { Held::TakenDown } else { Held::Unsure }
+    }
+
     /// The same document, made of another capture.
-    pub fn recaptured(self, capture: u64) -> Held {
-        match self {
-            Held::Unsure => Held::Unsure,
-            Held::Taken { state, digest, version } => {
-                Held::Taken { state: DocumentState { capture, ..state }, digest, version }
-            }
-            Held::Refused { state, digest } => {
-                Held::Refused { state: DocumentState { capture, ..state }, digest }
+    pub fn recaptured(mut self, capture: u64) -> Held {
+        match &mut self {
+            Held::Unsure | Held::TakenDown => {}
+            Held::Taken { state, .. } | Held::Refused { state, .. } | Held::Skipped { state, .. } => {
+                state.capture = capture;
             }
         }
+        self
     }
 }
 
@@ -100,16 +118,17 @@ impl CopyHead {
     fn read(bytes: &[u8]) -> Result<CopyHead, Malformed> {
         let mut take = Take(bytes);
         let (version, given_up) = (take.varint()?, take.varint()?);
-        let text = |take: &mut Take<'_>| {
-            String::from_utf8(take.bytes()?.to_vec())
-                .map_err(|_| Malformed("an address or a pattern is no text"))
-        };
         let (target, mut purge) = (text(&mut take)?, Vec::new());
         while !take.0.is_empty() {
             purge.push(text(&mut take)?);
         }
         Ok(CopyHead { target, version, given_up, purge })
     }
+}
+
+fn text(take: &mut Take<'_>) -> Result<String, Malformed> {
+    String::from_utf8(take.bytes()?.to_vec())
+        .map_err(|_| Malformed("an address, a pattern or a reason is no text"))
 }
 
 /// Ends the name of each copy's file.
@@ -162,7 +181,7 @@ impl CopyWriter {
     ///
     /// # Errors
     /// When the disk refuses.
-    pub fn push(&mut self, url: &CanonicalUrl, held: Held) -> Result<(), WriteError> {
+    pub fn push(&mut self, url: &CanonicalUrl, held: &Held) -> Result<(), WriteError> {
         let key = url.key();
         let near = if self.payload.is_empty() { &[][..] } else { &self.last };
         assert!(near.is_empty() || near < key, "{url} is out of order");
@@ -171,12 +190,19 @@ impl CopyWriter {
             Held::Unsure => 0,
             Held::Taken { .. } => 1,
             Held::Refused { .. } => 2,
+            Held::Skipped { .. } => 3,
+            Held::TakenDown => 4,
         });
         if let Some((DocumentState { page, capture }, digest)) = held.settled() {
             [page, capture, digest].iter().for_each(|number| self.payload.put_u64(*number));
         }
-        if let Held::Taken { version, .. } = held {
-            self.payload.put_varint(version);
+        match held {
+            Held::Taken { version, .. } => self.payload.put_varint(*version),
+            Held::Refused { since, why, .. } => {
+                self.payload.put_varint(*since);
+                self.payload.put_bytes(why.as_bytes());
+            }
+            Held::Unsure | Held::Skipped { .. } | Held::TakenDown => {}
         }
         self.last.clear();
         self.last.extend_from_slice(key);
@@ -334,8 +360,14 @@ impl CopyReader {
             }
             2 => {
                 let (state, digest) = settled()?;
-                Held::Refused { state, digest }
+                let (since, why) = (take.varint()?, text(&mut take)?);
+                Held::Refused { state, digest, since, why }
             }
+            3 => {
+                let (state, digest) = settled()?;
+                Held::Skipped { state, digest }
+            }
+            4 => Held::TakenDown,
             _ => return Err(Malformed("unknown state of a document")),
         };
         self.taken = self.payload.len() - take.0.len();
@@ -377,7 +409,7 @@ mod tests {
 
     fn write(storage: &dyn Storage, pages: &[(CanonicalUrl, Held)], version: u64) {
         let mut writer = CopyWriter::create(storage, "desk", &head(version)).unwrap();
-        pages.iter().for_each(|(url, held)| writer.push(url, *held).unwrap());
+        pages.iter().for_each(|(url, held)| writer.push(url, held).unwrap());
         writer.finish(storage).unwrap();
     }
 
@@ -387,9 +419,13 @@ mod tests {
             any::<(u64, u64, u64, u64)>().prop_map(|(page, capture, digest, version)| {
                 Held::Taken { state: DocumentState { page, capture }, digest, version }
             }),
+            any::<(u64, u64, u64, u64, String)>().prop_map(|(page, capture, digest, since, why)| {
+                Held::Refused { state: DocumentState { page, capture }, digest, since, why }
+            }),
             any::<(u64, u64, u64)>().prop_map(|(page, capture, digest)| {
-                Held::Refused { state: DocumentState { page, capture }, digest }
-            })
+                Held::Skipped { state: DocumentState { page, capture }, digest }
+            }),
+            Just(Held::TakenDown)
         ];
         proptest::collection::btree_map(0u32..100_000, held, 0..3000).prop_map(|pages| {
             let url = |page| UrlRules::keep_all().canonicalize(&format!("http://a.test/{page:06}")).unwrap();

@@ -90,6 +90,7 @@ impl DeliverySender<'_> {
         let mut answered = CallAnswers::default();
         let interrupted = self.send_all(version, &changes[at..=at], &mut answered).err();
         let (mut answers, mut digests) = (vec![ItemAnswer::Later; changes.len()], vec![0; changes.len()]);
+        let reasons = answered.reasons.into_values().map(|why| (at, why)).collect();
         if let (Some(answer), Some(digest)) = (answered.answers.pop(), answered.digests.pop()) {
             let is_alike = answered.verdicts.iter().all(|(_, why)| why.is_some() && *why == self.alike.why);
             self.alike.is_open = is_alike;
@@ -99,6 +100,6 @@ impl DeliverySender<'_> {
             }
         }
         self.note_taken(version, changes, &answers);
-        BatchAnswers { answers, digests, interrupted }
+        BatchAnswers { answers, digests, reasons, interrupted }
     }
 }
