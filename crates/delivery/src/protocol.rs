@@ -315,6 +315,4 @@ pub fn told(status: u16, body: &[u8]) -> String {
 }
 
 #[cfg(test)]
-mod lives;
-#[cfg(test)]
 mod tests;

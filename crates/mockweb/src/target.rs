@@ -32,6 +32,8 @@ pub enum RequestFault {
     Part(usize),
     /// All is made, and the answer gets lost.
     Lost,
+    /// All is made twice, and answered once.
+    Twice,
     /// Nothing is made now, and the connection breaks; all is made at [`SearchServer::arrive`].
     Late,
     /// Nothing is made, and this is the answer: status, header fields with line ends, body.
@@ -139,10 +141,13 @@ impl SearchServer {
                 return None;
             }
             RequestFault::Part(most) => most,
-            RequestFault::None | RequestFault::Lost => usize::MAX,
+            RequestFault::None | RequestFault::Lost | RequestFault::Twice => usize::MAX,
         };
+        if fault == RequestFault::Twice {
+            self.make(asked, most);
+        }
         let (status, body) = self.make(asked, most);
-        (fault == RequestFault::None).then_some((status, String::new(), body))
+        matches!(fault, RequestFault::None | RequestFault::Twice).then_some((status, String::new(), body))
     }
 
     fn make(&mut self, asked: &AskedRequest<'_>, most: usize) -> (u16, String) {

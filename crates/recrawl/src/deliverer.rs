@@ -6,6 +6,8 @@ mod checks;
 mod documents;
 mod holding;
 mod lines_file;
+#[cfg(test)]
+mod lives;
 pub mod local_index;
 mod sender;
 mod wanted;
