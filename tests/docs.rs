@@ -99,6 +99,43 @@ fn every_setting_of_an_answer_is_valid() {
     assert!(checked > 15, "only {checked} settings were found");
 }
 
+/// Blocks of TOML, and `key = value` of targets in backticks, are what `config check` takes.
+#[test]
+fn every_configuration_of_a_page_is_valid() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let check = |page: &str, settings: &str| {
+        // Nobody has the secrets of the manual.
+        let secret = settings.split('"').find(|word| word.starts_with("file:/etc/recrawl/"));
+        let settings = secret.map_or(settings.to_owned(), |secret| settings.replace(secret, "env:SECRET"));
+        fs::write(file.path(), &settings).unwrap();
+        let mut check = program();
+        check.env("SECRET", "x").args(["config", "check", "--config"]).arg(file.path());
+        let check = check.output().unwrap();
+        assert!(check.status.success(), "{page}:\n{settings}{}", String::from_utf8_lossy(&check.stderr));
+    };
+    for page in ["change-detection", "delivering", "notifications", "requisites", "searching"] {
+        let text = fs::read_to_string(workspace_file(&format!("docs/{page}.md"))).unwrap();
+        let blocks = blocks(&text, "```toml");
+        let (_, first) = blocks.first().expect("a page with a configuration");
+        for (_, block) in &blocks {
+            // One without a table goes on with the first one.
+            let table = if block.starts_with('[') { "" } else { first };
+            check(page, &format!("{table}{block}"));
+        }
+        if page != "delivering" {
+            continue;
+        }
+        let prose = text.replace('\n', " ");
+        let keys: Vec<&str> =
+            prose.split('`').filter(|code| code.contains(" = ") && code.len() < 40).collect();
+        assert!(keys.contains(&"rate = \"5/s\"") && keys.len() > 4, "{keys:?}");
+        for key in keys {
+            let beside = if key.starts_with("whole") { "content = \"markdown\"\n" } else { "" };
+            check(page, &format!("{first}{beside}{key}\n"));
+        }
+    }
+}
+
 /// An answer that is as long as a page is not read.
 #[test]
 fn frequent_questions_are_few_and_have_short_answers_that_lead_on() {
