@@ -14,10 +14,10 @@ const NAME_BYTES: usize = 16;
 
 type Xml = Writer<Vec<u8>>;
 
-/// The feed of a list that was asked for by these pages and kinds, in a URL with this query.
-pub fn atom(list: &PageChangeList, pages: &str, kinds: &str, query: &str) -> String {
+/// The feed of a list that was asked for by these pages and further filters, in a URL with this query.
+pub fn atom(list: &PageChangeList, pages: &str, filters: &str, query: &str) -> String {
     let mut out = Writer::new(Vec::new());
-    put(&mut out, list, pages, kinds, query).expect("memory takes all bytes");
+    put(&mut out, list, pages, filters, query).expect("memory takes all bytes");
     String::from_utf8(out.into_inner()).expect("text is written")
 }
 
@@ -34,13 +34,13 @@ fn name_of(text: &str) -> String {
     })
 }
 
-fn put(out: &mut Xml, list: &PageChangeList, pages: &str, kinds: &str, query: &str) -> io::Result<()> {
+fn put(out: &mut Xml, list: &PageChangeList, pages: &str, filters: &str, query: &str) -> io::Result<()> {
     out.write_event(Event::Decl(BytesDecl::new("1.0", Some("utf-8"), None)))?;
     let feed = out.create_element("feed").with_attribute(("xmlns", "http://www.w3.org/2005/Atom"));
     feed.write_inner_content(|out| {
         let of = if pages.is_empty() { "all pages" } else { pages };
         text(out, "title", &format!("Changes of {of}"))?;
-        text(out, "id", &format!("urn:recrawl:{}", name_of(&format!("{pages}\n{kinds}"))))?;
+        text(out, "id", &format!("urn:recrawl:{}", name_of(&format!("{pages}\n{filters}"))))?;
         // Relative to the feed, which a proxy may serve at a sub-path.
         let own = if query.is_empty() { "feed.atom".to_owned() } else { format!("feed.atom?{query}") };
         out.create_element("link")

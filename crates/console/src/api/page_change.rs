@@ -32,6 +32,9 @@ pub struct FeedParams {
     /// Kinds, separated by commas: `changed`, `new`, `gone`, `back`, `not_found`, `failed` (default: all but `new`).
     #[param(value_type = Option<Named>, inline)]
     changes: Option<String>,
+    /// Only changes of this time or later, in seconds since 1970.
+    #[param(maximum = 9007199254740991u64)]
+    since: Option<u64>,
 }
 
 impl FeedParams {
@@ -42,6 +45,7 @@ impl FeedParams {
         Ok(PageChangeQuery {
             pages: pages.map(|pages| name_of_something("pages", pages)).transpose()?.into_iter().collect(),
             kinds: kinds.map(str::to_owned).collect(),
+            since: self.since.unwrap_or_default(),
             limit: FEED_ENTRIES,
             max_difference: MAX_DIFFERENCE,
             ..PageChangeQuery::default()
@@ -60,7 +64,7 @@ pub struct ChangesParams {
     /// As of `/feed.atom`.
     #[param(value_type = Option<Named>, inline)]
     changes: Option<String>,
-    /// Only changes of this time or later, in seconds since 1970.
+    /// As of `/feed.atom`.
     #[param(maximum = 9007199254740991u64)]
     since: Option<u64>,
     /// With title and difference of each? Then at most 100 rows.
@@ -89,11 +93,10 @@ pub async fn changes(
         return Err(Problem::invalid("limit", "too many rows with differences", "use 1 to 100 with diff"));
     }
     let query = PageChangeQuery {
-        since: asked.since.unwrap_or_default(),
         cursor: cursor(asked.cursor)?,
         limit,
         max_difference: if diff { MAX_DIFFERENCE } else { 0 },
-        ..FeedParams { pages: asked.pages, changes: asked.changes }.query()?
+        ..FeedParams { pages: asked.pages, changes: asked.changes, since: asked.since }.query()?
     };
     console.ask(move |view| view.page_changes(&query)).await.map(Json)
 }
@@ -112,9 +115,12 @@ pub async fn feed_atom(
     Params(asked): Params<FeedParams>,
 ) -> Result<Response, Problem> {
     let query = asked.query()?;
-    let (pages, kinds) = (query.pages.concat(), query.kinds.join(","));
+    let (pages, mut of) = (query.pages.concat(), query.kinds.join(","));
+    if query.since > 0 {
+        of += &format!("\nsince {}", query.since);
+    }
     let list = console.ask(move |view| view.page_changes(&query)).await?;
-    let feed = feed::atom(&list, &pages, &kinds, asked_as.as_deref().unwrap_or_default());
+    let feed = feed::atom(&list, &pages, &of, asked_as.as_deref().unwrap_or_default());
     let tag = feed::tag(&feed);
     let known = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     let mut known = known.flat_map(|value| value.split(',')).map(str::trim);

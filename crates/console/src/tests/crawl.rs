@@ -477,7 +477,7 @@ impl CrawlView for MadeUp {
         };
         let end = PAGES.min(begin + ask.limit);
         Ok(PageChangeList {
-            changes: (begin..end).map(change).collect(),
+            changes: (begin..end).map(change).filter(|change| change.time >= ask.since).collect(),
             next: (end < PAGES).then(|| end.to_string()),
             since_cycle: Some(1),
         })

@@ -1,7 +1,7 @@
 //! The list of changes, and the feed.
 
 use super::client::served;
-use super::crawl::PAGES;
+use super::crawl::{NOW, PAGES};
 use serde_json::Value;
 
 #[test]
@@ -37,6 +37,22 @@ fn differences_come_where_they_are_asked_for_and_of_few_rows() {
         let refused = served.get(&format!("/api/v1/changes?{query}"));
         assert_eq!((refused.status, refused.json()["at"].as_str()), (422, Some(at)), "{query}");
     }
+}
+
+/// The list and the feed have the same filters. Another filter is another feed.
+#[test]
+fn the_feed_begins_at_a_time() {
+    let served = served();
+    let since = format!("since={}", NOW / 1000 - 9);
+    assert_eq!(
+        served.get(&format!("/api/v1/changes?{since}")).json()["changes"].as_array().unwrap().len(),
+        10
+    );
+    let feed = served.get(&format!("/feed.atom?{since}")).body;
+    assert_eq!(feed.matches("<entry>").count(), 10);
+    let id = |feed: &str| feed.split("<id>").nth(1).unwrap().to_owned();
+    assert_ne!(id(&feed), id(&served.get("/feed.atom").body));
+    assert_eq!(id(&served.get("/feed.atom?changes=").body), id(&served.get("/feed.atom").body));
 }
 
 #[test]
