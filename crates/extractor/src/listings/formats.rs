@@ -67,6 +67,7 @@ const RSS: &[(&str, EntryField)] = &[
     ("description", EntryField::Text),
     ("encoded", EntryField::Text),
     ("summary", EntryField::Text),
+    ("group", EntryField::Group),
 ];
 
 const ATOM: &[(&str, EntryField)] = &[
@@ -80,6 +81,9 @@ const ATOM: &[(&str, EntryField)] = &[
     ("title", EntryField::Title),
     ("summary", EntryField::Text),
     ("content", EntryField::Text),
+    // A video's words, of Media RSS.
+    ("group", EntryField::Group),
+    ("description", EntryField::Text),
 ];
 
 static FORMATS: [ListingFormat; 5] = [

@@ -11,6 +11,7 @@ use super::values::{EntryValues, MAX_TEXT, ValueRank, cut};
 use super::{EntryCollector, address};
 use crate::xhtml::{parts, reader};
 use memchr::memchr_iter;
+use quick_xml::escape::escape;
 use quick_xml::events::{BytesStart, Event};
 use recrawl_types::url::MAX_URL_BYTES;
 use std::borrow::Cow;
@@ -19,6 +20,9 @@ use std::borrow::Cow;
 const MAX_FIELD: usize = 2 * MAX_URL_BYTES;
 /// Maximum depth of a feed's own links: children of Atom's root, or of the channel in RSS.
 const MAX_LINK_DEPTH: usize = 3;
+
+/// The types of texts without markup (RFC 4287 §3.1.1, Media RSS).
+const PLAIN: [&str; 3] = ["text", "text/plain", "plain"];
 
 /// Elements of HTML without an end tag, in texts that were not escaped.
 const VOID: [&str; 12] =
@@ -80,6 +84,7 @@ pub(super) fn read(text: &str, format: &ListingFormat, found: &mut EntryCollecto
         alike: 0,
         field: None,
         is_foreign: false,
+        is_plain: false,
         text: String::new(),
         is_sound: true,
         entities: Entities::default(),
@@ -123,6 +128,8 @@ struct Walk<'f> {
     field: Option<EntryField>,
     /// Has the field another prefix than its entry?
     is_foreign: bool,
+    /// Says the field that its text is no HTML?
+    is_plain: bool,
     /// The text of the open field.
     text: String,
     /// False if the text is too long or has an unknown reference.
@@ -192,6 +199,7 @@ impl Walk<'_> {
             }
             Some(entry) if entry.children == self.depth => {
                 self.is_foreign = entry.prefix != prefix;
+                self.is_plain = false;
                 self.field = field;
                 self.child.clear();
                 self.child.push_str(name);
@@ -280,8 +288,10 @@ impl Walk<'_> {
                 }
                 self.field = Some(EntryField::BesideHref);
             }
-            Some(EntryField::Text) => {
-                if let Some(source) = attribute("src") {
+            Some(EntryField::Title | EntryField::Text) => {
+                let (media_type, source) = (attribute("type"), attribute("src"));
+                self.is_plain = media_type.is_some_and(|named| PLAIN.contains(&named.trim()));
+                if let Some(source) = source {
                     self.address(ValueRank::Content, &source);
                 }
             }
@@ -344,6 +354,7 @@ impl Walk<'_> {
             return self.address(ValueRank::Own, &text);
         }
         let Some(OpenEntry { values, .. }) = &mut self.entry else { return };
+        let text = if self.is_plain && field.is_text() { escape(text) } else { text.into() };
         let trimmed = text.trim();
         match field {
             EntryField::Permalink => values.identifier(is_foreign, trimmed),
@@ -389,9 +400,10 @@ impl Walk<'_> {
         let is_text = self.field.is_some_and(EntryField::is_text);
         match self.entities.text(name) {
             Some(text) => self.push(&text),
-            None if is_text => self.push(&format!("&{name};")),
+            None if is_text && !self.is_plain => self.push(&format!("&{name};")),
             None => match Entities::of_html(name) {
                 Some(text) => self.push(&text),
+                None if is_text => self.push(&format!("&{name};")),
                 None => self.is_sound = false,
             },
         }

@@ -16,6 +16,8 @@ const ZEROS: [u32; 65] = [
 const THREE_PLACES: [&str; 7] = ["BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"];
 /// Words behind a number, and the zeros that each stands for.
 const WORDS: [(&str, u32); 5] = [("Mio", 6), ("Mrd", 9), ("млн", 6), ("млрд", 9), ("тыс", 3)];
+/// The one of these that stands close behind any number, as in 12k.
+const THOUSAND: (&str, u32) = ("k", 3);
 /// The same behind a number with the sign of a currency, as in £12.5k.
 const LETTERS: [(&str, u32); 8] =
     [("k", 3), ("K", 3), ("m", 6), ("M", 6), ("mn", 6), ("b", 9), ("B", 9), ("bn", 9)];
@@ -268,6 +270,7 @@ fn multiple(before: &CharactersBefore<'_>, behind: &[char]) -> (u32, usize, bool
         true => (&LETTERS, behind),
         false => (&WORDS, &behind[spaces..]),
     };
-    let found = words.iter().find(|(word, _)| is_word(behind.iter(), word.chars()));
+    let close = (spaces == 0).then_some(&THOUSAND);
+    let found = words.iter().chain(close).find(|(word, _)| is_word(behind.iter(), word.chars()));
     found.map_or((0, 0, false), |(word, zeros)| (*zeros, spaces + word.chars().count(), false))
 }

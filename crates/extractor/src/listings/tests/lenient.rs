@@ -130,6 +130,40 @@ fn markup_that_was_not_escaped_costs_no_link() {
     assert_eq!(paths(nested), ["/1"]);
 }
 
+/// A title that says that it is plain text has no markup, whatever it looks like.
+#[test]
+fn plain_texts_are_read_as_they_stand() {
+    let text = "Use &lt;b&gt; &amp;amp; AT&amp;T&nbsp;now &unknown;";
+    for (kind, read) in [
+        ("type='text'", "Use <b> &amp; AT&T now &unknown;"),
+        ("type='text/plain'", "Use <b> &amp; AT&T now &unknown;"),
+        ("type='html'", "Use & AT&T now &unknown;"),
+        ("", "Use & AT&T now &unknown;"),
+    ] {
+        let feed = format!(
+            "<feed><entry><title {kind}>{text}</title><summary {kind}>{text}</summary><link href='/1'/></entry>\
+             <entry><title>a &lt;i&gt;b&lt;/i&gt;</title><link href='/2'/></entry></feed>"
+        );
+        let expected = format!("https://example.com/1\n{read}\n{read}\nhttps://example.com/2\na b\n");
+        assert_eq!(listing(&feed).text, expected, "{kind}");
+    }
+}
+
+/// The words of a video stand in a group of Media RSS.
+#[test]
+fn a_group_is_no_border_for_the_words_of_a_video() {
+    let group = "<media:group><media:title>Video</media:title><media:content url='/v.swf' type='x/y'/>\
+        <media:description>What is shown &amp; said</media:description></media:group>";
+    let atom = format!(
+        "<feed><entry><title>A video</title><link href='/1'/>{group}<updated>2005-01-01T00:00:00Z</updated></entry></feed>"
+    );
+    let read = "\nA video\nWhat is shown & said\n";
+    assert_eq!(listing(&atom).text, format!("https://example.com/1 2005-01-01T00:00:00Z{read}"));
+    let rss =
+        format!("<rss><channel><item><title>A video</title>{group}<link>/1</link></item></channel></rss>");
+    assert_eq!(listing(&rss).text, format!("https://example.com/1{read}"));
+}
+
 #[test]
 fn a_name_with_another_prefix_stands_back() {
     let rss = "<rss><channel><item><media:title>Caption</media:title><foo:link>/wrong</foo:link>\
