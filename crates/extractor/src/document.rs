@@ -6,7 +6,7 @@ use crate::markdown::{self, Markdown, PageExtent};
 use crate::media::{BodyKind, MediaType};
 use crate::page_fields::{FieldValues, PageFields};
 use crate::part::CountedPart;
-use crate::{BodyFields, ExtractOptions, Extracted, HtmlReader, extract_part, listings, shadow};
+use crate::{BodyFields, ExtractOptions, Extracted, HtmlReader, extract_part, listings, of_listing, shadow};
 use recrawl_types::{CanonicalUrl, UrlRules};
 
 /// The parts of a document beside the page.
@@ -57,15 +57,17 @@ pub fn extract_document(
 ) -> ExtractedDocument {
     let media = MediaType::detect(fields, body, &options.types);
     let is_html = matches!(media.kind, BodyKind::Html | BodyKind::Xhtml);
-    let is_listing = || listings::read(body, fields, &media, url, rules, &options.limits).is_some();
     // Without a tree, the text is read as it streams by.
-    if !is_html || wanted.markdown.is_none() && wanted.fields.is_empty() || is_listing() {
+    if !is_html || wanted.markdown.is_none() && wanted.fields.is_empty() {
+        let page = extract_part(body, fields, url, rules, options, part);
+        let is_page = matches!(page, Extracted::Page(_));
         let markdown = |extent| markdown::markdown(body, fields, url, rules, options, part, extent);
-        return ExtractedDocument {
-            page: extract_part(body, fields, url, rules, options, part),
-            markdown: wanted.markdown.and_then(markdown),
-            fields: FieldValues::new(),
-        };
+        let markdown = wanted.markdown.filter(|_| is_page).and_then(markdown);
+        return ExtractedDocument { page, markdown, fields: FieldValues::new() };
+    }
+    if let Some(listing) = listings::read(body, fields, &media, url, rules, &options.limits) {
+        let page = of_listing(listing, fields, url, rules, options, part);
+        return ExtractedDocument { page, markdown: None, fields: FieldValues::new() };
     }
     let Decoded { text, encoding } = html::decode(body, &media, url);
     let (mut html, work) = html::parse(&text, Attributes::All);
@@ -76,4 +78,28 @@ pub fn extract_document(
     let page = Extracted::Page(reader.of_tree(&html, work, selected.as_ref()));
     let write = |extent| markdown::of_tree(&html, &reader, selected, extent);
     ExtractedDocument { page, markdown: wanted.markdown.map(write), fields: values }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A feed that is sent as HTML, as XML and as text is a list, and nothing else is made of it.
+    #[test]
+    fn a_feed_is_a_list_whatever_is_wanted_of_it() {
+        let body = b"<rss><channel><item><title>News</title><link>/1</link></item></channel></rss>";
+        let (rules, options) = (UrlRules::default(), ExtractOptions::default());
+        let url = rules.canonicalize("https://example.com/feed").unwrap();
+        let title = PageFields::new(&[("title".into(), "title".into())].into()).unwrap();
+        for content_type in ["text/html", "application/rss+xml", "text/plain"] {
+            let sent = BodyFields { content_type: Some(content_type), ..BodyFields::default() };
+            for markdown in [None, Some(PageExtent::Main)] {
+                let wanted = DocumentParts { markdown, fields: &title };
+                let found = extract_document(body, &sent, &url, &rules, &options, None, wanted);
+                let Extracted::Listing(listing, _) = found.page else { panic!("{content_type}") };
+                assert_eq!(listing.text, "https://example.com/1\nNews\n");
+                assert!(found.markdown.is_none() && found.fields.is_empty(), "{content_type}");
+            }
+        }
+    }
 }

@@ -264,11 +264,10 @@ pub fn extract_part(
     part: Option<&CountedPart>,
 ) -> Extracted {
     let media = MediaType::detect(fields, body, &options.types);
-    let directives = PageDirectives::of_header(fields, url, rules, options);
-    if let Some(mut listing) = listings::read(body, fields, &media, url, rules, &options.limits) {
-        listing.text = stripped(listing.text, part);
-        return Extracted::Listing(listing, directives.decide());
+    if let Some(listing) = listings::read(body, fields, &media, url, rules, &options.limits) {
+        return of_listing(listing, fields, url, rules, options, part);
     }
+    let directives = PageDirectives::of_header(fields, url, rules, options);
     match media.kind {
         BodyKind::Opaque => opaque(fields, directives.decide(), url, rules, &options.limits),
         BodyKind::Plain => {
@@ -307,6 +306,18 @@ pub fn extract_part(
             })
         }
     }
+}
+
+fn of_listing(
+    listing: Listing,
+    fields: &BodyFields<'_>,
+    url: &CanonicalUrl,
+    rules: &UrlRules,
+    options: &ExtractOptions,
+    part: Option<&CountedPart>,
+) -> Extracted {
+    let listing = Listing { text: stripped(listing.text, part), ..listing };
+    Extracted::Listing(listing, PageDirectives::of_header(fields, url, rules, options).decide())
 }
 
 /// Reads pages of HTML.
