@@ -137,7 +137,11 @@ fn structure_is_written_as_people_write_it() {
         ("<code>a <a href=/b>b</a>()</code>", "`a` [`b`](https://example.com/b)`()`\n"),
         ("<a href=/b><code>[a]: b</code></a>", "[\\[a\\]: b](https://example.com/b)\n"),
         ("<b><i><a href=/b>c</a></i>****<i>.</i></b>", "***[c](https://example.com/b)*\\*\\*\\*\\*.**\n"),
-        ("<dl><dt>a<dd>b</dl><details><summary>c</summary>d</details>", "a\n\nb\n\nc\n\nd\n"),
+        ("<dl><dt>a<dd>b</dl><details><summary>c</summary>d</details>", "**a**\n\nb\n\nc\n\nd\n"),
+        (
+            "<dl><dt><b>a</b> <code>x</code><dt>b<dd>c<dt><p>d<p>e<dd>f</dl>",
+            "**a `x`**\n\n**b**\n\nc\n\n**d**\n\n**e**\n\nf\n",
+        ),
         ("a <my-icon>b</my-icon> c<x-y>d</x-y>", "a b c d\n"),
         ("<p hidden>a</p><script>b</script><p style='display:none'>c</p>d<!-- e -->", "d\n"),
         (

@@ -30,6 +30,8 @@ const MAX_SIGN_NODES: usize = 16;
 enum ElementRole {
     Plain,
     InlineMark,
+    /// A term of a list of definitions.
+    Term,
     Container,
     List,
     /// A list that stands in the last item of another.
@@ -250,6 +252,8 @@ impl<'r> MarkdownWriter<'r> {
             Ol => return self.list(node, Some(number("start").unwrap_or(1))),
             Li if self.blocks.begin_item(number("value")) => return ElementRole::Container,
             Blockquote if self.blocks.begin_quote() => return ElementRole::Container,
+            // CommonMark has no lists of definitions.
+            Name::Dt if self.line.enter(InlineMark::Strong) => return ElementRole::Term,
             Name::Table => {
                 self.table = DataTable::of_data(node);
                 return if self.table.is_some() { ElementRole::Table } else { ElementRole::Plain };
@@ -325,6 +329,10 @@ impl<'r> MarkdownWriter<'r> {
         let Some(OpenElement { before, role, is_block, is_custom, .. }) = self.open.pop() else { return };
         match role {
             ElementRole::InlineMark => self.line.leave(),
+            ElementRole::Term => {
+                self.line.leave();
+                self.end_line();
+            }
             ElementRole::Code => self.end_code(),
             ElementRole::Cell => self.end_cell(),
             _ if is_block => self.end_line(),

@@ -23,6 +23,49 @@ const MENU: &str = "<nav><ul><li><a href=/>Home</a><li><a href=/news>News</a></u
 const FOOT: &str =
     "<footer><p>Imprint of a company in a town, all rights reserved since the year 1999.</p></footer>";
 
+/// A catalogue that is one table stays one, though its cells hold all of the prose.
+#[test]
+fn a_table_that_is_the_content_is_a_table() {
+    let row = "<tr><td>1<td>A horse on a meadow that looks at a rider who walks away from it in the rain<td>1911</tr>";
+    let table = format!("<table><tbody><tr><td>No.<td>Motif<td>Year</tr>{}</tbody></table>", row.repeat(9));
+    let text = main(&format!("{MENU}<div><div>{table}</div></div>{FOOT}"));
+    assert_eq!(text.matches("\n| 1 | A horse on").count(), 9, "{text}");
+    assert!(!text.contains("Imprint") && !text.contains("Home"), "{text}");
+}
+
+/// Teasers of other pages go, unless they are all there is; a heading that is a link to itself is no teaser.
+#[test]
+fn teasers_of_other_pages_are_not_content() {
+    let [one, two, three, four] = ["One", "Two", "Three", "Four"].map(prose);
+    let teaser = |at: usize| {
+        format!(
+            "<div><a href=/{at}><img src=/{at}.png></a><h3><a href=/{at}>Story {at}</a></h3><p>It has happened again, and many people have \
+            seen it with their own eyes this time.</p><span>By a writer</span></div>"
+        )
+    };
+    let teasers: String = (0..4).map(teaser).collect();
+    let article = format!("<h1>Title</h1>{one}{two}<h2><a href='#part'>Part</a></h2>{three}{four}");
+    let text = main(&format!("<main>{article}<section>{teasers}</section></main>"));
+    assert!(
+        ["One", "Part", "Four"].iter().all(|kept| text.contains(kept)) && !text.contains("Story"),
+        "{text}"
+    );
+    let text = main(&format!("<main><h1>Title</h1><section>{teasers}</section></main>"));
+    assert_eq!(text.matches("Story").count(), 4, "{text}");
+    // A chapter begins with a link to a page, and goes on.
+    let chapter = |word: &str| {
+        format!(
+            "<div><h2><a href=/x>On {word}</a></h2>{}{}{}{}</div>",
+            prose(word),
+            prose(word),
+            prose(word),
+            prose(word)
+        )
+    };
+    let text = main(&format!("<main><h1>Title</h1>{}{}</main>", chapter("rain"), chapter("snow")));
+    assert!(text.contains("On rain") && text.contains("On snow") && text.contains("snow is the"), "{text}");
+}
+
 #[test]
 fn the_content_of_common_templates_is_found() {
     let [one, two, three, four] = ["One", "Two", "Three", "Four"].map(prose);
