@@ -283,7 +283,7 @@ fn what_changes_at_every_visit_changes_no_page_and_each_version_keeps_its_look()
     assert!(shown.body.contains("<style>p { color: #000001 } q"), "{}", shown.body);
     assert!(shown.body.contains("src=\"data:image/svg+xml;base64,"), "{}", shown.body);
     assert!(!shown.body.contains("<script") && !shown.body.contains("leak"), "{}", shown.body);
-    assert!(shown.body.contains("Scripts, forms and links are left out."), "{}", shown.body);
+    assert!(shown.body.contains("Scripts do not run, forms and links do nothing."), "{}", shown.body);
     daemon.stop();
 
     // A package of one host has what its pages need, and that of a day what there was at its end.

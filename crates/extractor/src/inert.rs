@@ -4,19 +4,19 @@
 //! allow. [`shown`] makes it what readers saw. ammonia then keeps what [`ELEMENTS`] and [`ATTRIBUTES`] name. None
 //! of these elements has raw text, belongs to SVG or MathML, or loads anything, and none of these attributes has a
 //! URL. So each `<` of the result begins one of these tags, however a browser nests them. [`look`] adds style
-//! sheets and images from the archive.
+//! sheets, images and frames from the archive.
 
-mod drawings;
 mod look;
 mod shown;
 
 pub use look::{ArchivedRequisite, Looked, inert_look};
 
+use self::shown::ShownAs;
 use crate::BodyFields;
 use crate::html;
 use crate::media::{BodyKind, MediaType};
 use crate::shadow;
-use ammonia::Builder;
+use ammonia::{Builder, UrlRelative};
 use html5ever::tendril::StrTendril;
 use html5ever::{LocalName, QualName, local_name, ns};
 use recrawl_types::{CanonicalUrl, MediaTypes};
@@ -45,10 +45,15 @@ const OF_ELEMENTS: [(&str, &[&str]); 6] = [
 /// Maximum bytes of a link's target that is shown.
 const MAX_SHOWN_TARGET: usize = 1000;
 
-/// Elements, besides those, of a page with its look.
-const LOOKED_ELEMENTS: [&str; 2] = ["font", "img"];
+/// Elements, besides those, of a page with its look. Forms and their fields send nothing: a form that a dialog would
+/// close does nothing else.
+const LOOKED_ELEMENTS: [&str; 23] = [
+    "audio", "button", "canvas", "dialog", "fieldset", "font", "form", "img", "input", "label", "legend",
+    "meter", "optgroup", "option", "output", "picture", "progress", "search", "select", "summary",
+    "textarea", "video", "wbr",
+];
 /// Attributes of such a page: those that its style sheets choose by, and older ways to say how an element looks.
-const LOOKED_ATTRIBUTES: [&str; 18] = [
+const LOOKED_ATTRIBUTES: [&str; 21] = [
     "align",
     "bgcolor",
     "border",
@@ -56,31 +61,72 @@ const LOOKED_ATTRIBUTES: [&str; 18] = [
     "cellspacing",
     "class",
     "color",
+    "disabled",
     "face",
     "height",
     "hspace",
     "id",
     "nowrap",
+    "role",
     "size",
+    "span",
     "style",
     "type",
     "valign",
     "vspace",
     "width",
 ];
+/// The same on one element. A `src` and a `poster` are images with their data.
+const OF_LOOKED_ELEMENTS: [(&str, &[&str]); 12] = [
+    ("audio", &["controls"]),
+    ("dialog", &["open"]),
+    ("img", &["alt", "sizes", "src", "srcset"]),
+    ("input", &["alt", "checked", "max", "min", "multiple", "placeholder", "src", "step", "value"]),
+    ("meter", &["high", "low", "max", "min", "optimum", "value"]),
+    ("optgroup", &["label"]),
+    ("option", &["label", "selected", "value"]),
+    ("progress", &["max", "value"]),
+    ("select", &["multiple"]),
+    ("table", &["frame", "rules"]),
+    ("textarea", &["cols", "placeholder", "rows", "wrap"]),
+    ("video", &["controls", "poster"]),
+];
 
 static CLEANER: LazyLock<Builder<'static>> = LazyLock::new(cleaner);
 
-/// With what a page needs to look as it did. An image has its bytes in its `src`, since no other scheme of a URL stays.
+/// With what a page needs to look as it did. An image has its bytes in its attribute, since no other scheme of a URL stays.
 static LOOKED_CLEANER: LazyLock<Builder<'static>> = LazyLock::new(|| {
     let mut cleaner = cleaner();
     cleaner
         .add_tags(LOOKED_ELEMENTS)
         .add_generic_attributes(LOOKED_ATTRIBUTES)
-        .add_tag_attributes("img", ["alt", "src"])
-        .add_url_schemes(["data"]);
+        .add_generic_attribute_prefixes(["data-", "aria-"])
+        .set_tag_attribute_value("form", "method", "dialog")
+        .add_url_schemes(["data"])
+        .url_relative(UrlRelative::Deny)
+        .attribute_filter(|_, name, value| {
+            let stays = is_plain_name(name) && (name != "srcset" || is_one_image(value));
+            stays.then_some(value.into())
+        });
+    for (element, attributes) in OF_LOOKED_ELEMENTS {
+        cleaner.add_tag_attributes(element, attributes);
+    }
     cleaner
 });
+
+/// Is it the name of an attribute that no reader takes for more?
+fn is_plain_name(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
+/// Is a `srcset` one image with its data and its descriptor?
+fn is_one_image(list: &str) -> bool {
+    let Some((image, descriptor)) = list.split_once(' ') else { return false };
+    let is_number = |number: &str| number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    image.starts_with("data:image/")
+        && !image.contains(|c: char| c.is_ascii_whitespace())
+        && descriptor.strip_suffix(['w', 'x']).is_some_and(is_number)
+}
 
 fn cleaner() -> Builder<'static> {
     let mut cleaner = Builder::default();
@@ -129,14 +175,28 @@ pub fn inert(body: &[u8], fields: &BodyFields<'_>, url: &CanonicalUrl, types: &M
 
 /// A text as the body of an inert HTML document.
 pub fn inert_text(text: &str) -> String {
-    let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     // The parser drops a line break right after the tag.
-    format!("<pre>\n{escaped}</pre>")
+    format!("<pre>\n{}</pre>", escaped(text))
+}
+
+/// A text in HTML, or in the quotes of an attribute.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => out.push_str("&amp;"),
+            '"' => out.push_str("&quot;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            _ => out.push(character),
+        }
+    }
+    out
 }
 
 fn inert_html(text: &str) -> String {
     let (mut html, _) = html::parse(text, html::Attributes::All);
-    shown::keep_shown(&mut html);
+    shown::keep_shown(&mut html, ShownAs::Text);
     for node in html.tree.values_mut() {
         let Node::Element(element) = node else { continue };
         if let Some(text) = alternative(element) {

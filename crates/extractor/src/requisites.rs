@@ -8,8 +8,8 @@ mod css;
 mod modules;
 mod srcset;
 
-pub(crate) use css::{CssTarget, rewrite};
-pub(crate) use srcset::candidates;
+pub(crate) use css::{CssTarget, rewrite, scan};
+pub(crate) use srcset::{candidates, described, top_level};
 
 use crate::BodyFields;
 use crate::base::ReferenceResolver;

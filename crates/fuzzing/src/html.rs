@@ -39,8 +39,8 @@ pub fn check(data: &[u8]) {
         Some(ArchivedRequisite { url: url.clone(), content_type: Some("text/css".into()), body: body.into() })
     };
     if let Some(looked) = inert_look(body, &fields, &url, &types, &mut itself) {
-        let ends = looked.styles.matches("</").count();
-        assert_eq!(ends, looked.styles.matches("</style>\n").count(), "a style sheet ends its element");
+        let ends = looked.head.matches("</").count();
+        assert_eq!(ends, looked.head.matches("</style>\n").count(), "a style sheet ends its element");
     }
     for extent in [PageExtent::Main, PageExtent::Whole] {
         let write = || markdown(body, &fields, &url, &rules, &ExtractOptions::default(), None, extent);

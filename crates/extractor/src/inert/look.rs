@@ -1,17 +1,25 @@
-//! The look of an archived page: its style sheets and images, in the document itself.
+//! The look of an archived page: its style sheets, images and frames, in the document itself.
 //!
-//! Nothing is asked for: each style sheet becomes a `style` element, each image and font a `data:` URL, and any other
-//! reference of a style leads nowhere. An SVG drawing is an image, too (module `drawings`). What
-//! is put in is bounded by [`MAX_LOOK`] for the document, in the order in which it stands there.
+//! Nothing is asked for: each style sheet becomes a `style` element, each image and font a `data:` URL, each frame a sandboxed
+//! one with its document, and any other reference of a style leads nowhere. A sanitiser cleans the page (module `inert`);
+//! drawings and frames are written by modules of their own, and put into its result, as [`Pieces`]. What is put in is bounded
+//! by [`MAX_LOOK`] for the document, in the order in which it stands there.
 
+mod drawings;
+mod frames;
+mod images;
+mod sheets;
+
+use self::drawings::{DrawingFiles, DrawnDocument, Sprites};
+use self::images::{ImageChoice, choices};
+use self::sheets::{MAX_IMPORTS, NOWHERE, css_string};
 use crate::base::ReferenceResolver;
 use crate::html;
-use crate::inert::drawings::{self, DrawingFiles, Sprites};
-use crate::inert::{alternative, cleaned, rename, show_target, shown};
+use crate::inert::shown::{self, ShownAs};
+use crate::inert::{alternative, cleaned, escaped, is_plain_name, rename, show_target};
 use crate::media::media_type;
-use crate::requisites::{
-    CssTarget, LAZY_SRC, LAZY_SRCSET, candidates, document, resolved, rewrite, style_text,
-};
+use crate::requisites::{LAZY_SRC, LAZY_SRCSET, document, resolved};
+use crate::shadow;
 use crate::{BodyFields, RequisiteKind};
 use data_encoding::BASE64;
 use ego_tree::NodeId;
@@ -21,26 +29,23 @@ use html5ever::{LocalName, QualName, ns};
 use recrawl_types::{CanonicalUrl, MediaTypes, UrlRules};
 use scraper::node::{Element, Node, Text};
 use scraper::{ElementRef, Html};
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// Bytes of style sheets, and of images and fonts as text, in a document.
 const MAX_LOOK: usize = 16 << 20;
-/// Style sheets in each other: one that imports itself ends here.
-const MAX_IMPORTS: usize = 8;
 /// Requisites that found no room, before the archive is asked for no more.
 const MAX_WITHOUT_ROOM: usize = 16;
-/// Pixels of the screen for which images are chosen.
-const WIDTH: f64 = 1280.0;
-/// Attributes that stay of what becomes an image: those of its box.
-const OF_BOX: [&str; 5] = ["class", "height", "id", "style", "width"];
-/// Types of images that browsers show.
-const IMAGES: [&str; 6] =
-    ["image/avif", "image/gif", "image/jpeg", "image/png", "image/svg+xml", "image/webp"];
-/// A reference that leads nowhere.
-const NOWHERE: &str = "url(\"data:,\")";
+/// Attributes that stay of what becomes an image or a frame: those of its box.
+const OF_BOX: [&str; 6] = ["class", "height", "id", "style", "title", "width"];
 /// Attributes of `html` and `body` that stay.
 const OF_BODY: [&str; 8] = ["bgcolor", "class", "dir", "id", "lang", "link", "style", "text"];
+/// Links lead nowhere, so a browser would show them as text; each rule of the page outweighs this.
+const LINKS: &str = "<style>:where(a[title]) { color: LinkText; text-decoration: underline }</style>\n";
+/// The `src` of an image in whose place a piece is put. Only the sanitiser writes such a tag with a quote and no other
+/// attribute.
+const PIECE: &str = "data:x-piece,";
 
 /// A requisite as the archive has it.
 #[derive(Clone, Debug)]
@@ -56,8 +61,8 @@ pub struct ArchivedRequisite {
 /// A page with its look.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Looked {
-    /// `style` elements for the head.
-    pub styles: String,
+    /// Elements for the head: styles, and the icon.
+    pub head: String,
     /// Attributes of the `html` element.
     pub html_attributes: String,
     /// Attributes of the `body` element.
@@ -78,153 +83,123 @@ pub fn inert_look(
     types: &MediaTypes,
     archive: &mut dyn FnMut(&CanonicalUrl, RequisiteKind) -> Option<ArchivedRequisite>,
 ) -> Option<Looked> {
-    let (mut html, encoding) = document(body, fields, url, types)?;
+    let (html, encoding) = document(body, fields, url, types)?;
     let rules = UrlRules::keep_all();
     let base = html::base(&html).map(str::to_owned);
     let resolver = ReferenceResolver::of_page(url, base.as_deref(), &rules, encoding);
-    let mut look = LookWriter { archive, rules: &rules, room: MAX_LOOK, without_room: 0, missing: 0 };
-    let styles = look.styles(&html, &resolver);
-    // Before what is hidden goes: drawings may be made of it.
-    let mut sprites = Sprites::new();
-    for drawing in drawings::drawings(&html) {
-        let files = &mut DrawingLook { look: &mut look, resolver: &resolver };
-        let image = drawings::image(&html, drawing, &mut sprites, files);
-        replace(&mut html, drawing, image);
-    }
-    for (still, reference) in stills(&html) {
-        if let Some(image) = look.data(&reference, &resolver, RequisiteKind::Image) {
-            replace(&mut html, still, Some(image));
-        }
-    }
-    shown::keep_shown(&mut html);
-    let of_root = |html: &Html, name: &str| find(html, name).map(|element| attributes(element.value()));
-    // Of the picture that was met last, for its image.
-    let mut of_picture = Vec::new();
-    // What is not shown is in the tree no more.
-    let shown: Vec<_> = html.tree.root().descendants().map(|node| node.id()).collect();
-    for handle in shown {
-        let Some(mut node) = html.tree.get_mut(handle) else { continue };
-        let Node::Element(element) = node.value() else { continue };
-        look.background(element, &resolver);
-        look.inline_style(element, &resolver);
-        match element.name() {
-            "picture" => of_picture.clear(),
-            "source" if is_shown(element) => {
-                let lists = LAZY_SRCSET.into_iter().chain(["srcset"]).filter_map(|name| element.attr(name));
-                of_picture.extend(lists.flat_map(candidates).map(str::to_owned));
-            }
-            _ => {}
-        }
-        let is_root = matches!(element.name(), "html" | "body");
-        if element.name() == "img" && !look.image(element, &resolver, &std::mem::take(&mut of_picture)) {
-            let text = alternative(element).unwrap_or_default();
-            *node.value() = Node::Text(Text { text });
-        } else if !is_root {
-            stand_in(&mut element.name);
-            rename(&mut element.name);
-            show_target(&mut element.attrs);
-        }
-    }
-    let (html_attributes, body_attributes) = (of_root(&html, "html"), of_root(&html, "body"));
-    let content = find(&html, "body").map_or_else(|| html.html(), |body| body.inner_html());
-    Some(Looked {
-        styles,
-        html_attributes: html_attributes.unwrap_or_default(),
-        body_attributes: body_attributes.unwrap_or_default(),
-        body: cleaned(&content, true),
-        missing: look.missing,
-        has_quirks: html.quirks_mode == QuirksMode::Quirks,
-    })
-}
-
-/// Puts an image in the place of something else, with its box; an empty one if there is none.
-fn replace(html: &mut Html, other: NodeId, image: Option<String>) {
-    let Some(mut node) = html.tree.get_mut(other) else { return };
-    while let Some(mut child) = node.first_child() {
-        child.detach();
-    }
-    if let Node::Element(element) = node.value() {
-        element.name = QualName::new(None, ns!(html), LocalName::from("img"));
-        element.attrs.retain(|(name, _)| OF_BOX.contains(&&*name.local));
-        let src = QualName::new(None, ns!(), LocalName::from("src"));
-        element.attrs.extend(image.map(|image| (src, StrTendril::from(image))));
-        // They are searched by halving.
-        element.attrs.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-    }
-}
-
-/// Videos with their posters, and images that are put in as objects.
-fn stills(html: &Html) -> Vec<(NodeId, String)> {
-    let elements = html.tree.root().descendants().filter_map(ElementRef::wrap);
-    let found = elements.filter_map(|element| {
-        let is_image = element.attr("type").is_some_and(|kind| kind.starts_with("image/"));
-        let reference = match element.value().name() {
-            "video" => element.attr("poster"),
-            "object" => element.attr("data").filter(|_| is_image),
-            "embed" => element.attr("src").filter(|_| is_image),
-            _ => None,
-        };
-        Some((element.id(), reference?.to_owned()))
-    });
-    found.collect()
-}
-
-/// The first element of this name.
-fn find<'h>(html: &'h Html, name: &str) -> Option<ElementRef<'h>> {
-    let elements = html.tree.root().descendants().filter_map(ElementRef::wrap);
-    elements
-        .filter(|element| element.value().name() == name)
-        .find(|element| element.value().name.ns == ns!(html))
-}
-
-/// The attributes of a root element that stay, as text.
-fn attributes(element: &Element) -> String {
-    let mut out = String::new();
-    for name in OF_BODY {
-        if let Some(value) = element.attr(name) {
-            let _ = write!(out, " {name}=\"{}\"", escaped(value));
-        }
-    }
-    out
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;").replace('>', "&gt;")
+    let mut look = LookWriter {
+        archive,
+        rules: &rules,
+        types,
+        room: MAX_LOOK,
+        without_room: 0,
+        missing: 0,
+        above: vec![url.clone()],
+        frames: 0,
+        framed_room: frames::MAX_FRAMED,
+    };
+    let icon = look.icon(&html, &resolver);
+    let mut looked = look.document(html, &resolver, fields.is_rendered);
+    looked.head.extend(icon);
+    looked.missing = look.missing;
+    Some(looked)
 }
 
 struct LookWriter<'l> {
     archive: &'l mut dyn FnMut(&CanonicalUrl, RequisiteKind) -> Option<ArchivedRequisite>,
     rules: &'l UrlRules,
+    types: &'l MediaTypes,
     /// Bytes that may still be put in.
     room: usize,
     without_room: usize,
     missing: usize,
+    /// The document that is written, and those around it, the outermost first.
+    above: Vec<CanonicalUrl>,
+    /// Frames so far, and bytes of HTML that there is room for in others.
+    frames: usize,
+    framed_room: usize,
 }
 
 impl LookWriter<'_> {
-    /// The style sheets of a document, in their order.
-    fn styles(&mut self, html: &Html, resolver: &ReferenceResolver<'_>) -> String {
-        let mut out = String::new();
-        for node in html.tree.root().descendants() {
-            let Node::Element(element) = node.value() else { continue };
-            let text = match element.name() {
-                "style" => {
-                    let text = node.children().filter_map(|child| child.value().as_text());
-                    let text: String = text.map(|text| &**text).collect();
-                    self.take(text.len()).then(|| self.rewritten(&text, resolver, 0))
-                }
-                "link" if is_style_sheet(element) => {
-                    element.attr("href").and_then(|reference| self.sheet(reference, resolver, 0))
-                }
-                _ => None,
-            };
-            // Imported text may end within a string or a comment, so that what stood in one loads something.
-            if let Some(text) = text.map(|text| rewrite(&text, &mut only_inline)) {
-                let media = element.attr("media").map(|media| format!(" media=\"{}\"", escaped(media)));
-                let _ = writeln!(out, "<style{}>{text}</style>", media.unwrap_or_default());
+    fn document(&mut self, mut html: Html, resolver: &ReferenceResolver<'_>, is_rendered: bool) -> Looked {
+        without_doubles(&mut html, is_rendered);
+        shadow::flatten(&mut html);
+        let roots = shadow_roots(&html);
+        let head = LINKS.to_owned() + &self.styles(&html, &roots, resolver);
+        let mut pieces = Pieces::default();
+        // Before what is hidden goes: drawings may be made of it.
+        self.draw(&mut html, resolver, &mut pieces);
+        for (still, reference) in stills(&html) {
+            if let Some(image) = self.data(&reference, resolver, RequisiteKind::Image) {
+                replace(&mut html, still, &image);
             }
         }
-        out
+        shown::keep_shown(&mut html, ShownAs::Look);
+        let has_frames = frames::as_grids(&mut html);
+        // Of the picture that was met last, for its image.
+        let mut of_picture = Vec::new();
+        // What is not shown is in the tree no more.
+        let shown: Vec<_> = html.tree.root().descendants().map(|node| node.id()).collect();
+        for handle in shown {
+            let Some(mut node) = html.tree.get_mut(handle) else { continue };
+            let Node::Element(element) = node.value() else { continue };
+            self.background(element, resolver);
+            self.inline_style(element, resolver);
+            let name = element.name.local.clone();
+            match &*name {
+                "html" | "body" => {}
+                "picture" => of_picture.clear(),
+                "source" if images::is_shown(element) => of_picture.extend(sources(element)),
+                "iframe" | "frame" => {
+                    let frame = self.frame(element, resolver);
+                    *element = pieces.put(frame);
+                }
+                "img" if element.attr("src").is_some_and(|src| src.starts_with(PIECE)) => {
+                    element.attrs.retain(|(name, _)| &*name.local == "src");
+                }
+                "img" if !self.image(element, resolver, std::mem::take(&mut of_picture)) => {
+                    let text = alternative(element).unwrap_or_default();
+                    *node.value() = Node::Text(Text { text });
+                }
+                "img" => {}
+                "input" => self.inline(element, "src", resolver),
+                "video" => self.inline(element, "poster", resolver),
+                _ => stand_in(element, roots.get(&handle)),
+            }
+        }
+        let of_root = |name: &str| find(&html, name).map(|root| attributes(root.value(), &OF_BODY));
+        let html_attributes = of_root("html").unwrap_or_default();
+        let (body_attributes, content) = match find(&html, "body") {
+            Some(body) => (of_root("body").unwrap_or_default(), body.inner_html()),
+            None if has_frames => (" style=\"margin:0\"".to_owned(), html.html()),
+            None => (String::new(), html.html()),
+        };
+        Looked {
+            head,
+            html_attributes,
+            body_attributes,
+            body: pieces.fill(&cleaned(&content, true)),
+            missing: 0,
+            has_quirks: html.quirks_mode == QuirksMode::Quirks,
+        }
+    }
+
+    /// Puts drawings and formulas anew into their place.
+    fn draw(&mut self, html: &mut Html, resolver: &ReferenceResolver<'_>, pieces: &mut Pieces) {
+        let mut drawn = Vec::new();
+        let drawings = drawings::drawings(html);
+        if drawings.is_empty() {
+            return;
+        }
+        let (page, mut sprites) = (DrawnDocument::new(html), Sprites::new());
+        for drawing in drawings {
+            let files = &mut DrawingLook { look: self, resolver };
+            let written = drawings::written(&page, drawing, &mut sprites, files);
+            drawn.push((drawing, written.filter(|written| self.take(written.len()))));
+        }
+        for (drawing, written) in drawn {
+            replace(html, drawing, &pieces.source(written.unwrap_or_default()));
+        }
     }
 
     fn take(&mut self, bytes: usize) -> bool {
@@ -251,39 +226,24 @@ impl LookWriter<'_> {
         found
     }
 
-    /// The text of a style sheet, with those that it imports.
-    fn sheet(&mut self, reference: &str, resolver: &ReferenceResolver<'_>, depth: usize) -> Option<String> {
-        let ArchivedRequisite { url, content_type, body } =
-            self.get(reference, resolver, RequisiteKind::Style)?;
-        let text = style_text(&body, content_type.as_deref(), &url);
-        if !self.take(text.len()) {
-            return None;
-        }
-        let rules = self.rules;
-        Some(self.rewritten(&text, &ReferenceResolver::new(&url, None, rules), depth))
-    }
-
-    fn rewritten(&mut self, css: &str, resolver: &ReferenceResolver<'_>, depth: usize) -> String {
-        rewrite(css, &mut |target| match target {
-            CssTarget::Import { reference, conditions } if depth < MAX_IMPORTS => {
-                let sheet = self.sheet(&reference, resolver, depth + 1);
-                sheet.map(|text| under(conditions, text)).unwrap_or_default()
-            }
-            CssTarget::Import { .. } | CssTarget::Nothing => String::new(),
-            CssTarget::Font(reference) => self.data_url(&reference, resolver, RequisiteKind::Font),
-            CssTarget::Image(reference) => self.data_url(&reference, resolver, RequisiteKind::Image),
-        })
-    }
-
     fn data_url(&mut self, reference: &str, resolver: &ReferenceResolver<'_>, kind: RequisiteKind) -> String {
         let reference = reference.trim();
         // A part of the document, and what the page itself has inline.
         if reference.starts_with('#') {
             return format!("url(\"{}\")", css_string(reference));
         }
-        let own = self.own_data(reference);
-        let data = own.or_else(|| self.data(reference, resolver, kind));
+        let data = self.own_or_archived(reference, resolver, kind);
         data.map_or_else(|| NOWHERE.into(), |data| format!("url(\"{}\")", css_string(&data)))
+    }
+
+    fn own_or_archived(
+        &mut self,
+        reference: &str,
+        resolver: &ReferenceResolver<'_>,
+        kind: RequisiteKind,
+    ) -> Option<String> {
+        let own = self.own_data(reference.trim());
+        own.or_else(|| self.data(reference, resolver, kind))
     }
 
     /// A `data:` URL that the page has: an image or a font.
@@ -298,8 +258,13 @@ impl LookWriter<'_> {
         resolver: &ReferenceResolver<'_>,
         kind: RequisiteKind,
     ) -> Option<String> {
-        let ArchivedRequisite { content_type, body, .. } = self.get(reference, resolver, kind)?;
-        let kind_of_body = media_type(content_type.as_deref(), &body);
+        let found = self.get(reference, resolver, kind)?;
+        self.inlined(&found, kind)
+    }
+
+    /// A requisite as a `data:` URL.
+    fn inlined(&mut self, found: &ArchivedRequisite, kind: RequisiteKind) -> Option<String> {
+        let kind_of_body = media_type(found.content_type.as_deref(), &found.body);
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '+' | '-' | '.');
         let is_shown = match kind {
             RequisiteKind::Image => kind_of_body.starts_with("image/"),
@@ -308,49 +273,67 @@ impl LookWriter<'_> {
         if !is_shown || !kind_of_body.chars().all(is_plain) {
             return None;
         }
-        let length = BASE64.encode_len(body.len()) + kind_of_body.len();
-        self.take(length).then(|| format!("data:{kind_of_body};base64,{}", BASE64.encode(&body)))
+        let length = BASE64.encode_len(found.body.len()) + kind_of_body.len();
+        self.take(length).then(|| format!("data:{kind_of_body};base64,{}", BASE64.encode(&found.body)))
     }
 
-    /// Puts an image into its element, its own or one of its picture; false if there is none.
+    /// Puts an image into its element, one of its picture or its own; false if there is none.
     fn image(
         &mut self,
         element: &mut Element,
         resolver: &ReferenceResolver<'_>,
-        of_picture: &[String],
+        mut all: Vec<ImageChoice>,
     ) -> bool {
-        // No script will put the late ones in the place of the others.
-        let value = |name: &str| element.attr(name).map(str::to_owned);
-        let sources: Vec<String> = LAZY_SRC.into_iter().chain(["src"]).filter_map(value).collect();
-        let lists: Vec<String> = LAZY_SRCSET.into_iter().chain(["srcset"]).filter_map(value).collect();
-        let own = lists.iter().flat_map(|list| candidates(list));
-        let mut all = of_picture.iter().chain(&sources).map(String::as_str).chain(own);
-        let data = all.find_map(|reference| {
-            self.own_data(reference.trim()).or_else(|| self.data(reference, resolver, RequisiteKind::Image))
+        all.extend(sources(element));
+        let missing = self.missing;
+        let found = all.into_iter().find_map(|choice| {
+            Some((self.own_or_archived(&choice.reference, resolver, RequisiteKind::Image)?, choice))
         });
-        let Some(data) = data else { return false };
-        let src = QualName::new(None, ns!(), LocalName::from("src"));
+        // One image is missing, however many might have been it.
+        self.missing = missing + usize::from(found.is_none() && self.missing > missing);
+        let Some((data, ImageChoice { descriptor, sizes, .. })) = found else { return false };
         let is_source = |name: &str| {
-            ["src", "srcset"].contains(&name) || LAZY_SRC.contains(&name) || LAZY_SRCSET.contains(&name)
+            ["sizes", "src", "srcset"].contains(&name)
+                || LAZY_SRC.contains(&name)
+                || LAZY_SRCSET.contains(&name)
         };
         element.attrs.retain(|(name, _)| !is_source(&name.local));
-        element.attrs.push((src, StrTendril::from(data)));
+        match descriptor {
+            Some(descriptor) => set(element, "srcset", format!("{data} {descriptor}")),
+            None => set(element, "src", data),
+        }
+        sizes.into_iter().for_each(|sizes| set(element, "sizes", sizes));
         true
+    }
+
+    /// The icon of a document, for one that is opened by itself.
+    fn icon(&mut self, html: &Html, resolver: &ReferenceResolver<'_>) -> Option<String> {
+        let is_icon = |link: &ElementRef<'_>| {
+            let rel = link.attr("rel").unwrap_or_default();
+            rel.split_ascii_whitespace().any(|token| token.eq_ignore_ascii_case("icon"))
+        };
+        let mut links = html.tree.root().descendants().filter_map(ElementRef::wrap);
+        let reference =
+            links.find(|element| element.value().name() == "link" && is_icon(element))?.attr("href")?;
+        let image = self.own_or_archived(reference, resolver, RequisiteKind::Image)?;
+        Some(format!("<link rel=\"icon\" href=\"{}\">\n", escaped(&image)))
+    }
+
+    /// Puts an image that an attribute names into it. The sanitiser leaves out one that is not there.
+    fn inline(&mut self, element: &mut Element, name: &str, resolver: &ReferenceResolver<'_>) {
+        let Some(reference) = element.attr(name).map(str::to_owned) else { return };
+        if let Some(data) = self.own_or_archived(&reference, resolver, RequisiteKind::Image) {
+            set(element, name, data);
+        }
     }
 
     /// The older way to say which image is behind a part of the page, as a style.
     fn background(&mut self, element: &mut Element, resolver: &ReferenceResolver<'_>) {
-        let name = |name: &str| LocalName::from(name);
         let Some(reference) = element.attr("background") else { return };
         let image = format!("background-image:{};", self.data_url(reference, resolver, RequisiteKind::Image));
-        match element.attrs.iter_mut().find(|(attribute, _)| attribute.local == name("style")) {
-            // What the element's own style says comes later, and outweighs it.
-            Some((_, style)) => *style = StrTendril::from(image + style),
-            None => {
-                element.attrs.push((QualName::new(None, ns!(), name("style")), StrTendril::from(image)));
-                element.attrs.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-            }
-        }
+        // What the element's own style says comes later, and outweighs it.
+        let style = image + element.attr("style").unwrap_or_default();
+        set(element, "style", style);
     }
 
     fn inline_style(&mut self, element: &mut Element, resolver: &ReferenceResolver<'_>) {
@@ -369,119 +352,174 @@ struct DrawingLook<'d, 'l> {
 
 impl DrawingFiles for DrawingLook<'_, '_> {
     fn image(&mut self, reference: &str) -> Option<String> {
-        let own = self.look.own_data(reference);
-        own.or_else(|| self.look.data(reference, self.resolver, RequisiteKind::Image))
+        self.look.own_or_archived(reference, self.resolver, RequisiteKind::Image)
     }
 
     fn text(&mut self, reference: &str) -> Option<String> {
         let found = self.look.get(reference, self.resolver, RequisiteKind::Image)?;
         Some(String::from_utf8_lossy(&found.body).into_owned())
     }
-}
 
-/// A reference of a finished style sheet: to its own data, or a part of the document.
-fn only_inline(target: CssTarget<'_>) -> String {
-    match target {
-        CssTarget::Font(reference) | CssTarget::Image(reference)
-            if reference.starts_with("data:") || reference.starts_with('#') =>
-        {
-            format!("url(\"{}\")", css_string(&reference))
-        }
-        CssTarget::Font(_) | CssTarget::Image(_) => NOWHERE.into(),
-        CssTarget::Import { .. } | CssTarget::Nothing => String::new(),
+    fn style(&mut self, css: &str) -> String {
+        self.look.rewritten(css, self.resolver, MAX_IMPORTS)
+    }
+
+    fn room(&self) -> usize {
+        self.look.room
     }
 }
 
-/// Does a source of a picture come before its image, on a wide screen?
-fn is_shown(source: &Element) -> bool {
-    let is_known = |kind: &str| IMAGES.contains(&&*kind.trim().to_ascii_lowercase());
-    source.attr("media").is_none_or(holds) && source.attr("type").is_none_or(is_known)
+/// Markup that is written here, and put into the page behind its sanitiser.
+#[derive(Default)]
+struct Pieces(Vec<String>);
+
+impl Pieces {
+    /// Keeps a piece. The `src` of the image that stands for it.
+    fn source(&mut self, piece: String) -> String {
+        self.0.push(piece);
+        format!("{PIECE}{}", self.0.len() - 1)
+    }
+
+    /// The same as an element.
+    fn put(&mut self, piece: String) -> Element {
+        let name = QualName::new(None, ns!(html), LocalName::from("img"));
+        let src = StrTendril::from(self.source(piece));
+        let mut element = Element::new(name, Vec::new());
+        element.attrs.push((plain("src"), src));
+        element
+    }
+
+    /// Each piece in its place, once: a page may write such an image, too.
+    fn fill(mut self, cleaned: &str) -> String {
+        let tag = format!("<img src=\"{PIECE}");
+        let mut parts = cleaned.split(&tag);
+        let mut out = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let (number, rest) = part.split_once("\">").unwrap_or_default();
+            let piece = number.parse().ok().and_then(|number: usize| self.0.get_mut(number));
+            out.extend(piece.map(std::mem::take));
+            out.push_str(rest);
+        }
+        out
+    }
 }
 
-/// Does a media query hold on a screen of [`WIDTH`]? Only the common ones are read; others do not.
-fn holds(media: &str) -> bool {
-    media.split(" and ").all(|part| {
-        let part = part.trim().trim_matches(['(', ')']);
-        let Some((name, value)) = part.split_once(':') else { return matches!(part, "screen" | "all") };
-        let width = value.trim().strip_suffix("px").and_then(|number| number.trim().parse::<f64>().ok());
-        match (name.trim(), width) {
-            ("min-width", Some(width)) => width <= WIDTH,
-            ("max-width", Some(width)) => width >= WIDTH,
-            _ => false,
+fn plain(name: &str) -> QualName {
+    QualName::new(None, ns!(), LocalName::from(name))
+}
+
+fn set(element: &mut Element, name: &str, value: String) {
+    element.attrs.retain(|(attribute, _)| attribute.local != *name);
+    element.attrs.push((plain(name), StrTendril::from(value)));
+    // They are searched by halving.
+    element.attrs.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+}
+
+/// The images of an element, the first to be shown first: no script will put the late ones in the place of the others.
+fn sources(element: &Element) -> Vec<ImageChoice> {
+    let first = |names: &[&str]| names.iter().find_map(|name| element.attr(name));
+    let (late, late_list) = (first(&LAZY_SRC), first(&LAZY_SRCSET));
+    let sizes = element.attr("sizes");
+    let mut all = choices(late, late_list.unwrap_or_default(), sizes);
+    // That of a source is its sound or video.
+    let src = element.attr("src").filter(|_| element.name() == "img");
+    all.extend(choices(src, element.attr("srcset").unwrap_or_default(), sizes));
+    all
+}
+
+/// Puts an image in the place of something else, with its box.
+fn replace(html: &mut Html, other: NodeId, image: &str) {
+    let Some(mut node) = html.tree.get_mut(other) else { return };
+    while let Some(mut child) = node.first_child() {
+        child.detach();
+    }
+    if let Node::Element(element) = node.value() {
+        element.name = QualName::new(None, ns!(html), LocalName::from("img"));
+        element.attrs.retain(|(name, _)| OF_BOX.contains(&&*name.local));
+        set(element, "src", image.to_owned());
+    }
+}
+
+/// Images that are put in as objects.
+fn stills(html: &Html) -> Vec<(NodeId, String)> {
+    let elements = html.tree.root().descendants().filter_map(ElementRef::wrap);
+    let found = elements.filter_map(|element| {
+        let is_image = element.attr("type").is_some_and(|kind| kind.starts_with("image/"));
+        let reference = match element.value().name() {
+            "object" => element.attr("data").filter(|_| is_image),
+            "embed" => element.attr("src").filter(|_| is_image),
+            _ => None,
+        };
+        Some((element.id(), reference?.to_owned()))
+    });
+    found.collect()
+}
+
+/// Removes what a page has twice in case no script runs: all of it where one ran, and an image behind one that comes late.
+fn without_doubles(html: &mut Html, is_rendered: bool) {
+    let is_late = |element: ElementRef<'_>| {
+        LAZY_SRC.iter().chain(&LAZY_SRCSET).any(|name| element.attr(name).is_some())
+    };
+    let elements = html.tree.root().descendants().filter_map(ElementRef::wrap);
+    let doubles = elements.filter(|element| element.value().name() == "noscript").filter(|element| {
+        is_rendered || element.prev_siblings().find_map(ElementRef::wrap).is_some_and(is_late)
+    });
+    let doubles: Vec<_> = doubles.map(|element| element.id()).collect();
+    for double in doubles {
+        html.tree.get_mut(double).into_iter().for_each(|mut node| node.detach());
+    }
+}
+
+/// The shadow trees of a document, by number.
+fn shadow_roots(html: &Html) -> HashMap<NodeId, usize> {
+    let elements = html.tree.root().descendants().filter_map(ElementRef::wrap);
+    let roots = elements.filter(|element| shadow::is_root(&element.value().name));
+    roots.enumerate().map(|(number, root)| (root.id(), number)).collect()
+}
+
+/// The first element of this name.
+fn find<'h>(html: &'h Html, name: &str) -> Option<ElementRef<'h>> {
+    let elements = html.tree.root().descendants().filter_map(ElementRef::wrap);
+    elements
+        .filter(|element| element.value().name() == name)
+        .find(|element| element.value().name.ns == ns!(html))
+}
+
+/// The attributes of an element that stay, as text: these, and those for scripts and style sheets.
+fn attributes(element: &Element, kept: &[&str]) -> String {
+    let mut out = String::new();
+    let of_scripts = element.attrs.iter().map(|(name, _)| &*name.local);
+    let of_scripts = of_scripts.filter(|name| name.starts_with("data-") && is_plain_name(name));
+    for name in kept.iter().copied().chain(of_scripts) {
+        if let Some(value) = element.attr(name) {
+            let _ = write!(out, " {name}=\"{}\"", escaped(value));
         }
-    })
+    }
+    out
 }
 
 /// An element that does not stay becomes one that does, with its place, its classes and its style.
-fn stand_in(name: &mut QualName) {
-    let other = match &*name.local {
-        "dialog" | "fieldset" | "form" | "legend" => "div",
-        "button" | "label" | "output" => "span",
-        custom if custom.contains('-') && !custom.starts_with('#') => "span",
-        _ => return,
+fn stand_in(element: &mut Element, shadow_root: Option<&usize>) {
+    let other = match &*element.name.local {
+        "textarea" => return,
+        "slot" => {
+            set(element, "data-slot", String::new());
+            set(element, "style", "display:contents".to_owned());
+            Some("span")
+        }
+        "noscript" | "object" => Some("span"),
+        custom if custom.contains('-') && !custom.starts_with('#') => Some("span"),
+        _ => None,
     };
-    *name = QualName::new(None, ns!(html), LocalName::from(other));
-}
-
-/// Is it a style sheet that is on from the start?
-fn is_style_sheet(element: &Element) -> bool {
-    let rel = element.attr("rel").unwrap_or_default().to_ascii_lowercase();
-    let has = |name: &str| rel.split_ascii_whitespace().any(|token| token == name);
-    has("stylesheet") && !has("alternate") && element.attr("disabled").is_none()
-}
-
-/// A text in a string of CSS.
-fn css_string(text: &str) -> String {
-    text.replace('\\', "\\\\")
-        .replace('"', "\\\"")
-        .replace('\n', "\\a ")
-        .replace('\r', "\\d ")
-        .replace('\x0c', "\\c ")
-}
-
-/// An imported style sheet under the conditions of its rule: a layer, what must be supported, media.
-fn under(conditions: &str, text: String) -> String {
-    let (mut rest, mut layer, mut supported) = (conditions, None, None);
-    if let Some(behind) = strip_name(rest, "layer") {
-        let (name, after) = parenthesised(behind).unwrap_or(("", behind));
-        (layer, rest) = (Some(name), after.trim_start());
+    if let Some(root) = shadow_root {
+        set(element, "data-shadow", root.to_string());
+        set(element, "style", "display:contents".to_owned());
     }
-    if let Some((condition, after)) = strip_name(rest, "supports").and_then(parenthesised) {
-        (supported, rest) = (Some(condition), after.trim_start());
+    match other {
+        Some(other) => element.name = QualName::new(None, ns!(html), LocalName::from(other)),
+        None => rename(&mut element.name),
     }
-    let mut text = if rest.is_empty() { text } else { format!("@media {rest} {{{text}\n}}") };
-    if let Some(condition) = supported {
-        text = format!("@supports ({condition}) {{{text}\n}}");
-    }
-    if let Some(name) = layer {
-        text = format!("@layer {name} {{{text}\n}}");
-    }
-    text
-}
-
-/// The text behind a word, which ends there.
-fn strip_name<'t>(text: &'t str, name: &str) -> Option<&'t str> {
-    let start = text.get(..name.len()).filter(|start| start.eq_ignore_ascii_case(name))?;
-    let rest = &text[start.len()..];
-    let ends = rest.chars().next().is_none_or(|next| next.is_ascii_whitespace() || next == '(');
-    ends.then_some(rest)
-}
-
-/// The text in the parentheses that it begins with, and what stands behind them.
-fn parenthesised(text: &str) -> Option<(&str, &str)> {
-    let inner = text.strip_prefix('(')?;
-    let mut depth = 1;
-    for (at, byte) in inner.bytes().enumerate() {
-        match byte {
-            b'(' => depth += 1,
-            b')' => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            return Some((&inner[..at], &inner[at + 1..]));
-        }
-    }
-    None
+    show_target(&mut element.attrs);
 }
 
 #[cfg(test)]

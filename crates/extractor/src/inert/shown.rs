@@ -15,9 +15,20 @@ use html5ever::{LocalName, QualName, local_name, ns};
 use scraper::node::{self, Text};
 use scraper::{Html, Node};
 
+/// The way in which a page is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ShownAs {
+    /// Its texts, with those of its frames, drawings and fields.
+    Text,
+    /// Its elements. Frames, drawings and players are still there, but empty.
+    Look,
+}
+
 /// A change of the tree.
 enum TreeChange {
     Remove,
+    /// What is in it is for browsers that do not show such elements.
+    Empty,
     /// A text in the place of an element.
     Write(String),
     /// An element of a drawing or formula is a plain one, with a text before it.
@@ -27,13 +38,13 @@ enum TreeChange {
 }
 
 /// Keeps of a page what its readers saw. It is as harmful as before.
-pub(super) fn keep_shown(html: &mut Html) {
-    keep(html, ShownText::default(), 0, &mut 0);
+pub(super) fn keep_shown(html: &mut Html, shown_as: ShownAs) {
+    keep(html, shown_as, ShownText::default(), 0, &mut 0);
 }
 
 /// The same for a document in others.
-fn keep(html: &mut Html, around: ShownText, nested: usize, embedded: &mut usize) {
-    for (handle, change) in changes(html, around) {
+fn keep(html: &mut Html, shown_as: ShownAs, around: ShownText, nested: usize, embedded: &mut usize) {
+    for (handle, change) in changes(html, shown_as, around) {
         let mut inner = None;
         if let TreeChange::Embed(shown, document) = &change
             && nested < MAX_NESTED
@@ -41,7 +52,7 @@ fn keep(html: &mut Html, around: ShownText, nested: usize, embedded: &mut usize)
         {
             *embedded += 1;
             let (mut document, _) = html::parse(document, Attributes::All);
-            keep(&mut document, shown.in_document(), nested + 1, embedded);
+            keep(&mut document, shown_as, shown.in_document(), nested + 1, embedded);
             let elements = document.tree.values_mut();
             elements.filter_map(as_element).for_each(|element| rename(&mut element.name));
             inner = Some(html.tree.extend_tree(document.tree).id());
@@ -49,6 +60,11 @@ fn keep(html: &mut Html, around: ShownText, nested: usize, embedded: &mut usize)
         let Some(mut node) = html.tree.get_mut(handle) else { continue };
         match change {
             TreeChange::Remove => node.detach(),
+            TreeChange::Empty => {
+                while let Some(mut child) = node.first_child() {
+                    child.detach();
+                }
+            }
             TreeChange::Write(text) => *node.value() = Node::Text(Text { text: text.into() }),
             TreeChange::Flatten(name, before) => {
                 if let Some(text) = before {
@@ -65,7 +81,7 @@ fn keep(html: &mut Html, around: ShownText, nested: usize, embedded: &mut usize)
 }
 
 /// Finds the changes, in the order of the page.
-fn changes(html: &Html, around: ShownText) -> Vec<(Handle, TreeChange)> {
+fn changes(html: &Html, shown_as: ShownAs, around: ShownText) -> Vec<(Handle, TreeChange)> {
     let mut changes = Vec::new();
     let mut open = vec![ShownElement { shown: around, fraction: FractionParts::default() }];
     // Elements that are open in one that is removed, and it.
@@ -75,9 +91,9 @@ fn changes(html: &Html, around: ShownText) -> Vec<(Handle, TreeChange)> {
             Edge::Open(node) if removed > 0 => removed += usize::from(node.value().is_element()),
             Edge::Open(node) => match (node.value(), open.last_mut()) {
                 (Node::Element(element), Some(around)) => {
-                    let (inside, change) = around.enter(&Element::of_node(element));
+                    let (inside, change) = around.enter(&Element::of_node(element), shown_as);
                     match change {
-                        Some(TreeChange::Remove) => removed = 1,
+                        Some(TreeChange::Remove | TreeChange::Empty) => removed = 1,
                         _ => open.push(inside),
                     }
                     changes.extend(change.map(|change| (node.id(), change)));
@@ -104,18 +120,25 @@ struct ShownElement {
 
 impl ShownElement {
     /// Opens an element in it, which is changed or not.
-    fn enter(&mut self, element: &Element<'_>) -> (ShownElement, Option<TreeChange>) {
+    fn enter(&mut self, element: &Element<'_>, shown_as: ShownAs) -> (ShownElement, Option<TreeChange>) {
         let sign = self.fraction.sign();
-        // Nothing that is looked at here runs scripts or shows objects: those that are images have become one.
-        let effect = match element.is(Name::Noscript) || element.is(Name::Object) {
-            true => TextEffect::default(),
-            false => effect(element, false),
+        let is_box = shown_as == ShownAs::Look && is_box(element);
+        let effect = match element.name {
+            // Nothing that is looked at here runs scripts or shows objects: those that are images have become one.
+            Name::Noscript | Name::Object if element.space == ElementSpace::Html => TextEffect::default(),
+            _ if is_box => effect(
+                &Element { name: Name::Span, attributes: element.attributes.clone(), ..*element },
+                false,
+            ),
+            _ => effect(element, false),
         };
         let shown = self.shown.within(&effect);
         let is_image = element.is(Name::Img) || element.is(Name::Input);
         let document = element.get(Attr::Srcdoc).filter(|_| element.is(Name::Iframe));
-        let change = match label(element) {
+        let label = label(element).filter(|_| shown_as == ShownAs::Text);
+        let change = match label {
             _ if effect.hides || is_image && !shown.is_seen() => Some(TreeChange::Remove),
+            _ if is_box => Some(TreeChange::Empty),
             Some(label) => Some(TreeChange::Write(format!(" {label} "))),
             None if element.space != ElementSpace::Html => {
                 Some(TreeChange::Flatten(plain_name(element), sign))
@@ -126,6 +149,12 @@ impl ShownElement {
         let hides = TextEffect { hides: document.is_some(), ..TextEffect::default() };
         (ShownElement { shown: shown.within(&hides), fraction: effect.fraction }, change)
     }
+}
+
+/// Does a browser show something else in the place of its content?
+fn is_box(element: &Element<'_>) -> bool {
+    let boxes = [Name::Iframe, Name::Canvas, Name::Video, Name::Audio, Name::Progress, Name::Meter];
+    element.space == ElementSpace::Html && boxes.contains(&element.name)
 }
 
 /// The name of a plain element for one of a drawing or formula.

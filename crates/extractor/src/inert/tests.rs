@@ -340,7 +340,7 @@ fn text_is_shown_as_text_and_other_types_not_at_all() {
     assert_eq!(text, "<pre>\n\n1 &lt; 2 &amp; &lt;script&gt;alert(1)&lt;/script&gt;</pre>");
     assert_eq!(active(&text), Vec::<String>::new());
     let json = inert_document(b"{\"a\": \"<script>\"}", Some("application/json")).unwrap();
-    assert_eq!(json, "<pre>\n{\"a\": \"&lt;script&gt;\"}</pre>");
+    assert_eq!(json, "<pre>\n{&quot;a&quot;: &quot;&lt;script&gt;&quot;}</pre>");
     for (body, content_type) in [
         (&b"\x89PNG\r\n\x1a\n<script>alert(1)</script>"[..], "text/html"),
         (b"%PDF-1.7 <script>alert(1)</script>", "text/html"),

@@ -28,9 +28,6 @@ const STYLE: &str = ":root { color-scheme: light dark; font: 1rem/1.5 system-ui,
     table { border-collapse: collapse } td, th { padding: .2rem .5rem; vertical-align: top; text-align: start }\n\
     a { text-decoration: underline dotted }";
 
-/// Links of a page with its look. They lead nowhere, so a browser would show them as text; each rule of the page outweighs this.
-const LINKS: &str = "<style>:where(a[title]) { color: LinkText; text-decoration: underline }</style>\n";
-
 /// A page of the last commit, or why nothing of it is kept.
 fn page(
     shared: &SharedState,
@@ -124,20 +121,20 @@ pub fn raw(shared: &SharedState, asked: &OneVersion) -> Result<RawVersion, Refus
     })
 }
 
-/// The same of a page whose style sheets and images are archived.
+/// The same of a page whose style sheets, images and frames are archived.
 fn with_look(page: &ArchivedPage, answer: &ArchivedAnswer, looked: &Looked) -> String {
-    let Looked { styles, html_attributes, body_attributes, body, missing, has_quirks } = looked;
+    let Looked { head: look, html_attributes, body_attributes, body, missing, has_quirks } = looked;
     let document_type = if *has_quirks { "" } else { "<!doctype html>\n" };
     let left_out = match missing {
-        0 => "Scripts, forms and links are left out.".to_owned(),
+        0 => "Scripts do not run, forms and links do nothing.".to_owned(),
         missing => format!(
-            "Scripts, forms and links are left out, and {}.",
-            counted(*missing as u64, "style sheet, image or font") + " that the archive does not have"
+            "Scripts do not run, forms and links do nothing; left out: {}.",
+            counted(*missing as u64, "style sheet, image, font or frame") + " that the archive does not have"
         ),
     };
     let (head, notice) = head_and_notice(page, answer, &left_out);
     format!(
-        "{document_type}<html{html_attributes}>\n{head}{LINKS}{styles}</head>\n<body tabindex=\"0\"{body_attributes}>\n\
+        "{document_type}<html{html_attributes}>\n{head}{look}</head>\n<body tabindex=\"0\"{body_attributes}>\n\
          {body}\n<hr>\n{notice}{}</body>\n</html>\n",
         rest_of(answer)
     )
