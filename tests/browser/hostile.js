@@ -30,7 +30,7 @@ export async function hostile() {
 }
 
 /** A page that tries everything at once: to run scripts, to load, to connect, to navigate. `trap` is an origin. */
-const attack = (trap, visit) => `<!doctype html><html lang="en"><head><title>Attack ${visit}</title>
+export const attack = (trap, visit) => `<!doctype html><html lang="en"><head><title>Attack ${visit}</title>
 <meta http-equiv="refresh" content="1; url=${trap}/refresh">
 <link rel="preconnect" href="${trap}"><link rel="dns-prefetch" href="${trap}"><link rel="stylesheet" href="${trap}/link.css">
 <link rel="prefetch" href="${trap}/prefetch"><link rel="icon" href="${trap}/icon.ico"><base href="${trap}/" target="_top">

@@ -2,6 +2,7 @@
 // scripts. Nothing in it depends on time or chance.
 
 import http from "node:http";
+import { attack } from "./hostile.js";
 import { crc32, font, png } from "./looks-files.js";
 
 const svg = (hue, size = 60) =>
@@ -105,6 +106,14 @@ export const PAGES = Object.keys(KINDS).flatMap((kind) =>
   [0, 1, 2].map((n) => `/${n === 2 && SCRIPTED.includes(kind) ? "rendered/" : ""}${kind}/${n}`),
 );
 
+/** What a view with its look could do besides: frames, drawings, formulas and fields that act or ask. */
+const HOSTILE = `<iframe src="/hostile"></iframe><iframe src="/inner/1"></iframe><iframe srcdoc="<script>alert('in a frame')</script><img src=OTHER/frame.png onerror=alert('frame')><iframe src='javascript:alert(1)'></iframe>"></iframe>
+<svg width="90" height="20"><a href="OTHER/drawing"><text y="15">a drawn link</text></a><rect fill="url(OTHER/paint.svg#a)" onclick="alert('rect')"/><use href="OTHER/use.svg#a"/><animate attributeName="href" to="javascript:alert(1)"/><style>@import "OTHER/drawn.css"</style></svg>
+<math href="OTHER/formula"><mtext>a formula<img src="OTHER/formula.png"></mtext></math>
+<form action="OTHER/sent" method="post"><input value="a field" name="a"><button formaction="OTHER/button">a button</button><input type="submit" value="a submit"><input type="image" src="OTHER/input.png" alt="an image"></form>
+<img srcset="OTHER/a.png 1x, OTHER/b.png 2x" sizes="auto"><video poster="OTHER/poster.png" src="OTHER/film"></video><object data="OTHER/object.svg" type="image/svg+xml"></object>
+<template shadowrootmode="open"><style>:host { background: url(OTHER/host.png) }</style></template><style>a:link { cursor: url(OTHER/cursor.png), auto } p { background: image-set("OTHER/set.png" 1x) }</style>`;
+
 function page(kind, n, other) {
   const [head, body] = KINDS[kind](n).map((text) => text?.replaceAll("OTHER", other));
   if (head === undefined) return `<html><head><title>${kind} ${n}</title></head>${body}</html>`;
@@ -134,7 +143,8 @@ const FILES = [
   [/^\/js\/colours\/(\d)\.js$/, (n) => ["text/javascript", `export const colour = "hsl(${n * 80} 70% 80%)";`]],
   [/^\/js\/elements\.js$/, () => ["text/javascript", 'customElements.define("x-box", class extends HTMLElement { connectedCallback() { const sheet = new CSSStyleSheet(); sheet.replaceSync("p { border: 3px double; padding: 6px }"); const root = this.attachShadow({ mode: "open" }); root.adoptedStyleSheets = [sheet]; root.innerHTML = `<p style="background: hsl(${this.getAttribute("hue")} 50% 85%)"><slot></slot></p>`; } });']],
   [/^\/data\/(\d)\.json$/, (n) => ["application/json", JSON.stringify([...Array(+n + 3).keys()].map((row) => [`row ${row}`, row * 40 + 10]))]],
-  [/^\/$/, () => ["text/html", `<title>Pages</title><h1>Pages</h1><ul>${PAGES.map((path) => `<li><a href="${path}">${path}</a>`).join("")}</ul>`]],
+  [/^\/hostile$/, (other) => ["text/html", attack(other, 1) + HOSTILE.replaceAll("OTHER", other)]],
+  [/^\/$/, () => ["text/html", `<title>Pages</title><h1>Pages</h1><ul>${[...PAGES, "/hostile"].map((path) => `<li><a href="${path}">${path}</a>`).join("")}</ul>`]],
 ];
 
 function answer(path, other) {
@@ -142,7 +152,7 @@ function answer(path, other) {
   if (kind) return ["text/html; charset=utf-8", page(kind, Number(n), other)];
   for (const [pattern, make] of FILES) {
     const found = pattern.exec(path);
-    if (found) return make(...found.slice(1));
+    if (found) return make(...found.slice(1), other);
   }
   return [404, undefined];
 }

@@ -73,12 +73,13 @@ export async function looks(wayback) {
   });
   /** The version that the console lists first. */
   const newest = async (url) => (await crawl.get(`/api/v1/versions?url=${encodeURIComponent(url)}`)).versions[0];
+  const archived = async (url) => {
+    const { warc_file: file, warc_offset: offset } = await newest(url);
+    return `${crawl.origin}/archived?url=${encodeURIComponent(url)}&warc_file=${file}&warc_offset=${offset}`;
+  };
   const views = {
     live: (url) => replay.framed(page, url),
-    view: async (url) => {
-      const { warc_file: file, warc_offset: offset } = await newest(url);
-      await page.goto(`${crawl.origin}/archived?url=${encodeURIComponent(url)}&warc_file=${file}&warc_offset=${offset}`);
-    },
+    view: async (url) => page.goto(await archived(url)),
     replayweb: async (url) => replay.framed(page, replay.at(url, (await newest(url)).time)),
     pywb: async (url) => {
       await page.goto(archive.at(url, (await newest(url)).time));
@@ -101,11 +102,18 @@ export async function looks(wayback) {
     return taken;
   };
   const compared = (...pictures) => blank.evaluate(difference, pictures.map((taken) => taken.toString("base64")));
+  /** A tab of the view of a page. */
+  const opened = async (path, watch) => {
+    const [url, tab] = [await archived(crawl.site + path), await chromium.context.newPage()];
+    watch(tab);
+    await tab.goto(url);
+    return { tab, url };
+  };
   const stop = async () => {
     await chromium.close();
     await archive?.stop();
     replay.stop();
     await crawl.stop();
   };
-  return { views: Object.keys(views).filter((view) => view !== "pywb" || archive), picture, difference: compared, stop };
+  return { views: Object.keys(views).filter((view) => view !== "pywb" || archive), picture, difference: compared, opened, asked: crawl.asked, stop };
 }

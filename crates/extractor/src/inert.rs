@@ -47,9 +47,9 @@ const MAX_SHOWN_TARGET: usize = 1000;
 
 /// Elements, besides those, of a page with its look. Forms and their fields send nothing: a form that a dialog would
 /// close does nothing else.
-const LOOKED_ELEMENTS: [&str; 23] = [
+const LOOKED_ELEMENTS: [&str; 24] = [
     "audio", "button", "canvas", "dialog", "fieldset", "font", "form", "img", "input", "label", "legend",
-    "meter", "optgroup", "option", "output", "picture", "progress", "search", "select", "summary",
+    "meter", "object", "optgroup", "option", "output", "picture", "progress", "search", "select", "summary",
     "textarea", "video", "wbr",
 ];
 /// Attributes of such a page: those that its style sheets choose by, and older ways to say how an element looks.

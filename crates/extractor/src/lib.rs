@@ -144,8 +144,6 @@ pub struct BodyFields<'a> {
     pub refresh: Option<Cow<'a, str>>,
     /// The encoding of the page's queries, if it is not that of the body.
     pub queries: Option<&'static Encoding>,
-    /// Is the body the document that a browser made, so that the page's scripts ran?
-    pub is_rendered: bool,
 }
 
 impl<'a> BodyFields<'a> {
@@ -158,7 +156,7 @@ impl<'a> BodyFields<'a> {
             _ => "text/html; charset=utf-8",
         };
         let queries = charset::encoding(body, media.charset.as_deref(), media.syntax(), &url.host());
-        BodyFields { content_type: Some(content_type), queries: Some(queries), is_rendered: true, ..self }
+        BodyFields { content_type: Some(content_type), queries: Some(queries), ..self }
     }
 }
 

@@ -304,7 +304,7 @@ impl<'r> FoundRequisites<'r> {
             CssTarget::Import { reference, .. } => self.add(RequisiteKind::Style, &reference),
             CssTarget::Font(reference) => self.add(RequisiteKind::Font, &reference),
             CssTarget::Image(reference) => self.add(RequisiteKind::Image, &reference),
-            CssTarget::Nothing => {}
+            CssTarget::Link | CssTarget::Href | CssTarget::Nothing => {}
         });
     }
 }

@@ -20,7 +20,6 @@ pub fn fields(response: &Response) -> BodyFields<'_> {
         links: all("link"),
         refresh: response.headers.get("refresh").map(|value| isomorphic(value.as_bytes()).into()),
         queries: None,
-        is_rendered: false,
     }
 }
 

@@ -29,7 +29,7 @@ use html5ever::{LocalName, QualName, ns};
 use recrawl_types::{CanonicalUrl, MediaTypes, UrlRules};
 use scraper::node::{Element, Node, Text};
 use scraper::{ElementRef, Html};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -99,7 +99,7 @@ pub fn inert_look(
         framed_room: frames::MAX_FRAMED,
     };
     let icon = look.icon(&html, &resolver);
-    let mut looked = look.document(html, &resolver, fields.is_rendered);
+    let mut looked = look.document(html, &resolver);
     looked.head.extend(icon);
     looked.missing = look.missing;
     Some(looked)
@@ -121,17 +121,17 @@ struct LookWriter<'l> {
 }
 
 impl LookWriter<'_> {
-    fn document(&mut self, mut html: Html, resolver: &ReferenceResolver<'_>, is_rendered: bool) -> Looked {
-        without_doubles(&mut html, is_rendered);
+    fn document(&mut self, mut html: Html, resolver: &ReferenceResolver<'_>) -> Looked {
+        without_doubles(&mut html);
         shadow::flatten(&mut html);
         let roots = shadow_roots(&html);
-        let head = LINKS.to_owned() + &self.styles(&html, &roots, resolver);
+        let head = LINKS.to_owned() + &canvas_sizes(&html) + &self.styles(&html, &roots, resolver);
         let mut pieces = Pieces::default();
         // Before what is hidden goes: drawings may be made of it.
         self.draw(&mut html, resolver, &mut pieces);
         for (still, reference) in stills(&html) {
             if let Some(image) = self.data(&reference, resolver, RequisiteKind::Image) {
-                replace(&mut html, still, &image);
+                put_in(&mut html, still, &image);
             }
         }
         shown::keep_shown(&mut html, ShownAs::Look);
@@ -440,6 +440,22 @@ fn replace(html: &mut Html, other: NodeId, image: &str) {
     }
 }
 
+/// Puts an image into an object, in the place of what is for want of it, or in the place of anything else.
+fn put_in(html: &mut Html, other: NodeId, image: &str) {
+    let Some(mut node) = html.tree.get_mut(other) else { return };
+    let Node::Element(element) = node.value() else { return };
+    if element.name() != "object" {
+        return replace(html, other, image);
+    }
+    let mut inner = element.clone();
+    inner.attrs.retain(|(name, _)| matches!(&*name.local, "height" | "width"));
+    while let Some(mut child) = node.first_child() {
+        child.detach();
+    }
+    let inner = node.append(Node::Element(inner)).id();
+    replace(html, inner, image);
+}
+
 /// Images that are put in as objects.
 fn stills(html: &Html) -> Vec<(NodeId, String)> {
     let elements = html.tree.root().descendants().filter_map(ElementRef::wrap);
@@ -455,19 +471,40 @@ fn stills(html: &Html) -> Vec<(NodeId, String)> {
     found.collect()
 }
 
-/// Removes what a page has twice in case no script runs: all of it where one ran, and an image behind one that comes late.
-fn without_doubles(html: &mut Html, is_rendered: bool) {
+/// Removes images for want of scripts behind those that a script would load late, since these are shown.
+fn without_doubles(html: &mut Html) {
     let is_late = |element: ElementRef<'_>| {
         LAZY_SRC.iter().chain(&LAZY_SRCSET).any(|name| element.attr(name).is_some())
     };
     let elements = html.tree.root().descendants().filter_map(ElementRef::wrap);
-    let doubles = elements.filter(|element| element.value().name() == "noscript").filter(|element| {
-        is_rendered || element.prev_siblings().find_map(ElementRef::wrap).is_some_and(is_late)
+    let doubles = elements.filter(|element| {
+        element.value().name() == "noscript"
+            && element.prev_siblings().find_map(ElementRef::wrap).is_some_and(is_late)
     });
     let doubles: Vec<_> = doubles.map(|element| element.id()).collect();
     for double in doubles {
         html.tree.get_mut(double).into_iter().for_each(|mut node| node.detach());
     }
+}
+
+/// The sizes of canvases, as rules that each one of the page outweighs. A browser without scripts gives them none.
+fn canvas_sizes(html: &Html) -> String {
+    let elements = html.tree.root().descendants().filter_map(ElementRef::wrap);
+    let size = |canvas: ElementRef<'_>| {
+        let side = |name, default| canvas.attr(name).and_then(|side| side.parse().ok()).unwrap_or(default);
+        (side("width", 300_u16), side("height", 150_u16))
+    };
+    let canvases = elements.filter(|element| element.value().name() == "canvas");
+    let sizes: BTreeSet<_> = canvases.map(size).collect();
+    if sizes.is_empty() {
+        return String::new();
+    }
+    let mut out = "<style>:where(canvas) { display: inline-block; width: 300px; height: 150px }".to_owned();
+    for (width, height) in sizes {
+        let _ = write!(out, "\n:where(canvas[width=\"{width}\"]) {{ width: {width}px }}");
+        let _ = write!(out, "\n:where(canvas[height=\"{height}\"]) {{ height: {height}px }}");
+    }
+    out + "</style>\n"
 }
 
 /// The shadow trees of a document, by number.
@@ -507,7 +544,7 @@ fn stand_in(element: &mut Element, shadow_root: Option<&usize>) {
             set(element, "style", "display:contents".to_owned());
             Some("span")
         }
-        "noscript" | "object" => Some("span"),
+        "noscript" => Some("span"),
         custom if custom.contains('-') && !custom.starts_with('#') => Some("span"),
         _ => None,
     };

@@ -1,4 +1,4 @@
-//! URLs in a style sheet or in the declarations of a `style` attribute.
+//! URLs in a style sheet or in the declarations of a `style` attribute, and selectors of links.
 //!
 //! The tokens are those of the standard (cssparser), so an escape or a comment hides nothing (`u\72l(`). Nesting is bounded:
 //! what lies deeper than [`MAX_NESTING`] is one reference to nothing, which a rewriting leaves out.
@@ -26,6 +26,10 @@ pub(crate) enum CssTarget<'c> {
     Font(String),
     /// Anything else.
     Image(String),
+    /// A selector of links: `:link` or `:any-link`.
+    Link,
+    /// A selector of what has an `href`: that name.
+    Href,
     /// It cannot be read, or stands where it means nothing.
     Nothing,
 }
@@ -56,6 +60,8 @@ struct CssContext {
     is_font_face: bool,
     /// Is a string a URL, as in `image-set()`?
     has_bare_urls: bool,
+    /// Does a selector of an attribute begin here?
+    is_attribute: bool,
 }
 
 struct CssScan<'c, 'f> {
@@ -79,11 +85,22 @@ impl<'c> CssScan<'c, '_> {
     }
 
     fn block(&mut self, parser: &mut Parser<'c>, depth: usize, context: CssContext) {
-        let mut is_font_face = false;
+        let (mut is_font_face, mut colon) = (false, None);
         loop {
             let start = parser.position().byte_index();
             let Ok(token) = parser.next_including_whitespace_and_comments() else { return };
+            let before = colon.take();
             match token.clone() {
+                Token::Colon => colon = Some(start),
+                Token::Ident(name) => match before {
+                    Some(colon) if is_link(&name) => {
+                        self.push(colon..parser.position().byte_index(), CssTarget::Link);
+                    }
+                    _ if context.is_attribute && name.eq_ignore_ascii_case("href") => {
+                        self.push(start..parser.position().byte_index(), CssTarget::Href);
+                    }
+                    _ => {}
+                },
                 Token::UnquotedUrl(reference) => {
                     self.load(start..parser.position().byte_index(), &reference, context);
                 }
@@ -106,13 +123,21 @@ impl<'c> CssScan<'c, '_> {
                     let has_bare_urls = matches!(&*name, "image-set" | "-webkit-image-set");
                     self.nested(parser, start, depth, CssContext { has_bare_urls, ..context });
                 }
-                Token::ParenthesisBlock | Token::SquareBracketBlock => {
-                    self.nested(parser, start, depth, CssContext { has_bare_urls: false, ..context });
+                block @ (Token::ParenthesisBlock | Token::SquareBracketBlock) => {
+                    let is_attribute = block == Token::SquareBracketBlock;
+                    self.nested(
+                        parser,
+                        start,
+                        depth,
+                        CssContext { has_bare_urls: false, is_attribute, ..context },
+                    );
                 }
                 Token::CurlyBracketBlock => {
                     self.may_import &= depth > 0;
-                    let inner =
-                        CssContext { is_font_face: std::mem::take(&mut is_font_face), has_bare_urls: false };
+                    let inner = CssContext {
+                        is_font_face: std::mem::take(&mut is_font_face),
+                        ..CssContext::default()
+                    };
                     self.nested(parser, start, depth, inner);
                 }
                 Token::AtKeyword(name) => match name.to_ascii_lowercase().as_str() {
@@ -154,7 +179,9 @@ impl<'c> CssScan<'c, '_> {
         // A rule in a rule has no meaning, and many of them would be read again and again.
         let mut loads = conditions.contains('@');
         if !loads {
-            scan(conditions, &mut |_| loads = true);
+            scan(conditions, &mut |found| {
+                loads |= !matches!(found.target, CssTarget::Link | CssTarget::Href)
+            });
         }
         let target = match reference {
             Some(reference) if depth == 0 && self.may_import && !loads => {
@@ -164,6 +191,10 @@ impl<'c> CssScan<'c, '_> {
         };
         self.push(start..end, target);
     }
+}
+
+fn is_link(pseudo_class: &str) -> bool {
+    pseudo_class.eq_ignore_ascii_case("link") || pseudo_class.eq_ignore_ascii_case("any-link")
 }
 
 fn is_url(function: &str) -> bool {

@@ -48,7 +48,7 @@ impl LookWriter<'_> {
             let base = html::base(&html).map(str::to_owned);
             let resolver = resolver.embedded(base.as_deref());
             self.above.push(own);
-            let looked = self.document(html, &resolver, false);
+            let looked = self.document(html, &resolver);
             self.above.pop();
             return Some(looked.document());
         }
@@ -72,7 +72,7 @@ impl LookWriter<'_> {
         let base = html::base(&html).map(str::to_owned);
         let resolver = ReferenceResolver::of_page(&found.url, base.as_deref(), self.rules, encoding);
         self.above.push(found.url);
-        let looked = self.document(html, &resolver, false);
+        let looked = self.document(html, &resolver);
         self.above.pop();
         Some(looked.document())
     }

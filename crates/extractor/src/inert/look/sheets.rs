@@ -77,6 +77,7 @@ impl LookWriter<'_> {
             CssTarget::Import { .. } | CssTarget::Nothing => String::new(),
             CssTarget::Font(reference) => self.data_url(&reference, resolver, RequisiteKind::Font),
             CssTarget::Image(reference) => self.data_url(&reference, resolver, RequisiteKind::Image),
+            target @ (CssTarget::Link | CssTarget::Href) => of_links(&target).to_owned(),
         })
     }
 }
@@ -90,7 +91,16 @@ fn only_inline(target: CssTarget<'_>) -> String {
             format!("url(\"{}\")", css_string(&reference))
         }
         CssTarget::Font(_) | CssTarget::Image(_) => NOWHERE.into(),
+        CssTarget::Link | CssTarget::Href => of_links(&target).to_owned(),
         CssTarget::Import { .. } | CssTarget::Nothing => String::new(),
+    }
+}
+
+/// A selector of links for those of the view: they have no target, but a title that tells it. It is as specific.
+fn of_links(target: &CssTarget<'_>) -> &'static str {
+    match target {
+        CssTarget::Link => ":where(a)[title]",
+        _ => "title",
     }
 }
 

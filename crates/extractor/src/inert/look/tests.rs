@@ -166,7 +166,7 @@ fn elements_that_do_not_stay_leave_their_place_and_links_their_look() {
         "<x-card id=k>c</x-card><table background=one.png style='color: red'><tr><td>d</td></tr></table>
          <picture><source media='(max-width: 900px)' srcset=gone.png><source type=image/odd srcset=two.png>
          <source type=image/png srcset=one.png><img src=gone.png></picture><video class=v poster=one.png src=x.mp4 controls>e</video>
-         <object type=image/png data=one.png>f</object><embed type=image/png src=one.png><object data=x.swf>g</object>
+         <object type=image/png data=one.png class=o width=9 height=8>f<p>f</object><embed type=image/png src=one.png><object data=x.swf>g</object>
          <audio controls src=x.mp3 autoplay>h</audio><canvas width=9>i</canvas>",
     );
     let png = format!("data:image/png;base64,{}", BASE64.encode(PNG));
@@ -176,7 +176,7 @@ fn elements_that_do_not_stay_leave_their_place_and_links_their_look() {
         "<span id=\"k\">c</span>\
          <table style=\"background-image:url(&quot;PNG&quot;);color: red\"><tbody><tr><td>d</td></tr></tbody></table>\
          <picture><img src=\"PNG\"></picture>\
-         <video class=\"v\" controls=\"\" poster=\"PNG\"></video><img src=\"PNG\"><img src=\"PNG\"><span>g</span>\
+         <video class=\"v\" controls=\"\" poster=\"PNG\"></video><object class=\"o\" height=\"8\" width=\"9\"><img height=\"8\" src=\"PNG\" width=\"9\"></object><img src=\"PNG\"><object>g</object>\
          <audio controls=\"\"></audio><canvas width=\"9\"></canvas>"
     );
 }
@@ -202,17 +202,35 @@ fn fields_show_what_they_had_and_send_nothing() {
 }
 
 #[test]
-fn what_is_for_want_of_scripts_is_shown_unless_one_ran() {
-    let page =
-        "<p>x<noscript><b>none</b></noscript><img data-src=one.png><noscript><img src=two.png></noscript>";
-    let rendered = |is_rendered| {
-        let url = UrlRules::keep_all().canonicalize("http://a.test/page").unwrap();
-        let fields = BodyFields { content_type: Some("text/html"), is_rendered, ..BodyFields::default() };
-        let looked =
-            inert_look(page.as_bytes(), &fields, &url, &MediaTypes::default(), &mut archive).unwrap();
-        (looked.body.matches("<img").count(), looked.body.contains("<span><b>none</b></span>"))
-    };
-    assert_eq!((rendered(false), rendered(true)), ((1, true), (1, false)));
+fn what_is_for_want_of_scripts_is_shown_unless_it_is_there_already() {
+    let looked = look(
+        "<p>x<noscript><b>none</b></noscript><img data-src=one.png><noscript><img src=two.png></noscript>",
+    );
+    assert_eq!(looked.body.matches("<img").count(), 1, "{}", looked.body);
+    assert!(looked.body.contains("<span><b>none</b></span>"), "{}", looked.body);
+}
+
+#[test]
+fn a_canvas_has_its_size() {
+    let page = "<canvas width=40 height=9></canvas><canvas width='1\"}'></canvas><canvas></canvas>";
+    let sizes = "<style>:where(canvas) { display: inline-block; width: 300px; height: 150px }\n\
+                 :where(canvas[width=\"40\"]) { width: 40px }\n:where(canvas[height=\"9\"]) { height: 9px }\n\
+                 :where(canvas[width=\"300\"]) { width: 300px }\n:where(canvas[height=\"150\"]) { height: 150px }</style>\n";
+    assert_eq!(look(page).head, LINKS.to_owned() + sizes);
+}
+
+#[test]
+fn styles_of_links_are_for_those_without_a_target() {
+    let looked = look(
+        "<style>a:link, a:not(:any-link):hover { color: red } [href^='/x'] { a: b } p { x: link }\
+         q::before { content: '[href] a:link' }</style><a href=/x>x</a>",
+    );
+    assert_eq!(
+        looked.head,
+        LINKS.to_owned()
+            + "<style>a:where(a)[title], a:not(:where(a)[title]):hover { color: red } [title^='/x'] { a: b } \
+               p { x: link }q::before { content: '[href] a:link' }</style>\n"
+    );
 }
 
 #[test]
@@ -396,7 +414,7 @@ fn loads_nothing(css: &str) -> bool {
             CssTarget::Font(reference) | CssTarget::Image(reference) => {
                 reference.to_ascii_lowercase().starts_with("data:") || reference.starts_with('#')
             }
-            CssTarget::Nothing => true,
+            CssTarget::Link | CssTarget::Href | CssTarget::Nothing => true,
             CssTarget::Import { .. } => false,
         };
         String::new()
