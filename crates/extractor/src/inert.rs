@@ -104,8 +104,10 @@ static LOOKED_CLEANER: LazyLock<Builder<'static>> = LazyLock::new(|| {
         .set_tag_attribute_value("form", "method", "dialog")
         .add_url_schemes(["data"])
         .url_relative(UrlRelative::Deny)
-        .attribute_filter(|_, name, value| {
-            let stays = is_plain_name(name) && (name != "srcset" || is_one_image(value));
+        .attribute_filter(|element, name, value| {
+            // An object of a type may ask for a program.
+            let is_type = (element, name) == ("object", "type");
+            let stays = is_plain_name(name) && !is_type && (name != "srcset" || is_one_image(value));
             stays.then_some(value.into())
         });
     for (element, attributes) in OF_LOOKED_ELEMENTS {

@@ -195,7 +195,9 @@ impl LookWriter<'_> {
         for drawing in drawings {
             let files = &mut DrawingLook { look: self, resolver };
             let written = drawings::written(&page, drawing, &mut sprites, files);
-            drawn.push((drawing, written.filter(|written| self.take(written.len()))));
+            // One that is too large fills any room.
+            let has_room = self.take(written.as_ref().map_or(usize::MAX, String::len));
+            drawn.push((drawing, written.filter(|_| has_room)));
         }
         for (drawing, written) in drawn {
             replace(html, drawing, &pieces.source(written.unwrap_or_default()));
@@ -365,7 +367,7 @@ impl DrawingFiles for DrawingLook<'_, '_> {
     }
 
     fn room(&self) -> usize {
-        self.look.room
+        if self.look.without_room < MAX_WITHOUT_ROOM { self.look.room } else { 0 }
     }
 }
 
