@@ -220,7 +220,11 @@ fn nothing_is_sent_to_a_host_whose_owner_opted_out() {
     fresh.server.set_faults(vec![format!("1/robots.txt=redirect:{}robots.txt", home[1]).parse().unwrap()]);
     fresh.seeds(&home[..1]);
     let report = fresh.fruitless_cycle();
-    assert_eq!((count(&report, "fetched"), count(&report, "robots_denied")), (Some(0), Some(1)), "{report}");
+    assert_eq!(
+        (count(&report, "fetched"), count(&report, "robots_unreachable")),
+        (Some(0), Some(1)),
+        "{report}"
+    );
     assert_eq!(fresh.server.log(0).unwrap().iter().filter(|a| a.host_id == Some(1)).count(), 0);
 }
 

@@ -302,6 +302,23 @@ fn a_daemon_steps_aside_for_a_waiting_command_only_and_until_it_ends() {
     world.is_sound();
 }
 
+/// Regression: the daemon opens the crawl again after a backup, and forgot what it had seen before.
+#[test]
+fn a_backup_leaves_the_last_hour_on_the_dashboard() {
+    let world = daemon::world(10, 1, "");
+    world.crawl(1);
+    let daemon = settled(&world);
+    let points = || daemon.get("/api/v1/recent")["points"].as_array().unwrap().clone();
+    daemon.until("a point", |_| !points().is_empty());
+    let first = points().swap_remove(0);
+    let started = daemon.status()["started"].clone();
+    told(&world, &["backup", world.folder.path().join("backup").to_str().unwrap()]);
+    until("back", || socket(&world).exists());
+    daemon.until("opened again", |status| status["started"] != started);
+    assert_eq!(points()[0], first);
+    daemon.stop();
+}
+
 #[test]
 fn who_gives_up_waiting_for_a_long_cycle_leaves_the_daemon_where_it_is() {
     // A round of a crawl that fills is cut short, and the next ones go on as ever.
@@ -505,7 +522,9 @@ fn a_page_is_added_and_fetched_by_command() {
     assert_eq!(document(&world, &["fetch", &third, "--wait"])["outcome"], "first");
     assert_eq!(document(&world, &["fetch", &third, "--wait"])["outcome"], "unchanged");
     assert_eq!(world.asked(&third), 2);
-    assert_eq!(document(&world, &["add", &third])["did"], "already");
+    let known = document(&world, &["add", &third]);
+    assert_eq!(known["did"], "already");
+    assert!(known["detail"].as_str().unwrap().contains("`recrawl fetch URL` fetches it now"), "{known}");
     let several = told(&world, &["add", &third, &world.server.url(pages[3])]);
     assert!(several.contains("1 seed queued, 1 already known or queued"), "{several}");
     world.server.set_faults(vec![world.fault_on(pages[1], "status:404")]);

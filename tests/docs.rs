@@ -136,6 +136,42 @@ fn every_configuration_of_a_page_is_valid() {
     }
 }
 
+/// Commands within answers of the cookbook that are not run, and why.
+const NOT_RUN: &[(&str, &str)] = &[
+    ("recrawl watch URL --to mailto:you@example.org", "it needs a mail server"),
+    ("recrawl search", "it needs words, and an index: tests/searching.rs"),
+    ("recrawl mcp", "it serves a model until its input ends: tests/searching.rs"),
+    ("recrawl crawl --config /etc/recrawl.toml --cycles 1", "the file is the reader's"),
+    ("recrawl notify send", "it needs a target: tests/notifications.rs"),
+];
+
+/// Commands that stand within a sentence run too, on a crawl that was made.
+#[test]
+fn commands_within_answers_of_the_cookbook_run() {
+    let text = fs::read_to_string(workspace_file("docs/cookbook.md")).unwrap();
+    let prose: Vec<&str> = text.split("```").step_by(2).collect();
+    let prose = prose.join("\n").replace('\n', " ");
+    let commands = prose.split('`').skip(1).step_by(2).filter(|code| code.starts_with("recrawl "));
+    let (world, mut helps) = (World::new(web(30, 2), ""), Helps::default());
+    world.crawl(1);
+    let seed = world.server.seeds().remove(0);
+    let (mut ran, mut left) = (0, 0);
+    for command in commands {
+        helps.check(command).unwrap_or_else(|why| panic!("{command}: {why}"));
+        if NOT_RUN.iter().any(|(other, _)| *other == command) {
+            left += 1;
+            continue;
+        }
+        // The archive of the stand-in begins today.
+        let command = command.replace("URL", &seed).replace("2026-11-20", "2999-01-01");
+        let words: Vec<&str> = command.split(' ').skip(1).collect();
+        let output = world.run(&words);
+        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+        ran += 1;
+    }
+    assert!(ran > 1 && left == NOT_RUN.len(), "{ran} ran, {left} of {} were left out", NOT_RUN.len());
+}
+
 /// An answer that is as long as a page is not read.
 #[test]
 fn frequent_questions_are_few_and_have_short_answers_that_lead_on() {

@@ -180,7 +180,7 @@ fn a_robots_txt_that_cannot_be_had_or_forbids_loses_nothing() {
     world.server.set_faults(vec!["2/robots.txt=status:503".parse().unwrap()]);
     world.server.reset_log().unwrap();
     let report = world.next_cycle();
-    assert!(count(&report, "robots_denied") > Some(10), "{report}");
+    assert!(count(&report, "robots_unreachable") > Some(10), "{report}");
     let after = world.pages();
     assert_eq!(urls(&before), urls(&after));
     for (url, page) in &after {

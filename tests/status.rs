@@ -58,13 +58,19 @@ fn a_crawl_that_the_address_guard_keeps_from_all_its_hosts_has_failed_and_says_w
     let world = World::new(web(10, 1), "[fetch]\nallow_addresses = [\"10.0.0.0/8\"]");
     let line = fails(world.crawl_command(1).output().unwrap(), 1);
     assert!(
-        line.contains("nothing was fetched: 1 visit refused") && line.contains("fetch.allow_addresses"),
+        line.contains("nothing was fetched in this round: 1 visit: the host has a private")
+            && line.contains("fetch.allow_addresses"),
         "{line}"
     );
     let seed = world.server.seeds().remove(0);
     for words in [&["status"][..], &["status", "--host", "127.1.0.1"], &["explain", &seed]] {
         let text = succeeds(world.run(words));
         assert!(text.contains("fetch.allow_addresses"), "{words:?}: {text}");
+        assert_eq!(
+            text.contains("crawler.contact"),
+            words == ["status"],
+            "the other cause: {words:?}: {text}"
+        );
     }
     let told: Value = serde_json::from_str(&succeeds(world.run(&["explain", &seed, "--json"]))).unwrap();
     assert!(told["stopped_by"].as_array().unwrap().iter().any(|by| by["gate"] == "address"), "{told}");
@@ -85,10 +91,23 @@ fn a_round_that_fetched_nothing_names_the_cause_once() {
     let line = fails(output, 1);
     assert_eq!(printed.matches("nothing was fetched").count(), 1, "{printed}");
     assert!(
-        printed.contains("1 page: c") && printed.contains("when asked for robots.txt first"),
+        printed.contains("1 visit: c") && printed.contains("when asked for robots.txt first"),
         "{printed}"
     );
     assert!(!line.contains("robots.txt") && line.contains("printed below the rounds"), "{line}");
+    // A host that is down denied nothing, and a stopped crawl is judged as a running one.
+    let status = world.status();
+    let cycle = &status["cycles"][0];
+    assert_eq!(
+        (count(cycle, "robots_denied"), count(cycle, "robots_unreachable")),
+        (Some(0), Some(1)),
+        "{cycle}"
+    );
+    let health = "no page was fetched yet: 1 on hosts whose robots.txt could not be fetched; `recrawl explain URL` says why";
+    assert_eq!((&status["health"]["level"], &status["health"]["reason"]), (&json!("red"), &json!(health)));
+    assert!(succeeds(world.run(&["status"])).contains(&format!("health      red: {health}\n")));
+    let told = succeeds(world.run(&["explain", dead]));
+    assert!(told.contains("when a running crawl tries this seed again"), "{told}");
     // Again at once: nothing is due, and that has a reason.
     let line = fails(world.run(&["crawl", "--cycles", "1", "--seed", dead]), 1);
     assert!(line.contains(&format!("nothing was fetched: {dead}: the host is skipped: ")), "{line}");
@@ -98,10 +117,13 @@ fn a_round_that_fetched_nothing_names_the_cause_once() {
     );
     let daemon = Daemon::start(&world);
     daemon.until("waiting", |s| s["state"] == "waiting" && s["last"].is_object());
+    let told = succeeds(world.run(&["status"]));
+    assert!(
+        told.contains(&format!("health      red: {}", daemon.status()["health"]["reason"].as_str().unwrap())),
+        "{told}"
+    );
     daemon.seed(&[format!("{dead}2")]);
-    daemon.until("tried", |_| {
-        daemon.log.lock().unwrap().contains("nothing was fetched; in this cycle so far: ")
-    });
+    daemon.until("tried", |_| daemon.log.lock().unwrap().contains("nothing was fetched in this round: "));
     daemon.stop();
 }
 

@@ -1,6 +1,6 @@
 //! Names of shares in JSON and exports, and words and lists for people.
 
-pub use recrawl_types::outcome::{REFUSED_ADDRESS, no_robots};
+pub use recrawl_types::outcome::no_robots;
 
 use recrawl_types::Share;
 

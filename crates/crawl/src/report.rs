@@ -326,6 +326,7 @@ mod tests {
             (Outcome::Failed(Failure::Timeout), Share::Score),
             (Outcome::NotFound(404), Share::Score),
             (Outcome::RobotsDenied, Share::Score),
+            (Outcome::RobotsUnreachable(Some(Failure::Connect)), Share::Score),
             (Outcome::Skipped(Skip::Deadline), Share::Score),
         ] {
             tally.add(&visit(outcome, share), 0);
@@ -336,7 +337,8 @@ mod tests {
         assert_eq!((tally.changed, tally.unchanged, tally.not_modified), (3, 2, 1));
         assert_eq!((tally.fetched, tally.first_visits, tally.warmup_visits), (7, 2, 1));
         assert_eq!((tally.failed, tally.not_found, tally.robots_denied, tally.skipped), (2, 2, 1, 1));
-        assert_eq!((tally.all_failed(), tally.all_skipped()), (4, 2 + tally.refused));
+        assert_eq!(tally.robots_unreachable, 1, "a host that is down denied nothing");
+        assert_eq!((tally.all_failed(), tally.all_skipped()), (5, 2 + tally.refused));
         let AuditTally { unchanged, changed, not_found, unanswered } = tally.audit;
         assert_eq!([unchanged, changed, not_found, unanswered].map(|part| part.pages), [1, 0, 1, 1]);
         assert_eq!((unchanged.weight.value(), not_found.weight.value()), (10.0, 2.0));

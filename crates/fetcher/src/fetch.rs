@@ -689,8 +689,9 @@ impl FetchLoop {
         let _host = host.span.clone().entered();
         let origin = Origin::from_url(&robots_request.robots_url);
         let queue = host.open_origin(&origin, &self.run)?;
-        let policy = if robots_request.hops == 0 && matches!(answer, Err(NetworkError::Refused)) {
-            RobotsPolicy::Refused
+        let refusal = answer.as_ref().err().and_then(|error| error.refusal());
+        let policy = if let Some(refusal) = refusal.filter(|_| robots_request.hops == 0) {
+            RobotsPolicy::Refused(refusal)
         } else {
             let state = evaluate(
                 answer,

@@ -462,7 +462,7 @@ impl FetchedHost {
         let Some(id) = origin else { return Ok(()) };
         self.pace.touch();
         let now = run.now();
-        let delay = self.pace.delay();
+        let delay = self.pace.delay().max(run.config.delay_per_ip);
         self.origin(id).request_ended(feedback.is_some(), run.round.cycle, now, delay);
         let Some(feedback) = feedback else { return Ok(()) };
         self.retries = 0;
@@ -553,7 +553,7 @@ impl FetchedHost {
             host: self.name.to_string(),
             queue: self.origins.iter().map(OriginQueue::pages_left).chain(started).chain(runs).sum(),
             done: self.done,
-            delay: self.adaptive_delay.delay(self.asked_delay(run), &run.config),
+            delay: self.adaptive_delay.delay(self.asked_delay(run), &run.config).max(run.config.delay_per_ip),
             latency: self.adaptive_delay.latency,
             failures,
             state,

@@ -6,6 +6,7 @@ pub mod decisions_in_force;
 pub mod explain;
 mod failed_visits;
 pub mod forecast;
+pub mod health;
 pub mod host;
 pub mod host_report;
 pub mod loop_events;

@@ -48,6 +48,7 @@ use crate::process::open_files;
 use crate::tokens::tokens_of;
 use cycle_timer::CycleTimer;
 use improve::learn;
+use recent::Ring;
 use recrawl_archive::timestamp;
 use recrawl_console::local::LocalSocket;
 use recrawl_console::{ConsoleConfig, RunningConsole, ServeError, Sessions, StandbyConsole, Tokens};
@@ -165,6 +166,8 @@ struct CrawlStart {
     listen: SocketAddr,
     /// Sessions outlive a command too.
     sessions: Arc<Sessions>,
+    /// So does the last hour.
+    recent: Arc<Ring>,
 }
 
 impl CrawlStart {
@@ -191,7 +194,7 @@ impl CrawlStart {
         open_files::make_room(&mut settings, console)?;
         let seeds = args.seeds.read(&settings.rules)?;
         let listen = settings.config.serve.listen;
-        Ok(CrawlStart { settings, seeds, sighup, listen, sessions: Arc::default() })
+        Ok(CrawlStart { settings, seeds, sighup, listen, sessions: Arc::default(), recent: Arc::default() })
     }
 }
 
@@ -202,8 +205,8 @@ fn serve(
     (mut crawl, tokens): OpenedCrawl,
     signals: &Shutdown,
 ) -> Result<Option<CrawlStart>, Failure> {
-    let CrawlStart { mut seeds, sighup, listen, sessions, .. } = start;
-    let shared = Arc::new(SharedState::new(&crawl, args)?);
+    let CrawlStart { mut seeds, sighup, listen, sessions, recent, .. } = start;
+    let shared = Arc::new(SharedState::new(&crawl, args, recent.clone())?);
     // Before the console, which takes what hubs send.
     let subscriber = websub::start(shared.clone())?;
     let end = CancellationToken::new();
@@ -251,7 +254,7 @@ fn serve(
     ended.map(|ended| match ended {
         DaemonEnd::Signal => None,
         DaemonEnd::SteppedAside => {
-            Some(CrawlStart { settings: crawl.settings, seeds, sighup: next, listen, sessions })
+            Some(CrawlStart { settings: crawl.settings, seeds, sighup: next, listen, sessions, recent })
         }
     })
 }

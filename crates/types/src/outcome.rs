@@ -202,6 +202,14 @@ reasons! {
     }
 }
 
+reasons! {
+    /// Why the address guard refuses a host, and what to do.
+    AddressRefusal {
+        Special = 0, "special", "the host has a private, loopback or other special address (list your own networks in fetch.allow_addresses)";
+        NoContact = 1, "no_contact", "the crawl has no crawler.contact, and its first look does not cover the host";
+    }
+}
+
 impl Skip {
     /// A page that waits for time or bytes is due as before. One that a rule forbids is refused, or it
     /// would be skipped again in every cycle and take up the budget.
@@ -335,16 +343,13 @@ outcomes! {
     /// §2.3.1.4). The reason is none in records of a version that did not keep it.
     RobotsUnreachable(why: Option<Failure>) = 7, "robots_unreachable", RobotsTxt, OutcomeEffect::Failure,
         no_answer(why);
-    /// The address guard refuses the host's address (private, loopback, …).
-    RefusedAddress = 8, "refused_address", Nothing, OutcomeEffect::Failure, REFUSED_ADDRESS;
+    /// The address guard refuses the host. The reason is none in records of a version that did not keep it.
+    RefusedAddress(why: Option<AddressRefusal>) = 8, "refused_address", Nothing, OutcomeEffect::Failure,
+        refused(why);
     /// Not requested or not read, for a reason other than robots.txt or the address.
     Skipped(skip: Skip) = 9, "skipped", skip.request(), skip.effect(),
         format_args!("not {}: {skip}", if skip.request() == VisitRequest::Page { "read" } else { "requested" });
 }
-
-/// Why the address guard refuses a host, and what to do: a clause without a full stop.
-pub const REFUSED_ADDRESS: &str = "the host has a private, loopback or other special address (list your own networks \
-                                   in fetch.allow_addresses), or the crawl has no crawler.contact";
 
 /// The tag on disk of a failure with a status.
 const STATUS_TAG: u8 = 4;
@@ -399,6 +404,11 @@ impl Outcome {
     pub fn is_skip(self) -> bool {
         matches!(self, Outcome::Skipped(_))
     }
+}
+
+/// Why the address guard refused a host.
+fn refused(why: Option<AddressRefusal>) -> String {
+    why.map_or("its address was refused".into(), |why| why.to_string())
 }
 
 /// A page that was not requested without its robots.txt: the cause first.

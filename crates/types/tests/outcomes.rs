@@ -1,6 +1,6 @@
 //! Every outcome: its code, its names, and what the documentation says of it.
 
-use recrawl_types::outcome::Detail;
+use recrawl_types::outcome::{AddressRefusal, Detail};
 use recrawl_types::{Failure, Outcome, Skip, VisitRequest};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,8 +61,11 @@ fn codes_of_older_logs_mean_what_they_meant() {
             assert_eq!(Outcome::of_code(tag, detail).unwrap().detail(), Some(*name));
         }
     }
-    for (detail, name) in (1..).zip(failures) {
-        assert_eq!(Outcome::of_code(7, detail).unwrap().why(), Some(name));
+    for (tag, names) in [(7, &failures[..]), (8, &["special", "no_contact"])] {
+        assert_eq!(Outcome::of_code(tag, 0).unwrap().why(), None);
+        for (detail, name) in (1..).zip(names) {
+            assert_eq!(Outcome::of_code(tag, detail).unwrap().why(), Some(*name));
+        }
     }
     assert_eq!(Outcome::of_code(4, 503), Some(Outcome::Failed(Failure::Status(503))));
     assert_eq!(Outcome::of_code(7, 8 + 503), Some(Outcome::RobotsUnreachable(Some(Failure::Status(503)))));
@@ -135,7 +138,9 @@ fn reasons_are_listed() {
     let failures =
         Failure::all(0).into_iter().map(|why| cells(why.name(), why.to_string().replace(" 0", "")));
     let skips = Skip::all(0).into_iter().map(|why| cells(why.name(), why.to_string()));
-    assert_listed("docs/outcomes.md", OUTCOMES, "reason | meaning", failures.chain(skips));
+    let refusals = AddressRefusal::all(0).into_iter().map(|why| cells(why.name(), why.to_string()));
+    let all = failures.chain(refusals).chain(skips);
+    assert_listed("docs/outcomes.md", OUTCOMES, "reason | meaning", all);
 }
 
 #[test]

@@ -106,7 +106,7 @@ pub const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "RecrawlManyErrors",
-        when: "sum by (job, instance) (increase(recrawl_pages_done_total{outcome=\"failed\"}[1h])) > FAILED_SHARE * sum by (job, instance) (increase(recrawl_pages_done_total{outcome!~\"skipped|robots_denied|refused\"}[1h]))",
+        when: "sum by (job, instance) (increase(recrawl_pages_done_total{outcome=\"failed\"}[1h])) > FAILED_SHARE * sum by (job, instance) (increase(recrawl_pages_done_total{outcome!~\"skipped|robots_denied|robots_unreachable|refused\"}[1h]))",
         lasting: "15m",
         severity: Severity::Warning,
         summary: "More than a fifth of the requested pages fail.",

@@ -426,7 +426,7 @@ pub const PANELS: &[DashboardPanel] = &[
         &[
             (
                 "sum by (instance) (rate(recrawl_pages_done_total{outcome=\"failed\",INSTANCE}[$__rate_interval])) / \
-                 sum by (instance) (rate(recrawl_pages_done_total{outcome!~\"skipped|robots_denied|refused\",INSTANCE}[$__rate_interval]))",
+                 sum by (instance) (rate(recrawl_pages_done_total{outcome!~\"skipped|robots_denied|robots_unreachable|refused\",INSTANCE}[$__rate_interval]))",
                 "failed",
             ),
             ("recrawl_cycle_hosts_backed_off{} / recrawl_cycle_open_hosts{}", "in back-off"),

@@ -12,6 +12,7 @@ const PARTS = [
   ["undecided", "not compared yet"],
   ["not_found", "not found"],
   ["failed", "failed"],
+  ["robots_unreachable", "robots.txt not fetched"],
   ["skipped", "skipped"],
   ["robots_denied", "denied by robots.txt"],
   ["refused", "rejected addresses"],
@@ -20,10 +21,13 @@ const PARTS = [
   ["left", "left for the next round"],
 ];
 
+/** Outcomes, without overlap. */
+const ENDED = ["fetched", "not_found", "failed", "skipped", "robots_unreachable", "robots_denied", "refused"];
+
 /** The parts of a running or committed cycle. */
 function parts(cycle) {
   const undecided = Math.max(0, cycle.fetched - cycle.changed - cycle.unchanged - cycle.first_visits);
-  const ended = cycle.fetched + cycle.not_found + cycle.failed + cycle.skipped + cycle.robots_denied + cycle.refused;
+  const ended = ENDED.reduce((sum, kind) => sum + cycle[kind], 0);
   const isRunning = cycle.done !== undefined;
   const waiting = isRunning ? Math.max(0, cycle.scheduled - cycle.done - cycle.in_flight) : 0;
   const left = isRunning ? 0 : Math.max(0, cycle.scheduled - ended);

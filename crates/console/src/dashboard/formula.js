@@ -31,6 +31,7 @@ export function open(main, { signal }) {
   const builtIn = h("select", { id: "built-in" }, h("option", { value: "" }, "Choose …"));
   builtIn.addEventListener("change", () => {
     if (builtIn.value) text.value = builtIn.value;
+    enable();
   });
   const load = () =>
     show(known, async () => {
@@ -62,6 +63,21 @@ export function open(main, { signal }) {
   const use = async () => {
     if (await attempt(told, "PUT", "api/v1/formula", { text: text.value })) load();
   };
+  const act = (name, kind, click) =>
+    h("button", { type: "button", class: kind, "aria-describedby": "no-candidate", on: { click } }, name);
+  const actions = [
+    act("Check", null, post("api/v1/formulas/check", checked)),
+    act("Compare", "main", post("api/v1/formulas/compare", compared)),
+    act("Use from next cycle", "change", use),
+  ];
+  const noCandidate = h("span", { class: "quiet", id: "no-candidate" });
+  const enable = () => {
+    const isEmpty = text.value.trim() === "";
+    for (const action of actions) action.disabled = isEmpty;
+    say(noCandidate, isEmpty ? "Choose or write a formula first." : "");
+  };
+  text.addEventListener("input", enable);
+  enable();
   const candidate = panel(
     "Candidate",
     h(
@@ -80,11 +96,8 @@ export function open(main, { signal }) {
       h(
         "p",
         { class: "actions" },
-        h("button", { type: "button", on: { click: post("api/v1/formulas/check", checked) } }, "Check"),
-        " ",
-        h("button", { type: "button", class: "main", on: { click: post("api/v1/formulas/compare", compared) } }, "Compare"),
-        " ",
-        h("button", { type: "button", class: "change", on: { click: use } }, "Use from next cycle"),
+        actions.flatMap((action) => [action, " "]),
+        noCandidate,
       ),
     ),
     told,

@@ -5,7 +5,7 @@ import { ask, query } from "./api.js";
 import { legend, picture, strip } from "./chart.js";
 import { difference } from "./difference.js";
 import { datum, facts, h, inUse, loading, panel, say, show } from "./dom.js";
-import { count, millis, plural, seconds, share, value, words } from "./format.js";
+import { count, millis, plural, seconds, share, time, value, words } from "./format.js";
 import { Table, alternative } from "./table.js";
 import { versions } from "./versions.js";
 
@@ -307,16 +307,21 @@ function siblings(found) {
 
 function record(found, page) {
   const yes = (flag) => (flag ? "yes" : null);
+  const cycle = (name) => {
+    const [number, at] = [page[name], found.dates?.[name]];
+    return number ? (at ? `${time(at)}, cycle ${count(number)}` : `cycle ${count(number)}`) : null;
+  };
   return panel(
     "Record",
     facts([
       ["State", words(page.status)],
       ["Compared visits (n)", datum("n", count(page.n))],
       ["Changes (X)", datum("X", count(page.X))],
-      ["First visit", page.first && `cycle ${page.first}`],
-      ["Last visit", page.last && `cycle ${page.last}`],
-      ["Last change", page.last_change && `cycle ${page.last_change}`],
-      ["Discovered", `cycle ${page.discovered}`],
+      ["First visit", cycle("first")],
+      ["Last visit", cycle("last")],
+      ["Last change", cycle("last_change")],
+      ["Last try", page.failures > 0 ? cycle("last_attempt") : null],
+      ["Discovered", cycle("discovered")],
       ["Depth (links from a seed)", count(page.depth)],
       ["Linked from", plural(page.in_links ?? 0, "page")],
       ["Consecutive failures", page.failures > 0 ? count(page.failures) : null],

@@ -50,16 +50,19 @@ export function politePanel() {
     ["paused", "Paused hosts"],
   ].map(([state, name]) => standing(name, state));
   const prefixes = h("p", { class: "url", "data-figure": "blocked_prefixes" });
-  const [early, denied, deniedEver] = [
+  const [early, denied, deniedEver, unreachable] = [
     figure("early requests", "early_requests", {
       hint: "Sent before the delay of the host had passed. Above 0 is a bug.",
     }),
     figure("denied by robots.txt, this round", "robots_denied_now"),
     figure("denied by robots.txt, since start", "robots_denied"),
+    figure("without robots.txt, this round", "robots_unreachable_now", {
+      hint: "Pages of hosts whose robots.txt could not be fetched, such as a host that is down. They are not requested.",
+    }),
   ];
   const element = panel(
     "Politeness",
-    h("dl", { class: "figures" }, early.element, denied.element, deniedEver.element),
+    h("dl", { class: "figures" }, early.element, denied.element, deniedEver.element, unreachable.element),
     slow,
     h("div", { class: "panels" }, ...lists.map((list) => list.element)),
     prefixes,
@@ -76,6 +79,7 @@ export function politePanel() {
     status: (status) => {
       early.set(count(status.early_requests));
       denied.set(count(status.cycle?.robots_denied));
+      unreachable.set(count(status.cycle?.robots_unreachable));
       deniedEver.set(count(status.totals.robots_denied));
       const hosts = status.cycle?.slowest ?? [];
       slow.hidden = hosts.length === 0;

@@ -584,6 +584,7 @@ const OUTCOMES: &[OutcomeCount] = &[
     ("failed", |c| c.failed),
     ("not_found", |c| c.not_found),
     ("robots_denied", |c| c.robots_denied),
+    ("robots_unreachable", |c| c.robots_unreachable),
     ("refused", |c| c.refused),
     ("skipped", |c| c.skipped),
 ];

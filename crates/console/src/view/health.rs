@@ -29,7 +29,7 @@ const REFUSED_SEEDS_FOR: u64 = 3_600_000;
 const LOST_CHANGES_FOR: u64 = 24 * 3_600_000;
 
 /// Health of the crawl.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
 pub struct CrawlHealth {
     /// The worst level of the rules that apply.
     pub level: HealthLevel,
@@ -42,10 +42,11 @@ pub struct CrawlHealth {
 }
 
 /// Level of health.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HealthLevel {
     /// The crawl works, or waits for its next round.
+    #[default]
     Green,
     /// The crawl works less than it should, or somebody stopped it.
     Amber,
@@ -101,9 +102,8 @@ pub const RULES: &[HealthRule] = &[
     }),
     red("nothing fetched", "pages were asked for, and none was ever fetched", |s| {
         let counts = s.last.as_ref().filter(|_| s.visited == 0 && s.state != State::Starting)?.counts;
-        let was_asked = counts.failed + counts.robots_denied + counts.refused + counts.not_found > 0;
         match misses(&counts) {
-            misses if was_asked => {
+            misses if !misses.is_empty() => {
                 Some(format!("no page was fetched yet: {misses}; `recrawl explain URL` says why"))
             }
             // After failures, hosts and pages are left alone for some cycles.
@@ -299,7 +299,8 @@ fn misses(counts: &Counts) -> String {
     let kinds = [
         (counts.failed, "failed"),
         (counts.not_found, "not found"),
-        (counts.robots_denied, "denied by robots.txt, or without an answer to it"),
+        (counts.robots_unreachable, "on hosts whose robots.txt could not be fetched"),
+        (counts.robots_denied, "denied by robots.txt"),
         (counts.refused, "on refused addresses"),
     ];
     let some = kinds.iter().filter(|(pages, _)| *pages > 0);
@@ -389,10 +390,11 @@ mod tests {
             (
                 "nothing fetched",
                 Red,
-                "yet: 1 failed, 2 denied by robots.txt",
+                "yet: 1 failed, 4 on hosts whose robots.txt could not be fetched, 2 denied by robots.txt",
                 with(|s| {
                     s.visited = 0;
-                    after(s, Counts { failed: 1, robots_denied: 2, ..Counts::default() });
+                    let counts = Counts { failed: 1, robots_denied: 2, ..Counts::default() };
+                    after(s, Counts { robots_unreachable: 4, ..counts });
                 }),
             ),
             (

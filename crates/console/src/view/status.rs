@@ -7,7 +7,7 @@ use std::ops::AddAssign;
 use utoipa::ToSchema;
 
 /// Status of the crawl.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
 pub struct Status {
     /// Program version.
     pub version: String,
@@ -167,7 +167,7 @@ pub struct SeedsRefused {
 }
 
 /// State of a crawl.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// Opening the data directory.
@@ -175,6 +175,7 @@ pub enum State {
     /// Running a cycle.
     Crawling,
     /// Waiting for the next cycle.
+    #[default]
     Waiting,
     /// Paused by an operator.
     Paused,
@@ -228,8 +229,10 @@ counts! {
     failed,
     /// 404 and 410.
     not_found,
-    /// Forbidden by robots.txt, or robots.txt unreachable.
+    /// Forbidden by robots.txt.
     robots_denied,
+    /// Not requested, since robots.txt of the host could not be fetched.
+    robots_unreachable,
     /// Pages on rejected IP addresses.
     refused,
     /// Requests of detours for a cookie beyond one a visit.
@@ -245,7 +248,7 @@ counts! {
 impl Counts {
     /// Pages finished with any outcome.
     pub fn done(&self) -> u64 {
-        self.requested() + self.robots_denied + self.refused + self.skipped
+        self.requested() + self.robots_denied + self.robots_unreachable + self.refused + self.skipped
     }
 
     /// Pages that were requested.
@@ -327,7 +330,7 @@ pub enum CycleStage {
 }
 
 /// Summary of a committed cycle; the full report is in `/api/v1/cycles`.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
 pub struct CycleDone {
     /// Number.
     pub cycle: u64,

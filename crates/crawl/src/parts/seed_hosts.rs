@@ -2,6 +2,9 @@
 //!
 //! A host stands in the list from a round on in which all that was asked of it failed, until a round gets an answer,
 //! be it a 404. What was not asked, or refused by robots.txt, changes nothing.
+//!
+//! The seeds of a listed host of which no page was ever fetched are requested again after a minute, then after twice as
+//! long each time, at most a cycle. Without that, the first look at a site that was down for a moment costs a cycle.
 
 use crate::failure::Failure;
 use crate::lesson::RoundLesson;
@@ -9,16 +12,118 @@ use crate::part::{InTables, Takedown};
 use crate::stored::{keep, kept};
 use recrawl_repository::{Generation, SledTables};
 use recrawl_types::outcome::OutcomeEffect;
-use recrawl_types::{CanonicalUrl, DatedRound, Origin, Share, Visit, VisitRequest};
+use recrawl_types::{CanonicalUrl, DatedRound, Origin, PageRecord, Share, Visit, VisitRequest};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 /// Hosts at most that are listed: more are told no better.
 const MAX_LISTED: usize = 100;
 /// Pages of a host, the first in URL order, among which its seed is looked for.
 const LOOKED_AT: usize = 100;
 
+/// Seeds of a host at most that are requested again together.
+const RETRIED_TOGETHER: usize = 10;
+/// Time from the failure of a seed to its first retry.
+const FIRST_RETRY: Duration = Duration::from_secs(60);
+
 /// Name of the setting in the tables.
 const FAILING: &str = "failing_seed_hosts";
+/// Name of the retries in the tables.
+const RETRIES: &str = "seed_retries";
+
+/// The next retry of a host's seeds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SeedRetry {
+    /// Time of the next one, in milliseconds since 1970.
+    pub at: u64,
+    /// Those before.
+    tries: u32,
+}
+
+impl SeedRetry {
+    /// After this one, or the first of a host; at most `longest` from now.
+    fn after(before: Option<SeedRetry>, now: u64, longest: Duration) -> SeedRetry {
+        let tries = before.map_or(0, |retry| retry.tries.saturating_add(1));
+        let wait = FIRST_RETRY.saturating_mul(1 << tries.min(20)).min(longest);
+        SeedRetry { at: now.saturating_add(wait.as_millis() as u64), tries }
+    }
+}
+
+/// The next retries, by host.
+///
+/// # Errors
+/// When the tables cannot be read.
+pub fn retries(tables: &SledTables) -> Result<BTreeMap<String, SeedRetry>, Failure> {
+    Ok(kept(tables, RETRIES)?.unwrap_or_default())
+}
+
+/// The seeds of failing hosts that are due, for a caller that requests them now. The retries after them are stored.
+///
+/// # Errors
+/// When a page or the tables cannot be read or written.
+pub fn take_due(
+    tables: &SledTables,
+    generation: &Generation,
+    now: u64,
+    longest: Duration,
+) -> Result<Vec<CanonicalUrl>, Failure> {
+    let (hosts, before) = (failing(tables)?, retries(tables)?);
+    let (mut due, mut next) = (Vec::new(), BTreeMap::new());
+    for host in hosts {
+        let retry = before.get(&host).copied();
+        let is_due = retry.is_some_and(|retry| retry.at <= now);
+        if is_due && let Some(home) = home(&host) {
+            due.extend(unvisited_seeds(generation, &home)?);
+        }
+        // If the clock was set back, the host waits no longer than usual.
+        let keeps =
+            retry.filter(|retry| !is_due && retry.at <= now.saturating_add(longest.as_millis() as u64));
+        next.insert(host, keeps.unwrap_or_else(|| SeedRetry::after(retry, now, longest)));
+    }
+    if next != before {
+        keep(tables, RETRIES, &next)?;
+    }
+    Ok(due)
+}
+
+/// The first seeds of this page's host that failed, if no page of the host was ever fetched.
+fn unvisited_seeds(generation: &Generation, of: &CanonicalUrl) -> Result<Vec<CanonicalUrl>, Failure> {
+    let pages = first_pages(generation, of)?;
+    if pages.iter().any(|(_, page)| page.visited.is_some()) {
+        return Ok(Vec::new());
+    }
+    let failed = pages.into_iter().filter(|(_, page)| is_failed_seed(page)).map(|(url, _)| url);
+    Ok(failed.take(RETRIED_TOGETHER).collect())
+}
+
+/// Is this a seed that failed and was never fetched?
+pub fn is_failed_seed(page: &PageRecord) -> bool {
+    page.known.depth == 0 && page.known.failures > 0 && page.visited.is_none()
+}
+
+/// The first known pages of this page's host, in URL order.
+fn first_pages(
+    generation: &Generation,
+    of: &CanonicalUrl,
+) -> Result<Vec<(CanonicalUrl, PageRecord)>, Failure> {
+    let origin = of.origin_key();
+    let first = generation.first_ordinal(origin);
+    let mut pages = generation.gather(first..generation.pages());
+    let mut found = Vec::new();
+    while found.len() < LOOKED_AT
+        && let Some((_, url, record)) = pages.next_page()?
+    {
+        if url.key() < origin {
+            continue;
+        }
+        if url.origin_key() != origin {
+            break;
+        }
+        found.push((url, record));
+    }
+    Ok(found)
+}
 
 /// The hosts of seeds of which no page can be fetched.
 ///
@@ -39,6 +144,9 @@ pub fn forget(down: &Takedown<'_>, removed: &mut InTables) -> Result<(), Failure
     removed.hosts += (before - hosts.len()) as u64;
     if hosts.len() < before && !down.only_count {
         keep(down.tables, FAILING, &hosts)?;
+        let mut retries = retries(down.tables)?;
+        retries.retain(|host, _| hosts.contains(host));
+        keep(down.tables, RETRIES, &retries)?;
     }
     Ok(())
 }
@@ -72,23 +180,7 @@ impl<'r> SeedHostLesson<'r> {
         if self.generation.get(failed)?.is_none() {
             return Ok(true);
         }
-        let origin = failed.origin_key();
-        let first = self.generation.first_ordinal(origin);
-        let mut pages = self.generation.gather(first..self.generation.pages());
-        let mut seen = 0;
-        while let Some((_, url, record)) = pages.next_page()? {
-            if url.key() < origin {
-                continue;
-            }
-            if url.origin_key() != origin || seen == LOOKED_AT {
-                break;
-            }
-            if record.known.depth == 0 {
-                return Ok(true);
-            }
-            seen += 1;
-        }
-        Ok(false)
+        Ok(first_pages(self.generation, failed)?.iter().any(|(_, page)| page.known.depth == 0))
     }
 }
 
@@ -132,11 +224,55 @@ mod tests {
     use super::*;
     use recrawl_repository::Repository;
     use recrawl_repository::storage::MemoryStorage;
-    use recrawl_types::{Change, Cycle, Outcome, PageRecord, Skip, UrlRules};
+    use recrawl_types::{Change, Content, Cycle, History, Outcome, PageRecord, Skip, UrlRules, Visited};
     use std::sync::Arc;
 
     fn url(text: &str) -> CanonicalUrl {
         UrlRules::keep_all().canonicalize(text).unwrap()
+    }
+
+    #[test]
+    fn the_seeds_of_a_host_that_never_answered_are_due_after_a_minute_then_later_each_time() {
+        let mut repository = Repository::open(Arc::new(MemoryStorage::new())).unwrap();
+        let empty = Generation::default();
+        let mut writer = repository.begin(&empty, Cycle(1)).unwrap();
+        let failed = |depth| {
+            let mut page = PageRecord::discovered(Cycle(1), depth);
+            page.known.failures = 1;
+            page
+        };
+        let mut seen = failed(0);
+        seen.visited = Some(Visited { history: History::first_fetch(Cycle(1)), content: Content::default() });
+        for (page, record) in [
+            ("http://a.test/", failed(0)),
+            ("http://a.test/x", failed(1)),
+            ("http://a.test/y", PageRecord::discovered(Cycle(1), 0)),
+            ("http://b.test/", seen),
+            ("http://c.test/", failed(0)),
+        ] {
+            writer.push(url(page).key(), &record).unwrap();
+        }
+        repository.commit(writer, b"report").unwrap();
+        let (tables, generation) = (SledTables::temporary().unwrap(), repository.current());
+        let (minute, longest) = (60_000, Duration::from_secs(5 * 60));
+        let due = |now| {
+            let due = take_due(&tables, &generation, now, longest).unwrap();
+            due.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        keep(&tables, FAILING, &["http://a.test", "http://b.test"]).unwrap();
+        let start = 1_000 * minute;
+        let times: Vec<u64> = (0..30).filter(|at| due(start + at * minute) == ["http://a.test/"]).collect();
+        assert_eq!(times, [1, 3, 7, 12, 17, 22, 27], "1, 2, 4 and then 5 minutes apart");
+        assert!(due(start + 30 * minute).is_empty(), "a restart asks no earlier");
+        // The clock is set back.
+        assert!(due(minute).is_empty());
+        assert_eq!(due(6 * minute), ["http://a.test/"]);
+        // It answers, and fails again much later: from a minute on.
+        keep(&tables, FAILING, &BTreeSet::<String>::new()).unwrap();
+        assert!(due(7 * minute).is_empty() && retries(&tables).unwrap().is_empty());
+        keep(&tables, FAILING, &["http://a.test"]).unwrap();
+        assert!(due(8 * minute).is_empty());
+        assert_eq!(due(9 * minute), ["http://a.test/"]);
     }
 
     #[test]

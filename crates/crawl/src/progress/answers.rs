@@ -172,7 +172,7 @@ mod tests {
             (nothing(Outcome::Failed(Failure::Timeout)), Some(AnswerKind::Failed)),
             (nothing(Outcome::RobotsDenied), None),
             (nothing(Outcome::RobotsUnreachable(None)), None),
-            (nothing(Outcome::RefusedAddress), None),
+            (nothing(Outcome::RefusedAddress(None)), None),
             (nothing(Outcome::Skipped(Skip::Deadline)), None),
             (nothing(Outcome::Skipped(Skip::MediaType)), Some(AnswerKind::Success)),
         ] {

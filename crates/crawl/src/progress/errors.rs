@@ -17,6 +17,8 @@ pub struct RecentErrors {
     kinds: Vec<(Outcome, u64)>,
     /// The same when [`RecentErrors::newly_failed`] was last asked.
     told: Vec<(Outcome, u64)>,
+    /// The same when the round began.
+    before_round: Vec<(Outcome, u64)>,
     /// Newest last.
     last: VecDeque<Missed>,
 }
@@ -39,6 +41,11 @@ impl RecentErrors {
         self.told.clear();
     }
 
+    /// Starts a round of the cycle.
+    pub fn begin_round(&mut self) {
+        self.before_round = self.kinds.clone();
+    }
+
     /// Counts a recorded visit, if it is an error.
     pub fn note(&mut self, visit: &Visit) {
         let outcome = visit.outcome;
@@ -59,19 +66,38 @@ impl RecentErrors {
         }
     }
 
-    /// Each outcome with its number of pages, the most frequent first.
+    /// Each outcome with its number of visits, the most frequent first.
     pub fn kinds(&self) -> Vec<(Outcome, u64)> {
         let mut kinds = self.kinds.clone();
         kinds.sort_by_key(|(_, pages)| std::cmp::Reverse(*pages));
         kinds
     }
 
-    /// Why a round fetched nothing, as far as the visits of its cycle tell.
+    /// Why the last round fetched nothing. Earlier rounds of its cycle may have fetched pages; they are told if this one
+    /// visited none.
     pub fn why_nothing(&self) -> String {
-        let reasons = self.kinds().into_iter().take(MAX_REASONS);
-        let list: Vec<String> =
-            reasons.map(|(outcome, pages)| format!("{}: {outcome}", counted(pages, "page"))).collect();
-        format!("nothing was fetched; in this cycle so far: {}", list.join(", "))
+        let told = |kinds: Vec<(Outcome, u64)>| {
+            let reasons = kinds.into_iter().take(MAX_REASONS);
+            let list: Vec<String> =
+                reasons.map(|(outcome, visits)| format!("{}: {outcome}", counted(visits, "visit"))).collect();
+            list.join(", ")
+        };
+        match self.since(&self.before_round) {
+            none if none.is_empty() => {
+                format!("this round visited nothing; in the cycle so far: {}", told(self.kinds()))
+            }
+            kinds => format!("nothing was fetched in this round: {}", told(kinds)),
+        }
+    }
+
+    /// Visits by outcome since these, the most frequent first.
+    fn since(&self, before: &[(Outcome, u64)]) -> Vec<(Outcome, u64)> {
+        let before =
+            |outcome| before.iter().find(|(kind, _)| *kind == outcome).map_or(0, |(_, visits)| *visits);
+        let news = self.kinds().into_iter().map(|(outcome, visits)| (outcome, visits - before(outcome)));
+        let mut news: Vec<_> = news.filter(|(_, visits)| *visits > 0).collect();
+        news.sort_by_key(|(_, visits)| std::cmp::Reverse(*visits));
+        news
     }
 
     /// Which pages failed in the cycle so far, by reason, with an example of each; none if none did. Rules that were
@@ -83,9 +109,7 @@ impl RecentErrors {
     /// The same of what failed since this was last asked: a daemon that commits many small rounds repeats nothing.
     pub fn newly_failed(&mut self) -> Option<String> {
         let told = std::mem::replace(&mut self.told, self.kinds.clone());
-        let before = |outcome| told.iter().find(|(kind, _)| *kind == outcome).map_or(0, |(_, pages)| *pages);
-        let news = self.kinds().into_iter().map(|(outcome, pages)| (outcome, pages - before(outcome)));
-        Some(format!("failed: {}", self.listed(news.filter(|(_, pages)| *pages > 0).collect())?))
+        Some(format!("failed: {}", self.listed(self.since(&told))?))
     }
 
     /// Failures of these kinds; none without any.
@@ -94,10 +118,10 @@ impl RecentErrors {
         let is_failure =
             |outcome: &Outcome| matches!(outcome.effect(), OutcomeEffect::Failure | OutcomeEffect::Absence);
         let kinds = kinds.into_iter().filter(|(outcome, _)| is_failure(outcome)).take(MAX_REASONS);
-        let list = kinds.map(|(outcome, pages)| {
+        let list = kinds.map(|(outcome, visits)| {
             let such_as =
                 example(outcome).map_or(String::new(), |missed| format!(", such as {}", missed.url));
-            format!("{}: {outcome}{such_as}", counted(pages, "page"))
+            format!("{}: {outcome}{such_as}", counted(visits, "visit"))
         });
         let list: Vec<String> = list.collect();
         (!list.is_empty()).then(|| list.join("; "))
@@ -141,12 +165,12 @@ mod tests {
         assert_eq!(errors.kinds(), kinds);
         let why = errors.why_nothing();
         assert!(
-            why.contains("120 pages: not requested: ") && why.ends_with("1 page: HTTP status 404"),
+            why.contains("120 visits: not requested: ") && why.ends_with("1 visit: HTTP status 404"),
             "{why}"
         );
         let failed = errors.failed().unwrap();
         assert!(
-            failed.contains("60 pages: HTTP status 503, such as http://a.test/59; 1 page: HTTP status 404, such as http://a.test/1000"),
+            failed.contains("60 visits: HTTP status 503, such as http://a.test/59; 1 visit: HTTP status 404, such as http://a.test/1000"),
             "{failed}"
         );
         assert_eq!(
@@ -161,8 +185,15 @@ mod tests {
         errors.note(&visit(1001, Outcome::NotFound(404)));
         assert_eq!(
             errors.newly_failed().unwrap(),
-            "failed: 1 page: HTTP status 404, such as http://a.test/1001"
+            "failed: 1 visit: HTTP status 404, such as http://a.test/1001"
         );
+        // A round tells of its own visits alone, whatever the rounds before it fetched.
+        errors.begin_round();
+        let why = errors.why_nothing();
+        assert!(why.starts_with("this round visited nothing; in the cycle so far: 120 visits: "), "{why}");
+        (0..2).for_each(|page| errors.note(&visit(page, Outcome::RobotsDenied)));
+        let why = errors.why_nothing();
+        assert_eq!(why, "nothing was fetched in this round: 2 visits: forbidden by robots.txt");
         errors.begin();
         assert_eq!((errors.failed(), errors.newly_failed()), (None, None));
         assert!(errors.kinds().is_empty() && errors.last().count() == MAX_ERRORS);

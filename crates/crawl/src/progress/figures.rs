@@ -209,6 +209,7 @@ impl RoundProgress {
             figures.changed.clear();
             figures.errors.begin();
         }
+        figures.errors.begin_round();
         figures.now = Some(RunningCycle {
             cycle,
             round,

@@ -72,8 +72,12 @@ tally! {
     not_found: u64,
     /// Requested without a result.
     failed: u64,
-    /// Forbidden by robots.txt, or robots.txt could not be fetched.
+    /// Forbidden by robots.txt.
     robots_denied: u64,
+    /// Not requested, since robots.txt of the host could not be fetched. Older reports have them in
+    /// `robots_denied`.
+    #[serde(skip_serializing_if = "is_zero")]
+    robots_unreachable: u64,
     /// Refused addresses.
     refused: u64,
     /// Visits with an effect on their page's record: all but those skipped for a passing reason.
@@ -174,12 +178,12 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl Tally {
-    /// The column "failed" of tables: visits that asked for the page and got none.
+    /// The column "failed" of tables: visits that asked the host and got no page.
     pub fn all_failed(&self) -> u64 {
-        self.failed + self.not_found
+        self.failed + self.not_found + self.robots_unreachable
     }
 
-    /// The column "skipped" of tables: visits that did not ask for the page, or did not read it.
+    /// The column "skipped" of tables: visits that a rule or a limit ended.
     pub fn all_skipped(&self) -> u64 {
         self.robots_denied + self.refused + self.skipped
     }
@@ -215,8 +219,9 @@ impl Tally {
             }
             Outcome::NotFound(_) => self.not_found += 1,
             Outcome::Failed(_) => self.failed += 1,
-            Outcome::RobotsDenied | Outcome::RobotsUnreachable(_) => self.robots_denied += 1,
-            Outcome::RefusedAddress => self.refused += 1,
+            Outcome::RobotsDenied => self.robots_denied += 1,
+            Outcome::RobotsUnreachable(_) => self.robots_unreachable += 1,
+            Outcome::RefusedAddress(_) => self.refused += 1,
             Outcome::Skipped(skip) => {
                 self.skipped += 1;
                 self.opted_out += u64::from(skip == Skip::OptedOut);

@@ -108,7 +108,7 @@ pub fn stored_rules(state: &HostState, config: &FetchConfig) -> Option<RobotsRul
     let robots = state.robots.as_ref()?;
     match RobotsPolicy::from_body(&robots.body, config.product_token()) {
         RobotsPolicy::Rules(rules) => Some(rules),
-        RobotsPolicy::Unreachable(_) | RobotsPolicy::Refused => None,
+        RobotsPolicy::Unreachable(_) | RobotsPolicy::Refused(_) => None,
     }
 }
 

@@ -212,7 +212,7 @@ impl OriginQueue {
         let RobotsStatus::Known { policy, .. } = &self.robots else { return None };
         match policy {
             RobotsPolicy::Unreachable(why) => Some(Outcome::RobotsUnreachable(*why)),
-            RobotsPolicy::Refused => Some(Outcome::RefusedAddress),
+            RobotsPolicy::Refused(why) => Some(Outcome::RefusedAddress(Some(*why))),
             RobotsPolicy::Rules(rules) if !self.is_allowed(rules, entry) => Some(Outcome::RobotsDenied),
             RobotsPolicy::Rules(rules) => {
                 LeftAlone::by_rules(rules, &run.config).map(|left_alone| left_alone.outcome())

@@ -5,8 +5,10 @@ mod http;
 
 pub use http::{HttpNetwork, Post, SetupError, check_authorities};
 
+use crate::net::guard::Guard;
 use crate::net::kept_types::KeptTypes;
 use bytes::Bytes;
+use recrawl_types::outcome::AddressRefusal;
 use recrawl_types::{CanonicalUrl, Failure, Outcome, Validators};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Url, Version};
@@ -245,6 +247,8 @@ pub(crate) fn is_redirect(status: u16) -> bool {
 pub enum NetworkError {
     /// The guard refuses the address; nothing was sent.
     Refused,
+    /// The guard refuses it, as the crawl has no contact; nothing was sent.
+    NoContact,
     /// The name did not resolve.
     Dns,
     /// No connection.
@@ -272,8 +276,22 @@ pub enum NetworkError {
 impl NetworkError {
     /// Did no server process the request? Then the error says nothing about the host.
     pub fn reached_no_server(self) -> bool {
-        use NetworkError::{Exhausted, NotProcessed, Refused, TryNextAddress};
-        matches!(self, Refused | TryNextAddress | NotProcessed | Exhausted)
+        use NetworkError::{Exhausted, NotProcessed, TryNextAddress};
+        self.refusal().is_some() || matches!(self, TryNextAddress | NotProcessed | Exhausted)
+    }
+
+    /// Why the guard refuses the host, if it does.
+    pub(crate) fn refusal(self) -> Option<AddressRefusal> {
+        match self {
+            NetworkError::Refused => Some(AddressRefusal::Special),
+            NetworkError::NoContact => Some(AddressRefusal::NoContact),
+            _ => None,
+        }
+    }
+
+    /// The refusal of this address by this guard.
+    fn of_guard(guard: &Guard, address: IpAddr) -> NetworkError {
+        if guard.wants_contact(address) { NetworkError::NoContact } else { NetworkError::Refused }
     }
 
     /// The error if no retry follows.
@@ -289,7 +307,9 @@ impl NetworkError {
     /// run ends instead.
     pub fn outcome(self) -> Outcome {
         Outcome::Failed(match self {
-            NetworkError::Refused => return Outcome::RefusedAddress,
+            NetworkError::Refused | NetworkError::NoContact => {
+                return Outcome::RefusedAddress(self.refusal());
+            }
             NetworkError::Dns => Failure::Dns,
             NetworkError::Connect | NetworkError::TryNextAddress | NetworkError::Exhausted => {
                 Failure::Connect

@@ -33,6 +33,9 @@ pub enum ResolveError {
     /// The guard refuses all addresses of the name.
     #[error("the configuration refuses every address of the name")]
     Refused,
+    /// The guard refuses them, as the crawl has no contact.
+    #[error("the crawl has no contact, and the name has no loopback address")]
+    NoContact,
     /// This machine had no file descriptor, buffer, port or memory left for a query.
     #[error("this machine has no open files, sockets or memory left for a DNS query")]
     Exhausted,
@@ -190,9 +193,13 @@ impl Resolver {
             return Err(ResolveError::NoAddress);
         }
         if self.exempt.as_deref() != Some(name) {
+            let wants_contact = addresses.iter().all(|a| self.guard.wants_contact(*a));
             addresses.retain(|a| self.guard.admits(*a));
+            if addresses.is_empty() {
+                return Err(if wants_contact { ResolveError::NoContact } else { ResolveError::Refused });
+            }
         }
-        if addresses.is_empty() { Err(ResolveError::Refused) } else { Ok(addresses) }
+        Ok(addresses)
     }
 
     /// The one address of a canonical name that is in use.

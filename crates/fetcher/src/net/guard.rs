@@ -67,7 +67,7 @@ impl Guard {
     pub fn admits(&self, address: IpAddr) -> bool {
         // The kernel treats ::ffff:a.b.c.d as a.b.c.d.
         let address = address.to_canonical();
-        if self.only_loopback && !address.is_loopback() {
+        if self.wants_contact(address) {
             return false;
         }
         self.allow.iter().any(|block| block.contains(&address))
@@ -75,6 +75,11 @@ impl Guard {
                 IpAddr::V4(v4) => is_public_v4(v4),
                 IpAddr::V6(v6) => is_public_v6(v6),
             }
+    }
+
+    /// Is this address refused for want of a contact?
+    pub fn wants_contact(&self, address: IpAddr) -> bool {
+        self.only_loopback && !address.to_canonical().is_loopback()
     }
 
     /// May a proxy look up names? Then the guard does not see the addresses.

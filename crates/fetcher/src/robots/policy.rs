@@ -9,6 +9,7 @@ use crate::net::limits::{FetchConfig, MAX_ROBOTS, MAX_ROBOTS_RETRY, MIN_ROBOTS_R
 use crate::outcome::validators_of;
 use crate::robots::{RobotsRules, cut};
 use recrawl_types::host::{RobotsBody, RobotsState};
+use recrawl_types::outcome::AddressRefusal;
 use recrawl_types::{Failure, Outcome, Validators};
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ pub enum RobotsPolicy {
     /// robots.txt is unreachable, so nothing is allowed. The failure, if it is known.
     Unreachable(Option<Failure>),
     /// The address guard refuses the address of robots.txt, and so the origin.
-    Refused,
+    Refused(AddressRefusal),
 }
 
 impl RobotsPolicy {

@@ -103,7 +103,7 @@ pub struct HostFigures {
     pub queue: u64,
     /// Pages delivered in this run.
     pub done: u64,
-    /// Time between a response and the next request.
+    /// Time between a response and the next request, if no other host has the same address.
     pub delay: Duration,
     /// Smoothed latency.
     pub latency: Duration,

@@ -125,7 +125,7 @@ impl Outcomes {
                 },
                 Outcome::RobotsDenied => &mut self.robots_denied,
                 Outcome::RobotsUnreachable(_) => &mut self.robots_unreachable,
-                Outcome::RefusedAddress => &mut self.refused_address,
+                Outcome::RefusedAddress(_) => &mut self.refused_address,
                 Outcome::Skipped(skip) => self.skipped_by(*skip),
                 Outcome::Fetched(_) | Outcome::NotModified | Outcome::Redirected(_) => {
                     unreachable!("{outcome:?} has a response")

@@ -5,10 +5,10 @@
 //! delivered, and they count neither for nor against a host in the search for hosts that fail. What a server asks for, such
 //! as a pause, counts.
 
-use crate::net::client::{Network, RequestOptions};
+use crate::net::client::{Network, NetworkError, RequestOptions};
 use crate::outcome::FetchResult;
 use crate::run::report::StoppedBy;
-use recrawl_types::{CanonicalUrl, Outcome, PageRecord, ScheduleEntry, Share};
+use recrawl_types::{CanonicalUrl, PageRecord, ScheduleEntry, Share};
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -133,7 +133,7 @@ impl PageLoad {
         let ((start, started), (sender, answer)) = (oneshot::channel(), oneshot::channel());
         if manner.is_public_only && !self.0.network.is_public(&url.host()).await {
             // Its receiver is below.
-            let _ = sender.send(FetchResult::Nothing(Outcome::RefusedAddress));
+            let _ = sender.send(FetchResult::Nothing(NetworkError::Refused.outcome()));
             return Some(PendingResource { started, answer });
         }
         let waiter = Arc::new(Mutex::new(Waiter { start: Some(start), answer: Some(sender) }));

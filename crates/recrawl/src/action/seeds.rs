@@ -14,6 +14,9 @@ use recrawl_types::{CanonicalUrl, PageRecord, PageStatus, ScheduleEntry, Share, 
 /// When a crawl that is not running visits its seeds.
 const LATER: &str = "the next `recrawl crawl` or `recrawl serve` visits them";
 
+/// When a known page is visited that is named as a seed again.
+pub const KNOWN: &str = "a known page is visited when its turn comes; `recrawl fetch URL` fetches it now";
+
 /// Queues seeds in the data directory of a stopped crawl, which need not exist yet.
 ///
 /// # Errors
@@ -61,7 +64,7 @@ pub fn queue(
     }
     let already = |detail: &str| Ok((Accepted { did: Effect::Already, detail: detail.into() }, Vec::new()));
     if news.is_empty() {
-        return already("all URLs are already known");
+        return already(&format!("all URLs are already known; {KNOWN}"));
     }
     let blocks = control.blocks();
     let blocked: Vec<String> =
@@ -75,7 +78,7 @@ pub fn queue(
             "seed queue full ({MAX_WAITING_SEEDS} seeds or {}); try again after the next round starts",
             Size(MAX_WAITING_BYTES as u64)
         ))),
-        Some(0) => already("all URLs are already known or queued"),
+        Some(0) => already(&format!("all URLs are already known or queued; {KNOWN}")),
         Some(added) => {
             let known = match asked - added {
                 0 => String::new(),

@@ -2,7 +2,8 @@
 
 mod nothing_due;
 
-use super::{counted, table, thousands};
+use super::{table, thousands};
+use crate::action::seeds::KNOWN;
 use crate::cli::{CrawlArgs, UntilArg};
 use crate::fleet;
 use crate::process;
@@ -22,7 +23,7 @@ use recrawl_crawl::report::{RoundReport, Tally};
 use recrawl_crawl::round::RoundKind;
 use recrawl_crawl::settings::{Settings, formula_file};
 use recrawl_terminal::{colour, logging};
-use recrawl_types::{CanonicalUrl, Span};
+use recrawl_types::{CanonicalUrl, PageStatus, Span};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
@@ -67,6 +68,10 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
             timestamp(at)
         );
         return Err(Failure::Usage(text));
+    }
+    // A file of seeds is given again as a habit.
+    if args.seeds.file.is_none() && !args.json {
+        tell_known(&crawl, &seeds)?;
     }
     let mut events =
         args.events.as_deref().map(|at| Events::open(at, &crawl, process::printer(&crawl))).transpose()?;
@@ -172,6 +177,20 @@ fn tell_where(args: &CrawlArgs, settings: &Settings) {
     eprintln!("data directory: {}", settings.data_dir.display());
 }
 
+/// Tells a person which of the URLs that were named are no news.
+fn tell_known(crawl: &Crawl, seeds: &[CanonicalUrl]) -> Result<(), Failure> {
+    let generation = crawl.repository.current();
+    let mut known = Vec::new();
+    for url in seeds {
+        let page = generation.get(url)?.filter(|(_, page)| page.known.status != PageStatus::Gone);
+        known.extend(page.map(|_| url.to_string()));
+    }
+    if !known.is_empty() {
+        logging::say(Level::INFO, &format!("already known: {}; {KNOWN}", labels::some_of(&known)));
+    }
+    Ok(())
+}
+
 /// Tells a person that nothing is left to do before the next cycle.
 fn tell_wait(args: &CrawlArgs, crawl: &Crawl, left: Duration) {
     if !args.json && std::io::stderr().is_terminal() {
@@ -221,9 +240,6 @@ impl RunVisits<'_> {
         }
         Err(Failure::Work(if *is_explained {
             "nothing was fetched; the reasons are printed below the rounds".into()
-        } else if is_all_refused {
-            let (visits, why) = (counted(visits, "visit"), labels::REFUSED_ADDRESS);
-            format!("nothing was fetched: {visits} refused, and no other: {why}")
         } else {
             crawl.live.errors().why_nothing()
         }))

@@ -5,7 +5,7 @@ use super::{print_json, print_labelled};
 use crate::cli::ExplainArgs;
 use crate::daemon::{Daemon, encoded};
 use crate::fleet;
-use crate::report::explain::{ExplainedPage, Explanation, unknown};
+use crate::report::explain::{self, ExplainedPage, Explanation, unknown};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::output::page_history::PageHistory;
@@ -39,6 +39,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let mut reports = open_read::last_cycles(&repository, RECENT)?;
     let random_seed =
         reports.iter().rev().find(|report| report.is_of_crawl()).map(|report| report.random_seed);
+    let cycle_starts = explain::cycle_starts(&reports);
     let last = reports.pop_back();
     let history = PageHistory::read(&repository.kept(), &url)?;
     // Opened last and only briefly: one process at a time can open the tables, and a crawl may be
@@ -52,6 +53,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
         formula,
         is_other_formula: args.formula.is_some(),
         last: last.as_ref(),
+        cycle_starts,
         random_seed: random_seed.unwrap_or_default(),
         history,
         ranks: None,

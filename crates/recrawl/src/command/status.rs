@@ -8,6 +8,7 @@ use super::{counted, print, print_json, print_labelled, print_table, table, thou
 use crate::cli::StatusArgs;
 use crate::daemon::{Daemon, encoded};
 use crate::report::decisions_in_force::{self, DecisionsInForce};
+use crate::report::health::{self, CommittedCrawl};
 use crate::report::host;
 use live::Occupant;
 use recrawl_archive::{cap, opener, timestamp};
@@ -15,10 +16,12 @@ use recrawl_crawl::admission::named_host::NamedHost;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels;
 use recrawl_crawl::open_read;
+use recrawl_crawl::parts::seed_hosts;
 use recrawl_crawl::report::{RoundReport, Tally};
 use recrawl_crawl::settings::Settings;
 use recrawl_crawl::settings::formula_file;
 use recrawl_repository::{Generation, OriginRun};
+use recrawl_types::outcome::AddressRefusal;
 use recrawl_types::{Origin, Size, Span};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -77,16 +80,18 @@ fn largest_hosts(generation: &Generation) -> Result<Vec<OriginRun>, Failure> {
 fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     let repository = open_read::repository(settings)?;
     let generation = repository.current();
-    let reports = open_read::last_cycles(&repository, CYCLES)?;
+    let mut reports = open_read::last_cycles(&repository, CYCLES)?;
+    reports.make_contiguous();
     let largest = largest_hosts(&generation)?;
     let in_force = DecisionsInForce::read(settings);
-    let (live, in_progress) = {
+    let (live, in_progress, failing_seed_hosts) = {
         let daemon = Daemon::find(&settings.data_dir).inspect_err(|why| tracing::warn!("{why}"));
         // While a daemon runs, it has the tables.
         let tables = open_read::tables(&settings.data_dir);
         let in_progress =
             open_read::in_progress(&**repository.storage(), &generation, tables.as_deref().ok());
-        (Occupant::detect(&settings.data_dir, daemon, &tables), in_progress)
+        let failing = tables.as_deref().ok().map(seed_hosts::failing).transpose()?.unwrap_or_default();
+        (Occupant::detect(&settings.data_dir, daemon, &tables), in_progress, failing)
     };
     if let Err(fault) = &in_progress {
         tracing::warn!("cannot read the schedule of the cycle in progress: {fault}");
@@ -99,6 +104,18 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
         tracing::warn!("cannot read the formula in force; no cycle starts without it: {fault}");
     }
     let summary = generation.summary();
+    let committed = || CommittedCrawl {
+        generation: &generation,
+        cycles: reports.as_slices().0,
+        paused: in_force.paused(),
+        failing_seed_hosts: failing_seed_hosts.into_iter().collect(),
+        bytes_free: repository.storage().free().ok(),
+        bytes_reserved: settings.config.storage.reserve.0,
+    };
+    let health = match live.status() {
+        Some(status) => status["health"].clone(),
+        None => json!(committed().health()),
+    };
     if as_json {
         let hosts: Vec<Value> = largest
             .iter()
@@ -113,12 +130,13 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
             "formula_error": formula.as_ref().err().map(ToString::to_string),
             "controls": in_force.json(), "controls_unknown": in_force.unknown(),
             "decisions": in_force.list(), "cycle_in_progress": in_progress.as_ref().ok().copied().flatten(),
-            "cycles": reports, "largest_hosts": hosts, "state": live.name(), "daemon": live.status(),
+            "cycles": reports, "largest_hosts": hosts, "state": live.name(), "health": health, "daemon": live.status(),
         }));
     }
-    let mut lines = vec![
-        format!("data        {}", settings.data_dir.display()),
-        format!("state       {}", live.words()),
+    let mut lines =
+        vec![format!("data        {}", settings.data_dir.display()), format!("state       {}", live.words())];
+    lines.extend(health::lines(&health));
+    lines.extend([
         format!("generation  {}", summary.number),
         format!(
             "pages       {} known, {} visited, {} gone",
@@ -127,7 +145,7 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
             thousands(summary.gone)
         ),
         format!("hosts       {}", thousands(summary.origins)),
-    ];
+    ]);
     lines.push(match &formula {
         _ if settings.formula_is_idle().is_some() => {
             format!("policy      {}: {}", settings.policy.name, settings.policy.help)
@@ -153,7 +171,7 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     lines.push(format!("archive     {} in {files}", Size(bytes).rounded()));
     lines.extend(vault_line(settings, &live));
     print_labelled(lines.join("\n"))?;
-    print_cycles(&reports)?;
+    print_cycles(&reports, settings.fetch.contact.is_some())?;
     let row =
         |origin: &OriginRun| [origin_text(&origin.key), thousands(origin.pages), thousands(origin.visited)];
     let rows: Vec<_> = largest.iter().map(row).collect();
@@ -169,7 +187,7 @@ fn vault_line(settings: &Settings, live: &Occupant) -> Option<String> {
 }
 
 /// Prints promises, focus and the table of these cycles, with the pages that were carried or refused.
-fn print_cycles(reports: &VecDeque<RoundReport>) -> Result<(), Failure> {
+fn print_cycles(reports: &VecDeque<RoundReport>, has_contact: bool) -> Result<(), Failure> {
     if let Some(words) = promises(reports) {
         print_labelled(format!("promises    {words}"))?;
     }
@@ -190,7 +208,14 @@ fn print_cycles(reports: &VecDeque<RoundReport>) -> Result<(), Failure> {
     let refused: u64 = reports.iter().map(|report| report.tally.refused).sum();
     if refused > 0 {
         let visits = counted(refused, "visit");
-        print_labelled(format!("\nrefused     {visits} in these cycles: {}", labels::REFUSED_ADDRESS))?;
+        let why = match has_contact {
+            true => AddressRefusal::Special.to_string(),
+            // The guard then has two rules.
+            false => "without crawler.contact, only the addresses of this machine that fetch.allow_addresses lists \
+                      are asked"
+                .into(),
+        };
+        print_labelled(format!("\nrefused     {visits} in these cycles: {why}"))?;
     }
     Ok(())
 }

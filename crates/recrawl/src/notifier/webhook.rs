@@ -114,9 +114,8 @@ fn is_refusal(status: u16) -> bool {
 /// Why there is no answer.
 pub fn words(error: NetworkError) -> &'static str {
     match error {
-        NetworkError::Refused => {
-            "its address is not on the public Internet (notify.allow_addresses), or crawler.contact is not set"
-        }
+        NetworkError::Refused => "its address is not on the public Internet (notify.allow_addresses)",
+        NetworkError::NoContact => "crawler.contact is not set",
         NetworkError::Dns => "its name does not resolve",
         NetworkError::Connect | NetworkError::TryNextAddress => {
             "cannot connect to it: is it running, and its port right?"

@@ -60,6 +60,14 @@ impl DecisionsInForce {
             .map_or_else(|fault| DecisionsInForce::Unknown(fault.to_string()), DecisionsInForce::Known)
     }
 
+    /// Who paused the crawl, as far as that is known.
+    pub fn paused(&self) -> Option<&Mark> {
+        match self {
+            DecisionsInForce::Known(decided) => decided.paused.as_ref(),
+            DecisionsInForce::Unknown(_) => None,
+        }
+    }
+
     /// The JSON field `controls`: null if unknown; then `controls_unknown` has the reason.
     pub fn json(&self) -> Value {
         match self {

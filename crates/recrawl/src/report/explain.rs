@@ -53,10 +53,19 @@ use redirect::RedirectTarget;
 use serde_json::{Value, json};
 use siblings::ShownBySiblings;
 use std::cell::LazyCell;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// For a formula that does not use site rates.
 const NO_RATES: SiteRates = SiteRates { global: 0.0, site: 0.0 };
+
+/// When cycles started, in milliseconds since 1970.
+pub type CycleStarts = BTreeMap<u32, u64>;
+
+/// The starts of the cycles of these reports.
+pub fn cycle_starts<'r>(reports: impl IntoIterator<Item = &'r RoundReport>) -> CycleStarts {
+    reports.into_iter().map(|report| (report.cycle, report.cycle_started())).collect()
+}
 
 /// Everything that decides whether a page is visited next.
 pub struct Explanation {
@@ -99,6 +108,8 @@ pub struct Explanation {
     cutoff: Option<f64>,
     robots: RobotsAnswer,
     left_alone: Option<LeftAlone>,
+    /// When a seed that was never fetched is tried again, in milliseconds since 1970.
+    seed_retry: Option<u64>,
     /// Consecutive failures of a host that is down: each cycle tries one page until it answers.
     host_failures: Option<u32>,
     /// Time between a response of its host and the next request.
@@ -125,6 +136,7 @@ pub struct Explanation {
     ping: Option<(Ping, String)>,
     bodies: Bodies,
     history: PageHistory,
+    cycle_starts: CycleStarts,
 }
 
 /// A page to explain, and what its explanation needs.
@@ -140,6 +152,8 @@ pub struct ExplainedPage<'r> {
     pub is_other_formula: bool,
     /// Report of the last cycle.
     pub last: Option<&'r RoundReport>,
+    /// When cycles started, in milliseconds since 1970, as far as their reports are known.
+    pub cycle_starts: CycleStarts,
     /// The crawl's `--random-seed`, which breaks ties.
     pub random_seed: u64,
     /// The page's stored visits.
@@ -200,9 +214,18 @@ impl Explanation {
         tables: impl FnOnce() -> Tables,
     ) -> Result<Explanation, Failure> {
         let ExplainedPage {
-            url, ordinal, record, formula, is_other_formula, last, random_seed, history, ..
+            url,
+            ordinal,
+            record,
+            formula,
+            is_other_formula,
+            last,
+            random_seed,
+            history,
+            cycle_starts,
+            ranks,
+            decided,
         } = page;
-        let ExplainedPage { ranks, decided, .. } = page;
         let cycle = generation.cycle().next();
         let warmup = settings.config.cycle.warmup;
         let gate =
@@ -263,6 +286,7 @@ impl Explanation {
         let is_tried = unavailable.at_most(&Origin::from_url(&url), system_clock()()) == Some(1);
         let host_failures = state.as_ref().filter(|_| is_tried).map(|state| state.failures);
         let trust = state.map(|state| state.trust);
+        let seed_retry = lookup::seed_retry(tables, &url, &record)?;
         let noise = match (tables, &record.visited) {
             (Ok(tables), Some(visited)) => PageNoise::read(settings.noise_rules(), tables, &url, visited)?,
             _ => None,
@@ -302,6 +326,7 @@ impl Explanation {
             cutoff,
             robots,
             left_alone,
+            seed_retry,
             host_failures,
             delay: promise.map(|promise| promise.delay),
             noise,
@@ -315,7 +340,18 @@ impl Explanation {
             ping,
             bodies: Bodies::in_storage(&*opener::open(&settings.data_dir)?)?,
             history,
+            cycle_starts,
         })
+    }
+}
+
+/// A number for people; `--json` has all its digits.
+fn rounded(value: f64) -> String {
+    match value {
+        whole if whole.fract() == 0.0 && whole.abs() < 1e15 => whole.to_string(),
+        tiny if tiny.abs() < 1e-3 => format!("{tiny:.3e}"),
+        value if value.is_finite() => format!("{value:.4}"),
+        other => other.to_string(),
     }
 }
 
@@ -474,13 +510,35 @@ impl Explanation {
             "visited_next": self.next_visit(&obstacles), "in_short": self.in_short(&obstacles),
             "stopped_by": obstacles.iter().map(Obstacle::json).collect::<Value>(),
             "would_be_fetched_if": obstacles.iter().map(|o| &o.lifted).collect::<Vec<_>>(),
-            "visits": visits::json(&self.history.visits),
+            "dates": self.dates(), "visits": visits::json(&self.history.visits),
             "visits_since": self.history.since.map(|cycle| cycle.0),
         });
         if let Some(focus) = &self.focus {
             document["focus"] = focus.json();
         }
         document
+    }
+
+    /// The starts of the cycles in its record, by the field that has the cycle, in milliseconds since 1970.
+    fn dates(&self) -> Value {
+        let (known, history) = (&self.record.known, self.record.visited.as_ref().map(|v| v.history));
+        let cycles = [
+            ("discovered", Some(known.discovered)),
+            ("last_attempt", Some(known.last_attempt)),
+            ("first", history.map(|h| h.first)),
+            ("last", history.map(|h| h.last)),
+            ("last_change", history.map(|h| h.last_change)),
+        ];
+        let start = |cycle: Cycle| self.cycle_starts.get(&cycle.0).copied();
+        cycles.into_iter().filter_map(|(name, cycle)| Some((name, start(cycle?)?))).collect()
+    }
+
+    /// A cycle for people: its date, if that is known, then its number.
+    fn dated(&self, cycle: Cycle) -> String {
+        let date = self.cycle_starts.get(&cycle.0).map(|at| timestamp(*at));
+        // The day: a visit is some time within the cycle.
+        date.and_then(|at| Some(format!("{} in cycle {cycle}", at.get(..10)?)))
+            .unwrap_or_else(|| format!("in cycle {cycle}"))
     }
 
     /// The page and what is known of its visits.
@@ -495,8 +553,8 @@ impl Explanation {
         let known = &self.record.known;
         print(format!("url         {}", self.url));
         print(format!(
-            "known       since cycle {}, depth {}, linked from {}",
-            known.discovered,
+            "known       found {}, depth {}, linked from {}",
+            self.dated(known.discovered),
             known.depth,
             counted(known.in_links.into(), "page")
         ));
@@ -570,7 +628,7 @@ impl Explanation {
         let mut print = |line: String| lines.push(line);
         let h = &visited.history;
         let t = self.cycle.since(h.last);
-        print(format!("visited     first in cycle {}, last in cycle {}", h.first, h.last));
+        print(format!("visited     first {}, last {}", self.dated(h.first), self.dated(h.last)));
         print(format!("counters    n = {}, X = {}, t = {t} in cycle {}", h.visits, h.changes, self.cycle));
         let rates: Vec<String> = estimator::ALL.iter().map(|e| self.rate(e.name, h)).collect();
         print(format!("estimators  {} (by {})", rates.join(", "), self.formula.basis));
@@ -591,7 +649,7 @@ impl Explanation {
                 "            {:indent$}{} = {}",
                 "",
                 term.text,
-                term.value,
+                rounded(term.value),
                 indent = 2 * term.depth
             ));
         }

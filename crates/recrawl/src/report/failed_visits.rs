@@ -3,7 +3,6 @@
 use super::{counted, thousands};
 use recrawl_archive::timestamp;
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::labels;
 use recrawl_repository::{StoredRounds, StoredVisit};
 use recrawl_types::{Cycle, Origin, Outcome, OutcomeEffect};
 
@@ -14,8 +13,8 @@ const ROUNDS: usize = 10;
 pub struct HostVisits {
     cycle: Cycle,
     all: u64,
-    /// Refused by the address guard.
-    refused: u64,
+    /// Refused by the address guard, and why the last was.
+    refused: (u64, Option<Outcome>),
     failed: u64,
     /// The last that failed.
     last_failed: Option<StoredVisit>,
@@ -29,7 +28,8 @@ pub fn newest(kept: &StoredRounds, origin: &Origin) -> Result<Option<HostVisits>
     for round in kept.list().map_err(Failure::work)?.into_iter().rev().take(ROUNDS) {
         // A commit may just have removed the oldest file.
         let Some(mut visits) = kept.visits(round).map_err(Failure::work)? else { continue };
-        let mut found = HostVisits { cycle: round.cycle, all: 0, refused: 0, failed: 0, last_failed: None };
+        let mut found =
+            HostVisits { cycle: round.cycle, all: 0, refused: (0, None), failed: 0, last_failed: None };
         while let Some(visit) = visits.next_visit().map_err(Failure::work)? {
             if *visit.url.host() == *origin.host && Origin::from_url(&visit.url) == *origin {
                 found.take(visit);
@@ -50,7 +50,9 @@ impl HostVisits {
         }
         self.all += 1;
         match visit.outcome.effect() {
-            _ if visit.outcome == Outcome::RefusedAddress => self.refused += 1,
+            _ if matches!(visit.outcome, Outcome::RefusedAddress(_)) => {
+                self.refused = (self.refused.0 + 1, Some(visit.outcome));
+            }
             OutcomeEffect::Absence | OutcomeEffect::Failure => {
                 self.failed += 1;
                 if self.last_failed.as_ref().is_none_or(|last| last.at <= visit.at) {
@@ -64,13 +66,9 @@ impl HostVisits {
     /// The lines for people; none if all went well.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        if self.refused > 0 {
-            let visits = counted(self.refused, "visit");
-            lines.push(format!(
-                "addresses     {visits} refused in cycle {}: {}",
-                self.cycle,
-                labels::REFUSED_ADDRESS
-            ));
+        if let (refused, Some(why)) = self.refused {
+            let visits = counted(refused, "visit");
+            lines.push(format!("addresses     {visits} refused in cycle {}: {why}", self.cycle));
         }
         if let Some(last) = &self.last_failed {
             let (failed, all) = (thousands(self.failed), counted(self.all, "visit"));
@@ -84,11 +82,13 @@ impl HostVisits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use recrawl_types::outcome::AddressRefusal;
     use recrawl_types::{Change, Share, Skip, UrlRules};
 
     #[test]
     fn the_last_failure_says_why() {
-        let mut found = HostVisits { cycle: Cycle(7), all: 0, refused: 0, failed: 0, last_failed: None };
+        let mut found =
+            HostVisits { cycle: Cycle(7), all: 0, refused: (0, None), failed: 0, last_failed: None };
         assert!(found.lines().is_empty());
         let url = |path: &str| UrlRules::default().canonicalize(&format!("http://a.test/{path}")).unwrap();
         for (path, at, outcome) in [
@@ -96,7 +96,7 @@ mod tests {
             ("b", 2_000, Outcome::NotFound(404)),
             ("c", 4_000, Outcome::Fetched(Change::First)),
             ("d", 5_000, Outcome::Skipped(Skip::Blocked)),
-            ("e", 6_000, Outcome::RefusedAddress),
+            ("e", 6_000, Outcome::RefusedAddress(Some(AddressRefusal::NoContact))),
         ] {
             let (confirmed, missed, learned) = (0, 0, None);
             let visit =
@@ -104,7 +104,11 @@ mod tests {
             found.take(visit);
         }
         let lines = found.lines();
-        assert!(lines[0].starts_with("addresses     1 visit refused in cycle 7: "), "{lines:?}");
+        assert!(
+            lines[0].starts_with("addresses     1 visit refused in cycle 7: the crawl has no"),
+            "{lines:?}"
+        );
+        assert!(!lines[0].contains("allow_addresses"), "the other reason: {lines:?}");
         assert_eq!(lines[1], "failed        2 of 4 visits in cycle 7; the last:");
         assert_eq!(lines[2], "              1970-01-01T00:00:03Z http://a.test/a: HTTP status 403");
     }

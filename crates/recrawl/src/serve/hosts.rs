@@ -138,7 +138,7 @@ fn row(
         changed: shared.live.changed_at(&origin.host),
         requests: kept.requests,
         robots_denied: kept.robots_denied,
-        delay_ms: figures.map_or(delay.delay, |f| f.delay.max(delay.delay)).as_millis() as u64,
+        delay_ms: figures.map_or(delay.delay, |f| f.delay).as_millis() as u64,
         delay_because: delay.set_by(),
         latency_ms: Some(latency).filter(|ms| *ms > 0),
         failures: figures.map_or(kept.failures, |f| f.failures),

@@ -122,6 +122,7 @@ pub fn explained(shared: &SharedState, page: &OnePage) -> Result<Explanation, Re
         formula: (*formula).clone(),
         is_other_formula,
         last: reports.first(),
+        cycle_starts: shared.cycle_starts(),
         random_seed: shared.random_seed,
         history,
         ranks: ranks.as_deref(),

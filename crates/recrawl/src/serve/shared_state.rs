@@ -13,6 +13,7 @@ use super::scans::{ScanPermit, Scans};
 use crate::cli::{ServeArgs, Where};
 use crate::exclusive_access::ExclusiveAccess;
 use crate::notifier::Crawled;
+use crate::report::explain::{self, CycleStarts};
 use recrawl_console::view::{NextRound, Refusal};
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::cycle::ranks::StoredRanks;
@@ -120,7 +121,7 @@ pub struct SharedState {
     pub ranks: StoredRanks,
     pub visited: VisitedPages,
     pub hosts: Hosts,
-    pub recent: Ring,
+    pub recent: Arc<Ring>,
     pub improving: Improving,
     pub forecasts: Forecasts,
     pub learner: Learner,
@@ -131,11 +132,11 @@ pub struct SharedState {
 }
 
 impl SharedState {
-    /// The shared state of a crawl just opened.
+    /// The shared state of a crawl just opened; `recent` has what the process saw before.
     ///
     /// # Errors
     /// When the reports cannot be read.
-    pub fn new(crawl: &Crawl, args: &ServeArgs) -> Result<SharedState, Failure> {
+    pub fn new(crawl: &Crawl, args: &ServeArgs, recent: Arc<Ring>) -> Result<SharedState, Failure> {
         let reports = open_read::last_cycles(&crawl.repository, MAX_REPORTS)?;
         let generation = crawl.repository.current();
         let shared = SharedState {
@@ -174,7 +175,7 @@ impl SharedState {
             ranks: StoredRanks::default(),
             visited: VisitedPages::default(),
             hosts: Hosts::default(),
-            recent: Ring::default(),
+            recent,
             improving: Improving::default(),
             forecasts: Forecasts::default(),
             learner: Learner::default(),
@@ -251,6 +252,11 @@ impl SharedState {
     /// The reports of the last cycles, newest first.
     pub fn reports(&self, last: usize) -> Vec<RoundReport> {
         lock(&self.reports).iter().rev().take(last).cloned().collect()
+    }
+
+    /// When the last cycles started.
+    pub fn cycle_starts(&self) -> CycleStarts {
+        explain::cycle_starts(&*lock(&self.reports))
     }
 
     /// The reports of the last cycles that crawled, newest first.

@@ -2,9 +2,10 @@
 
 use super::shared_state::{CrawlPhase, SharedState};
 use super::{disk, formulas, hosts, pings, promises};
+use crate::report::health::{counts, idle_cycles};
 use recrawl_console::view::{
-    ByteBudget, ConversionFigures, Counts, CrawlHealth, CycleDone, CycleNow, CycleStage, Fetching,
-    FocusFigures, Freshness, HealthLevel, HostNow, Promise, SeedsRefused, State, Status, VaultFigures,
+    ByteBudget, ConversionFigures, CrawlHealth, CycleDone, CycleNow, CycleStage, Fetching, FocusFigures,
+    Freshness, HealthLevel, HostNow, Promise, SeedsRefused, State, Status, VaultFigures,
 };
 use recrawl_crawl::labels::{counted, thousands};
 use recrawl_crawl::partition::boot_clock;
@@ -78,7 +79,10 @@ pub fn read(shared: &SharedState) -> Status {
         bytes_reserved: settings.config.storage.reserve.0,
         memory_bytes: disk::memory(),
         formula: formulas::ranking_text(shared, &settings),
-        idle_cycles: idle_cycles(&reports, running.as_ref()),
+        // One that is not over may still fetch something.
+        idle_cycles: idle_cycles(
+            reports.iter().filter(|report| running.as_ref().is_none_or(|now| now.cycle.0 != report.cycle)),
+        ),
         cycle: running.map(|now| cycle_now(shared, &now, &reports)),
         last: reports.first().map(|last| cycle_done(last, &reports[1..])),
         next_cycle_at,
@@ -136,12 +140,6 @@ fn budget(shared: &SharedState, settings: &Settings) -> Option<ByteBudget> {
     let limit = settings.config.budget.bytes_per_cycle.0;
     let is_fetching = limit > 0 && shared.live.now().is_some_and(|now| now.stage == Stage::Fetching);
     is_fetching.then(|| ByteBudget { limit, spent: shared.steering.figures().spent })
-}
-
-/// Cycles in a row that fetched nothing, newest first. One that is not over may still fetch something.
-fn idle_cycles(reports: &[RoundReport], running: Option<&RunningCycle>) -> u64 {
-    let is_over = |report: &&RoundReport| running.is_none_or(|now| now.cycle.0 != report.cycle);
-    reports.iter().filter(is_over).take_while(|report| report.tally.fetched == 0).count() as u64
 }
 
 fn cycle_now(shared: &SharedState, now: &RunningCycle, reports: &[RoundReport]) -> CycleNow {
@@ -224,24 +222,6 @@ fn cycle_done(report: &RoundReport, before: &[RoundReport]) -> CycleDone {
         change_rate: report.change_rate,
         promise: promise(&report.formula, before),
         bursts: report.bursts.groups,
-    }
-}
-
-fn counts(tally: &Tally) -> Counts {
-    Counts {
-        fetched: tally.fetched,
-        changed: tally.changed,
-        unchanged: tally.unchanged,
-        first_visits: tally.first_visits,
-        not_modified: tally.not_modified,
-        failed: tally.failed,
-        not_found: tally.not_found,
-        robots_denied: tally.robots_denied,
-        refused: tally.refused,
-        asked_again: tally.asked_again,
-        skipped: tally.skipped,
-        links_seen: tally.links_seen,
-        bytes: tally.bytes,
     }
 }
 

@@ -192,7 +192,7 @@ impl Life {
             6..11 => Outcome::NotFound(404),
             11 => Outcome::Failed(Failure::Timeout),
             12 => Outcome::RobotsDenied,
-            13 => Outcome::RefusedAddress,
+            13 => Outcome::RefusedAddress(None),
             14 => Outcome::Skipped(Skip::Trap),
             _ => Outcome::Skipped(self.dice.any(&[Skip::Deadline, Skip::HostBackOff, Skip::ByteBudget])),
         }

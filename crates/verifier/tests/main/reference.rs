@@ -231,7 +231,7 @@ impl Reference {
             };
             let missed = match outcome {
                 _ if !is_awaited => 0,
-                Outcome::NotFound(_) | Outcome::Failed(_) | Outcome::RefusedAddress
+                Outcome::NotFound(_) | Outcome::Failed(_) | Outcome::RefusedAddress(_)
                     if record.known.failures == 3 =>
                 {
                     3

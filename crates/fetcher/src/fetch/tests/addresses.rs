@@ -103,7 +103,7 @@ async fn a_name_without_an_address_ends_as_the_request_does() {
         let pages = ["http://a.test/1", "http://a.test/2"];
         let setup = Setup::new(&pages, friendly).at(SECOND, move |_| error.into(), move |_| Err(error));
         let expected = match error {
-            NetworkError::Refused => Outcome::RefusedAddress,
+            NetworkError::Refused => error.outcome(),
             _ => Outcome::RobotsUnreachable(Some(Failure::Dns)),
         };
         assert_eq!(setup.run().await.outcome(pages[1]), expected);

@@ -1,9 +1,9 @@
 //! Commands to a run: held pages are not lost, and requested pages are delivered once.
 
 use super::*;
-use crate::StoppedBy;
 use crate::net::client::{AddressFuture, Meter, ReplyFuture};
 use crate::run::control::{HostActivity, MAX_ASKED, MAX_HELD_HOSTS};
+use crate::{HostDelay, StoppedBy};
 use recrawl_types::Skip;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -234,6 +234,24 @@ async fn a_run_publishes_its_progress() {
     let output = setup.run().await;
     assert_eq!(output.pages.len(), 20);
     assert_eq!(setup.control.figures(), Default::default(), "nothing is in flight");
+}
+
+/// Regression: a list of the running hosts told their own delay, and the list of all hosts the delay per address.
+#[tokio::test(start_paused = true)]
+async fn the_delay_of_a_running_host_is_the_one_in_force_as_its_stored_state_tells_it() {
+    let setup = two_hosts();
+    let config = FetchConfig { delay_per_ip: SECOND * 2, ..setup.config.clone() };
+    let setup = Setup { config: config.clone(), ..setup };
+    at(&setup, 4, move |control| {
+        let stored = HostDelay::from_state(&HostState::default(), &config, 0).delay;
+        let told: Vec<_> = control.figures().slowest.iter().map(|host| host.delay).collect();
+        assert_eq!((stored, told), (SECOND * 2, vec![stored; 2]));
+    });
+    let pace = {
+        setup.run().await;
+        setup.state("http://a.test/10").pace
+    };
+    assert_eq!(pace.per_minute_promised(), Some(30.0), "as the delay allows");
 }
 
 #[tokio::test(start_paused = true)]

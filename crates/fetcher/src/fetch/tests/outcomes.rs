@@ -55,7 +55,7 @@ async fn every_outcome_has_its_cause() {
         ("http://r.test/status/999", Failed(Failure::Status(999))),
         ("http://denying.test/denied", RobotsDenied),
         ("http://unreachable.test/", RobotsUnreachable(Some(Failure::Connect))),
-        ("http://refused.test/", RefusedAddress),
+        ("http://refused.test/", RefusedAddress(Some(recrawl_types::outcome::AddressRefusal::Special))),
         ("http://s.test/elsewhere", Skipped(Skip::OutOfScope)),
         ("http://slow.test/", Skipped(Skip::CrawlDelay)),
         ("http://failing.test/1", Failed(Failure::Status(500))),

@@ -143,8 +143,8 @@ async fn scope_robots_and_guard_hold_on_every_hop() {
     let output = setup.run().await;
     assert!(!setup.network.urls().iter().any(|u| u.contains("outside")));
     assert_eq!(output.outcome("http://denied.test/"), Outcome::RobotsDenied);
-    assert_eq!(output.outcome("http://127.0.0.1/admin"), Outcome::RefusedAddress);
-    assert_eq!(output.outcome("http://169.254.169.254/latest/meta-data/"), Outcome::RefusedAddress);
+    assert_eq!(output.outcome("http://127.0.0.1/admin"), NetworkError::Refused.outcome());
+    assert_eq!(output.outcome("http://169.254.169.254/latest/meta-data/"), NetworkError::Refused.outcome());
 }
 
 #[tokio::test(start_paused = true)]

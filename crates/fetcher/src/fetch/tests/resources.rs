@@ -124,7 +124,10 @@ async fn what_is_for_public_addresses_only_is_refused_before_anything_is_asked()
         found
     });
     let (_, found) = found.await;
-    assert_eq!(found, ["RefusedAddress", "RefusedAddress", "page 200", "page 200"]);
+    assert_eq!(
+        found,
+        ["RefusedAddress(Some(Special))", "RefusedAddress(Some(Special))", "page 200", "page 200"]
+    );
     let log = setup.network.log();
     let of = |host: &str| -> Vec<bool> {
         let of_host = log.iter().filter(|asked| &*asked.request.url.host() == host);

@@ -249,7 +249,7 @@ async fn an_origin_at_a_refused_address_is_refused_and_not_unreachable() {
     let pages = ["http://a.test/1", "http://a.test/2"];
     let setup = Setup::new(&pages, |_| NetworkError::Refused.into());
     let output = setup.run().await;
-    assert_eq!(output.outcome(pages[0]), Outcome::RefusedAddress);
+    assert_eq!(output.outcome(pages[0]), NetworkError::Refused.outcome());
     assert_eq!((setup.network.log().len(), output.report.requests), (1, 0));
     assert_eq!(setup.state(pages[0]).robots, None, "once allowed, it must not be shut out for a while");
 }

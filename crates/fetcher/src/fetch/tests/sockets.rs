@@ -1,7 +1,7 @@
 //! Runs over real sockets on a multi-threaded runtime: all parts together.
 
 use super::*;
-use crate::{HttpNetwork, system_clock};
+use crate::{HttpNetwork, NetworkError, system_clock};
 use recrawl_types::Failure;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -83,7 +83,11 @@ async fn a_run_over_real_sockets() {
     assert_eq!(output.outcome(&page(0, "/denied/1")), Outcome::RobotsDenied);
     assert_eq!(output.outcome(&page(4, "/slow")), Outcome::Failed(Failure::Timeout));
     assert_eq!(output.result(&page(7, "/cached")), "not modified");
-    for target in ["http://127.0.0.9/admin", "http://169.254.169.254/", "http://inner.test/"] {
-        assert_eq!(output.outcome(target), Outcome::RefusedAddress, "{target}");
+    for (target, why) in [
+        ("http://127.0.0.9/admin", NetworkError::Refused),
+        ("http://169.254.169.254/", NetworkError::NoContact),
+        ("http://inner.test/", NetworkError::NoContact),
+    ] {
+        assert_eq!(output.outcome(target), why.outcome(), "{target}");
     }
 }

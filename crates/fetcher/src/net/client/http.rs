@@ -237,9 +237,9 @@ impl HttpNetwork {
         Ok(Reply { status, version, reason, headers, lines, body, cut, is_unread, peer, sent })
     }
 
-    /// May no request lead to this host? A connector resolves no literals, so they are checked here, also before a
-    /// proxy.
-    fn refuses(&self, request: &Request, host: &str, way: &Way) -> bool {
+    /// Why no request may lead to this host, if so. A connector resolves no literals, so they are checked here, also
+    /// before a proxy.
+    fn refusal(&self, request: &Request, host: &str, way: &Way) -> Option<NetworkError> {
         let proxied = self.is_proxied(host);
         // The proxy's own name is exempt from the guard, so pages must not use it.
         let is_proxy = !proxied && self.proxy.as_ref().is_some_and(|proxy| proxy.host() == host);
@@ -248,7 +248,13 @@ impl HttpNetwork {
             && self.proxy.as_ref().is_some_and(Proxy::resolves_names)
             && !way.guard.admits_unseen();
         // URLs of older versions may have a port that is refused today.
-        is_proxy || unseen || is_refused_port(request.url.port()) || !way.guard.admits_host(host)
+        let refused = literal(host).filter(|address| !way.guard.admits(*address));
+        match refused {
+            _ if is_proxy || is_refused_port(request.url.port()) => Some(NetworkError::Refused),
+            // A guard that admits loopback addresses alone, for want of a contact, must see them.
+            _ if unseen => Some(NetworkError::NoContact),
+            refused => refused.map(|address| NetworkError::of_guard(&way.guard, address)),
+        }
     }
 
     /// Sends a request, up to the header of the response.
@@ -256,8 +262,8 @@ impl HttpNetwork {
         let host = request.url.host();
         let way = self.way(&host, request.manner.is_public_only).await?;
         let proxied = self.is_proxied(&host);
-        if self.refuses(request, &host, way) {
-            return Err(NetworkError::Refused);
+        if let Some(refusal) = self.refusal(request, &host, way) {
+            return Err(refusal);
         }
         let method = match post {
             Some(Post { is_delete: true, .. }) => Method::DELETE,
@@ -316,8 +322,8 @@ impl HttpNetwork {
         };
         // Behind a proxy the server's address is unknown.
         let peer = response.remote_addr().filter(|_| !proxied);
-        if peer.is_some_and(|p| !way.guard.admits(p.ip())) {
-            return Err(NetworkError::Refused);
+        if let Some(refused) = peer.map(|peer| peer.ip()).filter(|peer| !way.guard.admits(*peer)) {
+            return Err(NetworkError::of_guard(&way.guard, refused));
         }
         let version = response.version();
         let sent = kept.map(|(sent, fields)| sent.text(&method, &url, &fields, version));
@@ -345,10 +351,11 @@ impl Network for HttpNetwork {
                     Err(NetworkError::Dns)
                 }
                 Some(address) if way.guard.admits(address) => Ok(address.to_canonical()),
-                Some(_) => Err(NetworkError::Refused),
+                Some(address) => Err(NetworkError::of_guard(&way.guard, address)),
                 None => way.resolver.address(host).await.map_err(|e| match e {
                     ResolveError::NoAddress => NetworkError::Dns,
                     ResolveError::Refused => NetworkError::Refused,
+                    ResolveError::NoContact => NetworkError::NoContact,
                     ResolveError::Exhausted => NetworkError::Exhausted,
                 }),
             }
@@ -407,6 +414,7 @@ fn before_the_answer(error: &(dyn Error + 'static)) -> NetworkError {
     for cause in sources(error) {
         match cause.downcast_ref::<ResolveError>() {
             Some(ResolveError::Refused) => return NetworkError::Refused,
+            Some(ResolveError::NoContact) => return NetworkError::NoContact,
             Some(ResolveError::NoAddress) => return NetworkError::Dns,
             Some(ResolveError::Exhausted) => return NetworkError::Exhausted,
             None => {}

@@ -1,6 +1,6 @@
 //! The reason of a crawl that had nothing to fetch.
 
-use crate::report::explain::{ExplainedPage, Explanation};
+use crate::report::explain::{CycleStarts, ExplainedPage, Explanation};
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::output::page_history::PageHistory;
@@ -29,6 +29,7 @@ pub fn why(crawl: &Crawl, seed: Option<&CanonicalUrl>) -> Result<Option<String>,
         formula: formula_file::in_force(&settings)?,
         is_other_formula: false,
         last: None,
+        cycle_starts: CycleStarts::default(),
         random_seed: crawl.random_seed,
         history: PageHistory::read(&crawl.repository.kept(), &url)?,
         ranks: None,

@@ -253,6 +253,29 @@ fn a_page_watched_by_the_second_is_told_of_soon_and_looked_at_again_when_its_hos
 }
 
 #[test]
+fn a_seed_whose_host_was_down_is_tried_again_after_a_minute_and_not_a_cycle() {
+    let mut watch = WatchedWeb::begin(1, EVERY);
+    let page = watch.urls[0].to_string();
+    let host = (0..3).find(|host| !page.starts_with(&watch.web.seeds()[*host])).unwrap();
+    let seed = watch.crawl.settings.named_page(&watch.web.seeds()[host]).unwrap();
+    watch.web.set_faults(vec![format!("{}/robots.txt=reset", host + 1).parse().unwrap()]);
+    watch.run(std::slice::from_ref(&seed));
+    let after = |watch: &mut WatchedWeb, seconds: u64| {
+        watch.now.fetch_add(1_000 * seconds, Relaxed);
+        watch.run(&[]);
+        let (_, page) = watch.crawl.repository.current().get(&seed).unwrap().unwrap();
+        (page.known.failures, page.visited.is_some())
+    };
+    assert_eq!(after(&mut watch, 59), (1, false));
+    assert_eq!(after(&mut watch, 1), (2, false));
+    watch.web.set_faults(Vec::new());
+    assert_eq!(after(&mut watch, 119), (2, false), "two minutes this time");
+    assert_eq!(after(&mut watch, 1), (0, true));
+    let retries = recrawl_crawl::parts::seed_hosts::retries(&watch.crawl.tables).unwrap();
+    assert!(watch.crawl.keep_rhythm().unwrap().is_some() && retries.is_empty(), "{retries:?}");
+}
+
+#[test]
 fn a_number_that_is_below_or_gone_is_told() {
     let condition = MessageCondition::parse(&super::condition(15.0)).unwrap();
     let is_told = |kind, text: Option<&str>| {

@@ -5,7 +5,7 @@ use super::{Decider, Explanation, SelectionChance};
 use crate::report::counted;
 use recrawl_crawl::parts::promises::VisitPromise;
 use recrawl_crawl::settings::Settings;
-use recrawl_formula::{Formula, Terminal};
+use recrawl_formula::{Formula, RateEvidence, Terminal};
 use recrawl_types::{CanonicalUrl, Cycle, PageRecord, Span, StateColumns};
 
 /// Cycles that are looked ahead, from the next one on.
@@ -17,7 +17,7 @@ const CHANCES: [&str; 5] = ["p_next_section", "p_next", "p_burst", "p_eb_site", 
 pub struct Outlook {
     /// The probability of a change since the last visit; none if the formula reads too little to tell.
     chance: Option<f64>,
-    /// Changes a cycle of the pages around it, if the formula reads them.
+    /// Changes a cycle of the pages around it, if the formula reads them and visits of these were compared.
     around: Option<f64>,
     wait: Wait,
 }
@@ -69,6 +69,8 @@ impl Outlook {
             score[0]
         });
         let around = page.section_rate.first().or(page.site_rate.first()).copied();
+        // Without a comparison, the rate is a constant that says nothing of these pages.
+        let around = around.filter(|rate| *rate != RateEvidence::default().rate());
         let wait = cutoff.map_or(Wait::Unknown, |cutoff| {
             let reaches = |ahead: &u32| {
                 program.evaluate(page, Cycle(cycle.0.saturating_add(*ahead)), &mut score);
@@ -196,6 +198,16 @@ mod tests {
         ] {
             assert_eq!(outlook("t", cutoff).wait, wait, "{cutoff:?}");
         }
+    }
+
+    #[test]
+    fn without_evidence_nothing_is_told_of_the_pages_around() {
+        let mut page = page();
+        page.site_rate = vec![RateEvidence::default().rate()];
+        let formula = Formula::from_expression("t * X").unwrap();
+        assert_eq!(Outlook::by(&page, &formula, Cycle(12), None).around, None);
+        page.section_rate = vec![0.4999];
+        assert_eq!(Outlook::by(&page, &formula, Cycle(12), None).around, Some(0.4999));
     }
 
     #[test]

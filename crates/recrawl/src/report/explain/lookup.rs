@@ -12,6 +12,7 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels;
 use recrawl_crawl::open_read::Tables;
 use recrawl_crawl::operator::control::Mark;
+use recrawl_crawl::parts::seed_hosts;
 use recrawl_crawl::settings::Settings;
 use recrawl_fetcher::robots::RobotsRules;
 use recrawl_fetcher::{HostDelay, LeftAlone, system_clock};
@@ -106,6 +107,15 @@ pub fn left_alone(
     let Ok(tables) = tables else { return Ok(None) };
     let state = tables.load(&Origin::from_url(url))?;
     Ok(state.and_then(|state| HostDelay::from_state(&state, &settings.fetch, system_clock()()).left_alone))
+}
+
+/// When a seed that failed and was never fetched is tried again, in milliseconds since 1970.
+pub fn seed_retry(tables: &Tables, url: &CanonicalUrl, record: &PageRecord) -> Result<Option<u64>, Failure> {
+    let Some(tables) = tables.as_deref().ok().filter(|_| seed_hosts::is_failed_seed(record)) else {
+        return Ok(None);
+    };
+    let retries = seed_hosts::retries(tables)?;
+    Ok(retries.get(&Origin::from_url(url).to_string()).map(|retry| retry.at))
 }
 
 /// The page's date and the trust in it.

@@ -6,10 +6,10 @@ use recrawl_archive::timestamp;
 use recrawl_crawl::admission::gates::ClosedGate;
 use recrawl_crawl::admission::scope::ScopeRefusal;
 use recrawl_crawl::cycle::readmission::RECHECK_EVERY;
-use recrawl_crawl::labels;
 use recrawl_crawl::operator::takedown;
 use recrawl_fetcher::LeftAlone;
 use recrawl_scheduler::{Gate, HostPlaces};
+use recrawl_types::outcome::AddressRefusal;
 use recrawl_types::{Origin, Outcome, Skip, Span};
 use serde_json::{Value, json};
 
@@ -66,7 +66,7 @@ impl Explanation {
             all.push(Obstacle::new("paused", "none", evidence, "resume the host"));
         }
         let back_off = self.left_alone.filter(|why| matches!(why, LeftAlone::BackOff { .. }));
-        all.extend(back_off.map(left_alone));
+        all.extend(back_off.map(|why| self.left_alone(why)));
         all.extend(of_origin.into_iter().map(|gate| self.closed_gate(gate)));
         all.extend(self.host_failures.filter(|_| self.left_alone.is_none()).map(|failures| {
             let evidence =
@@ -79,12 +79,22 @@ impl Explanation {
         if self.gate != Gate::Gone && (self.gate != Gate::Refused || all.is_empty()) {
             all.extend(self.by_plan());
         }
-        all.extend(self.ended_so_in(Outcome::RefusedAddress).map(|cycle| {
-            let evidence = format!("refused in cycle {cycle}: {}", labels::REFUSED_ADDRESS);
-            let lifted = "list the host's address in fetch.allow_addresses, if the network is your own";
-            Obstacle::new("address", "none", evidence, lifted)
-        }));
+        all.extend(self.refused_address());
         all
+    }
+
+    /// The address guard refused the host at the last attempt.
+    fn refused_address(&self) -> Option<Obstacle> {
+        let (cycle, last) = self.last_attempt()?;
+        let Outcome::RefusedAddress(why) = last.outcome else { return None };
+        let evidence = format!("refused in cycle {cycle}: {}", last.outcome);
+        let lifted = match why {
+            Some(AddressRefusal::NoContact) => "set crawler.contact",
+            Some(AddressRefusal::Special) | None => {
+                "list the host's address in fetch.allow_addresses, if the network is your own"
+            }
+        };
+        Some(Obstacle::new("address", "none", evidence, lifted))
     }
 
     fn closed_gate(&self, gate: &ClosedGate) -> Obstacle {
@@ -107,8 +117,44 @@ impl Explanation {
             ClosedGate::Robots(line) => {
                 Obstacle::new("robots", "none", &self.robots.words, lift_robots(line))
             }
-            ClosedGate::Host(why) => left_alone(*why),
+            ClosedGate::Host(why) => self.left_alone(*why),
         }
+    }
+
+    /// The gate of a host that is skipped as a whole; rules of robots.txt for single pages are another
+    /// gate.
+    fn left_alone(&self, why: LeftAlone) -> Obstacle {
+        let evidence = format!("the host is skipped: {why}");
+        let gate = if matches!(why, LeftAlone::NoRobots { .. }) { "robots" } else { why.name() };
+        if let LeftAlone::CrawlDelay { asked, .. } = why {
+            let lifted = format!("set politeness.max_crawl_delay to {} or more", Span(asked));
+            return Obstacle::new(gate, "none", evidence, lifted);
+        }
+        // The page itself may wait longer than its host.
+        let (when, wait) = self.next_try().unwrap_or_else(|| {
+            let until = timestamp(why.until().unwrap_or_default());
+            let wait = match why {
+                LeftAlone::NoRobots { .. } => {
+                    format!("wait for a round after {until}: it asks for robots.txt again")
+                }
+                _ => format!("wait for a round after {until}, when the host's back-off ends"),
+            };
+            (format!("none before {until}"), wait)
+        });
+        Obstacle::new(gate, when, evidence, wait)
+    }
+
+    /// When a page that failed is tried again, and the instruction to wait for it; none if it is not in back-off.
+    fn next_try(&self) -> Option<(String, String)> {
+        if let Some(at) = self.seed_retry.map(timestamp) {
+            let wait = format!("wait until {at}, when a running crawl tries this seed again");
+            return Some((format!("not before {at}"), wait));
+        }
+        if self.gate != Gate::BackOff || self.agreed.rhythm.is_some() {
+            return None;
+        }
+        let due = self.record.known.last_attempt.0 + self.record.known.back_off();
+        Some((format!("not before cycle {due}"), format!("wait for cycle {due}")))
     }
 
     fn host_places(&self) -> Option<Obstacle> {
@@ -148,14 +194,13 @@ impl Explanation {
             // A rhythm goes on, whatever fails.
             Gate::BackOff if self.agreed.rhythm.is_some() => None,
             Gate::BackOff => {
-                let due = known.last_attempt.0 + known.back_off();
+                let (when, wait) = self.next_try()?;
                 let evidence = format!(
                     "{}, the last in cycle {}",
                     counted(known.failures.into(), "consecutive failure"),
                     known.last_attempt
                 );
-                let lifted = format!("wait for cycle {due}, or {FETCH_NOW}");
-                Some(Obstacle::new("back_off", format!("not before cycle {due}"), evidence, lifted))
+                Some(Obstacle::new("back_off", when, evidence, format!("{wait}, or {FETCH_NOW}")))
             }
             // Such a crawl visits new pages until none is left: they wait for nothing but their turn.
             Gate::Discovery if self.fills => None,
@@ -253,23 +298,4 @@ fn scope(refusal: &ScopeRefusal) -> Obstacle {
         ScopeRefusal::Shape(_) => "raise that limit",
     };
     Obstacle::new("scope", "none: outside the scope", refusal.to_string(), lifted)
-}
-
-/// The gate of a host that is skipped as a whole; rules of robots.txt for single pages are another
-/// gate.
-fn left_alone(why: LeftAlone) -> Obstacle {
-    let lifted = match why {
-        LeftAlone::BackOff { until } => {
-            format!("wait until {}, when the host's back-off ends", timestamp(until))
-        }
-        LeftAlone::CrawlDelay { asked, .. } => {
-            format!("set politeness.max_crawl_delay to {} or more", Span(asked))
-        }
-        LeftAlone::NoRobots { again, .. } => {
-            format!("wait until {}, when recrawl asks for robots.txt again", timestamp(again))
-        }
-    };
-    let gate = if matches!(why, LeftAlone::NoRobots { .. }) { "robots" } else { why.name() };
-    let when = why.until().map_or("none".into(), |at| format!("none before {}", timestamp(at)));
-    Obstacle::new(gate, when, format!("the host is skipped: {why}"), lifted)
 }

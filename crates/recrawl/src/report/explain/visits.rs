@@ -50,7 +50,7 @@ fn sign(outcome: Outcome) -> char {
         Some(Change::Changed) => '#',
         Some(Change::Unchanged | Change::Undecided) => '-',
         None => match outcome {
-            Outcome::NotFound(_) | Outcome::Failed(_) => 'x',
+            Outcome::NotFound(_) | Outcome::Failed(_) | Outcome::RobotsUnreachable(_) => 'x',
             _ => '.',
         },
     }
@@ -80,14 +80,14 @@ mod tests {
             Outcome::Failed(Failure::Dns),
             Outcome::Skipped(Skip::Blocked),
             Outcome::RobotsUnreachable(None),
-            Outcome::RefusedAddress,
+            Outcome::RefusedAddress(None),
         ]
         .into_iter()
         .zip(3..)
         .map(|(outcome, cycle)| (Cycle(cycle), visit(outcome)))
         .collect();
         let text = strip(&all).unwrap();
-        assert!(text.starts_with("*#-x...  (7 visits in cycles 3 to 9:"), "{text}");
+        assert!(text.starts_with("*#-x.x.  (7 visits in cycles 3 to 9:"), "{text}");
         let many: Vec<_> = (0..70).flat_map(|_| all[..1].to_vec()).collect();
         assert!(strip(&many).unwrap().starts_with(&format!("{}  (60 visits in cycle 3:", "*".repeat(60))));
         assert_eq!(strip(&[]), None);
