@@ -103,6 +103,11 @@ describe("while a cycle is paused", () => {
     for (const key of ["robots_denied_now", "bytes_now", "change_rate"])
       assert.match(await page.locator(`div:has(> [data-figure=${key}]) dt`).textContent(), /this round/, key);
     await says(page, "robots_denied", count(status.totals.robots_denied));
+    await says(page, "robots_unreachable_now", count(status.cycle.robots_unreachable));
+    // An ordinary crawl with all its charts fits a screen.
+    await figure(page, "rate_success").waitFor();
+    const height = () => page.evaluate(() => document.querySelector(".more > summary").getBoundingClientRect().bottom);
+    assert.ok((await height()) <= 900, `${await height()} px`);
     await says(page, "links_seen", count(status.totals.links_seen));
     await says(page, "cycles_failed", count(status.cycles_failed));
     await says(
@@ -421,6 +426,18 @@ describe("while a cycle is paused", () => {
     await done();
   });
 
+  it("the record of a page has dates before the numbers of cycles", async () => {
+    const { pages } = await crawl.get("/api/v1/pages?limit=300");
+    const changed = pages.findLast((page) => page.X > 0);
+    const { dates } = await crawl.get(`/api/v1/page?url=${encoded(changed.url)}`);
+    assert.ok(dates.first <= dates.last_change && dates.last_change <= dates.last, JSON.stringify(dates));
+    const { page, done } = await view(`#/page?url=${encoded(changed.url)}`);
+    const first = page.locator(".facts div", { hasText: "First visit" }).locator("dd");
+    const date = await page.evaluate(async (at) => (await import("/assets/format.js")).time(at), dates.first);
+    assert.equal(await first.textContent(), `${date}, cycle ${count(changed.first)}`);
+    await done();
+  });
+
   it("Page offers pages as a URL is typed, lists those of a folder, and says what there is none of", async () => {
     const { page, done } = await view("#/page", { expected: [404] });
     const { pages } = await crawl.get("/api/v1/pages?limit=20");
@@ -519,7 +536,14 @@ describe("while a cycle is paused", () => {
     for (const value of Object.values(formulas.in_force.provenance ?? {}))
       assert.ok((await page.locator("main").textContent()).includes(String(value)), value);
     assert.equal(await page.locator("#built-in option").count(), formulas.built_in.length + 1);
+    const acts = ["Check", "Compare", "Use from next cycle"].map((name) => page.getByRole("button", { name }));
+    for (const act of acts) {
+      assert.ok(await act.isDisabled(), "there is no formula");
+      assert.equal(await act.getAttribute("aria-describedby"), "no-candidate");
+    }
+    await page.locator("#no-candidate", { hasText: "Choose or write a formula first." }).waitFor();
     await page.fill("#candidate", "t * 2");
+    for (const act of acts) assert.ok(await act.isEnabled());
     await page.getByRole("button", { name: "Check" }).click();
     await says(page, "checked", "t * 2");
     await page.getByRole("button", { name: "Compare" }).click();
@@ -1015,7 +1039,7 @@ describe("while the crawl runs", () => {
   it("the parts of a cycle that ended early add up to its pages", async () => {
     const { page, done } = await view("#/now");
     const last = { cycle: 5, ended: 1, seconds: 71, scheduled: 437, fetched: 299, changed: 57, unchanged: 238 };
-    const counts = { first_visits: 4, not_found: 0, failed: 25, skipped: 0, robots_denied: 3, refused: 0 };
+    const counts = { first_visits: 4, not_found: 0, failed: 22, skipped: 0, robots_unreachable: 3, robots_denied: 3, refused: 0 };
     const parts = await page.evaluate(async (cycle) => {
       const { cyclePanel } = await import("/assets/cycle.js");
       const panel = cyclePanel();

@@ -6,7 +6,7 @@ import { count, share, time } from "./format.js";
 import { Table, alternative } from "./table.js";
 
 /** Pixels of a chart. */
-const HEIGHT = 110;
+const HEIGHT = 90;
 
 /** The end of a cycle's last round, in milliseconds since 1970. */
 const ended = ({ started, seconds }) => started + 1000 * seconds;
@@ -20,7 +20,7 @@ function chart(drawn, [main, beside], table) {
     { kind: "main", name: main },
     { kind: "beside", name: beside },
   ];
-  return h("div", {}, drawn.element, legend(lines), alternative(table));
+  return h("div", { class: "chart" }, drawn.element, legend(lines), alternative(table));
 }
 
 /** The prediction interval of the expected ChangeRate, in words. */

@@ -67,8 +67,7 @@ export function healthPanel(app) {
     h("div", { class: "verdict" }, lamp, h("p", { class: "lead" }, level, ": ", reason), controls.element),
     also,
     told,
-    h("dl", { class: "figures flow" }, next.element, disk.element),
-    why,
+    h("div", { class: "aside" }, h("dl", { class: "figures flow" }, next.element, disk.element), why),
   );
   const tick = () => {
     const { status, clock: now } = app;

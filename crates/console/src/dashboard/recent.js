@@ -74,6 +74,7 @@ export function recentPanel() {
   };
   figures.addEventListener("toggle", fill);
   table.scroll.classList.add("long");
+  figures.classList.add("apart");
   const trouble = h("div");
   const element = panel(
     "Last hour",

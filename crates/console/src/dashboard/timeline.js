@@ -4,7 +4,7 @@ import { frame, legend, mark, nice, picture, runs } from "./chart.js";
 import { h, s, say } from "./dom.js";
 import { clock } from "./format.js";
 
-const HEIGHT = 105;
+const HEIGHT = 90;
 const [LEFT, RIGHT, ABOVE, BELOW] = [82, 10, 8, 24];
 /** Half the width of a time on the axis. */
 const HALF_TIME = 20;
@@ -99,7 +99,7 @@ export function timeline({ title, series, format, stacked = false, round = nice,
   place.append(drawn.element);
   tell();
   return {
-    element: h("div", { class: "timeline" }, h("h3", {}, title), place, when, names),
+    element: h("div", { class: "timeline" }, h("div", { class: "flow" }, h("h3", {}, title), when), place, names),
     set: (all) => {
       points = all;
       tell();

@@ -315,6 +315,11 @@ fn publish(
         printed.line(&String::from_utf8(report.to_json()).expect("JSON is UTF-8"))?;
         return Ok(false);
     }
+    // The last part of a cycle may find nothing that is due.
+    let is_empty = report.scheduled == 0 && report.links_new == 0 && report.tally.conclusive == 0;
+    if is_empty && rows > 0 {
+        return Ok(false);
+    }
     let is_narrow = colour::width().is_some_and(|width| width < HEADING.len());
     if rows.is_multiple_of(20) {
         printed.line(if is_narrow { NARROW_HEADING } else { HEADING })?;

@@ -205,6 +205,9 @@ fn print_cycles(reports: &VecDeque<RoundReport>, has_contact: bool) -> Result<()
     if let Some(words) = requisites(reports) {
         print_labelled(format!("\nrequisites  {words}"))?;
     }
+    if let Some(words) = skips(reports) {
+        print_labelled(format!("\nskips       {words}"))?;
+    }
     let refused: u64 = reports.iter().map(|report| report.tally.refused).sum();
     if refused > 0 {
         let visits = counted(refused, "visit");
@@ -218,6 +221,28 @@ fn print_cycles(reports: &VecDeque<RoundReport>, has_contact: bool) -> Result<()
         print_labelled(format!("\nrefused     {visits} in these cycles: {why}"))?;
     }
     Ok(())
+}
+
+/// Why visits of these cycles were skipped; none if none were.
+fn skips(reports: &VecDeque<RoundReport>) -> Option<String> {
+    let mut all = Tally::default();
+    reports.iter().for_each(|report| all += &report.tally);
+    let Tally { opted_out, trapped, blocked, media_type, .. } = all;
+    let kinds = [
+        (all.robots_denied, "denied by robots.txt"),
+        (all.refused, "on refused addresses"),
+        (opted_out, "on hosts that opted out"),
+        (trapped, "of URL traps"),
+        (blocked, "blocked"),
+        (media_type, "of another media type"),
+        (
+            all.skipped.saturating_sub(opted_out + trapped + blocked + media_type),
+            "left for later, by a back-off, a limit or the scope",
+        ),
+    ];
+    let told = kinds.iter().filter(|(visits, _)| *visits > 0);
+    let told: Vec<String> = told.map(|(visits, why)| format!("{} {why}", thousands(*visits))).collect();
+    (!told.is_empty()).then(|| format!("in these cycles: {}", told.join(", ")))
 }
 
 /// Documents that commands converted in these cycles; none without any.
@@ -377,6 +402,13 @@ mod tests {
         assert!(lines[1].ends_with("slow hosts"), "{lines:#?}");
         assert_eq!(carried(&[report.clone()].into()), None);
         let early = |cycle, carried| RoundReport { cycle, carried, ..report.clone() };
+        assert_eq!(
+            skips(&[report.clone()].into()).unwrap(),
+            "in these cycles: 54,321 left for later, by a back-off, a limit or the scope"
+        );
+        let mut refused = early(9, 0);
+        (refused.tally.robots_denied, refused.tally.skipped, refused.tally.blocked) = (2, 3, 3);
+        assert_eq!(skips(&[refused].into()).unwrap(), "in these cycles: 2 denied by robots.txt, 3 blocked");
         let words = carried(&[early(7, 1077), early(8, 0), early(9, 5)].into());
         assert_eq!(
             words.unwrap(),

@@ -41,7 +41,7 @@ use recrawl_crawl::parts::trust;
 use recrawl_crawl::report::RoundReport;
 use recrawl_crawl::settings::Settings;
 use recrawl_fetcher::{HostDelay, LeftAlone, Unavailable, system_clock};
-use recrawl_formula::{Formula, SiteRates, Term, estimator};
+use recrawl_formula::{Formula, RateEvidence, SiteRates, Term, estimator};
 use recrawl_repository::{Generation, StoredVisit};
 use recrawl_scheduler::policy::PolicyKind;
 use recrawl_scheduler::{Gate, HostPlaces, HostPlacesCounter, Rank};
@@ -632,7 +632,9 @@ impl Explanation {
         print(format!("counters    n = {}, X = {}, t = {t} in cycle {}", h.visits, h.changes, self.cycle));
         let rates: Vec<String> = estimator::ALL.iter().map(|e| self.rate(e.name, h)).collect();
         print(format!("estimators  {} (by {})", rates.join(", "), self.formula.basis));
-        if let Some(rates) = self.rates {
+        // Without a comparison, the rates are a constant that says nothing of any page.
+        let has_evidence = |rates: &SiteRates| rates.global != RateEvidence::default().rate();
+        if let Some(rates) = self.rates.filter(has_evidence) {
             print(format!(
                 "prior       {:.4} changes per cycle (site), {:.4} (all pages)",
                 rates.site, rates.global
