@@ -791,7 +791,7 @@ fn what_is_configured_wrongly_is_told_before_anything_is_sent() {
     let link = world.folder.path().join("link/docs.jsonl");
     world.configure("", &format!("[[deliver]]\nname = \"twice\"\nto = \"jsonl+file://{}\"", link.display()));
     let told = fails(world.check(), 2);
-    assert!(told.contains("[[deliver]] \"lines\": \"twice\" has its name or its `to`"), "{told}");
+    assert!(told.contains("[[deliver]] \"lines\": \"twice\" before it has the same name or `to`"), "{told}");
     let config = world.folder.path().join("recrawl.toml");
     std::fs::write(&config, "[[deliver]]\nname = \"x\"\nto = \"sql+http://localhost/docs\"\n").unwrap();
     let told = fails(world.check(), 2);

@@ -92,7 +92,8 @@ impl DeliverTarget {
                     || other.is_file_of(&target)
             };
             if let Some(other) = targets.iter().find(is_same) {
-                return Err(format!("[[deliver]] {name:?}: {:?} has its name or its `to`", other.name));
+                let other = &other.name;
+                return Err(format!("[[deliver]] {name:?}: {other:?} before it has the same name or `to`"));
             }
             targets.push(target);
         }

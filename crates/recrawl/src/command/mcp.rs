@@ -49,7 +49,7 @@ struct ReadCall {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ChangesCall {
-    since: String,
+    since: Option<String>,
     #[serde(default)]
     pages: Vec<String>,
     #[serde(default)]
@@ -62,12 +62,12 @@ impl ServedTools for OfCrawl<'_> {
     fn list(&self) -> Value {
         let text = |what: &str| json!({"type": "string", "description": what});
         let number = |what: &str, max: u32| json!({"type": "integer", "minimum": 1, "maximum": max, "description": what});
-        let tool = |name: &str, what: &str, properties: Value, required: &str| {
+        let tool = |name: &str, what: &str, properties: Value, required: &[&str]| {
             json!({
                 "name": name,
                 "description": what,
                 "inputSchema": {
-                    "type": "object", "properties": properties, "required": [required], "additionalProperties": false,
+                    "type": "object", "properties": properties, "required": required, "additionalProperties": false,
                 },
                 "annotations": {"readOnlyHint": true, "openWorldHint": false},
             })
@@ -83,7 +83,7 @@ impl ServedTools for OfCrawl<'_> {
                     "changed_since": text(&format!("only pages with a new text within {duration}")),
                     "limit": number("pages, 10 if left out", 100),
                 }),
-                "query",
+                &["query"],
             ),
             tool(
                 "read",
@@ -92,13 +92,13 @@ impl ServedTools for OfCrawl<'_> {
                     "url": text("URL of the page"),
                     "from": {"type": "integer", "minimum": 0, "description": "where to go on, as the end of a long text says"},
                 }),
-                "url",
+                &["url"],
             ),
             tool(
                 "changes",
                 "List what changed on the crawled pages, newest first.",
                 json!({
-                    "since": text(duration),
+                    "since": text(&format!("only those within {duration}")),
                     "pages": {
                         "type": "array", "items": {"type": "string"},
                         "description": "only these: example.com, *.example.com, https://example.com/a/*",
@@ -107,7 +107,7 @@ impl ServedTools for OfCrawl<'_> {
                     "limit": number("changes, 20 if left out", MAX_CHANGES),
                     "next": text("where to go on, as the end of a list says"),
                 }),
-                "since",
+                &[],
             ),
         ])
     }
@@ -166,7 +166,7 @@ impl OfCrawl<'_> {
     fn changes(&self, arguments: Value) -> Result<String, String> {
         let ChangesCall { since, pages, diff, limit, next } = read(arguments)?;
         let mut args = ChangesArgs {
-            since: Some(Span::parse(&since)?),
+            since: since.as_deref().map(Span::parse).transpose()?,
             pages,
             changes: Vec::new(),
             diff,
