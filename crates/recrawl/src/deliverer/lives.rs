@@ -39,6 +39,7 @@ struct Life {
     /// A file with the key of the target.
     key: NamedTempFile,
     storage: Arc<MemoryStorage>,
+    /// The last round.
     repository: Repository,
     now: u64,
     arrives: Option<u64>,
@@ -67,14 +68,15 @@ impl Life {
     fn new(api: Api, seed: u64) -> Life {
         let mut lot = StdRng::seed_from_u64(seed);
         let storage = Arc::new(MemoryStorage::new());
-        let repository = Repository::open(storage.clone()).unwrap();
+        let mut web = Web::new(&mut lot);
+        let repository = web.visit(|_| true, &mut lot);
         let mut store = SearchServer::new(api);
         store.refused = Some(BAD.into());
         let mut key = NamedTempFile::new().unwrap();
         key.write_all(b"key").unwrap();
         Life {
             api,
-            web: Web::new(&mut lot),
+            web,
             lot,
             store,
             key,
@@ -96,7 +98,7 @@ impl Life {
         let exclude = self.excluded.map_or(String::new(), |page| format!("exclude = [\"*/{page:03}\"]"));
         let content = if self.is_markdown { "markdown" } else { "text" };
         let text = format!(
-            "[scope]\n{exclude}\n[consent]\nnoindex = {}\n[[deliver]]\nname = \"search\"\nto = \"{}\"\nbearer = \"file:{}\"\n\
+            "[scope]\nhosts = [\"a.test\"]\n{exclude}\n[consent]\nnoindex = {}\n[[deliver]]\nname = \"search\"\nto = \"{}\"\nbearer = \"file:{}\"\n\
              batch = 3\ntimeout = \"{LATENESS} ms\"\ncanonical = \"fold\"\ncontent = \"{content}\"\n",
             self.obeys_noindex,
             address(self.api),
@@ -188,7 +190,7 @@ impl Life {
     /// Visits each page that may be visited, and commits.
     fn crawl(&mut self) {
         let out: BTreeSet<u8> = (0..PAGES).filter(|page| self.is_out(*page)).collect();
-        self.web.visit(|page| !out.contains(&page), &mut self.lot, &mut self.repository);
+        self.repository = self.web.visit(|page| !out.contains(&page), &mut self.lot);
     }
 
     /// Delivers, and is killed behind so many requests. Says whether all was taken.

@@ -4,10 +4,12 @@ use rand::RngExt;
 use rand::rngs::StdRng;
 use recrawl_delivery::{PageDocument, id};
 use recrawl_repository::Repository;
+use recrawl_repository::storage::MemoryStorage;
 use recrawl_types::{
     ArchivePosition, Canonical, CanonicalUrl, Consent, Content, ContentKind, Cycle, History, PageRecord,
     PageStatus, UrlRules, Visited,
 };
+use std::sync::Arc;
 
 pub const PAGES: u8 = 10;
 /// A word that the target refuses.
@@ -65,13 +67,14 @@ struct SeenPage {
 pub struct Web {
     pages: Vec<WebPage>,
     seen: Vec<Option<SeenPage>>,
-    pub edition: u64,
+    edition: u64,
     captures: u64,
+    cycle: Cycle,
 }
 
 impl Web {
     pub fn new(lot: &mut StdRng) -> Web {
-        let mut web = Web { pages: Vec::new(), seen: Vec::new(), edition: 0, captures: 0 };
+        let mut web = Web { pages: Vec::new(), seen: Vec::new(), edition: 0, captures: 0, cycle: Cycle(0) };
         for _ in 0..PAGES {
             let page = web.random(lot);
             web.pages.push(page);
@@ -103,10 +106,11 @@ impl Web {
         self.edition
     }
 
-    /// Visits the pages that may be visited, and commits all.
-    pub fn visit(&mut self, may: impl Fn(u8) -> bool, lot: &mut StdRng, repository: &mut Repository) {
-        let base = repository.current();
-        let cycle = Cycle(base.number().0 + 1);
+    /// Visits the pages that may be visited, and commits all to a new repository.
+    pub fn visit(&mut self, may: impl Fn(u8) -> bool, lot: &mut StdRng) -> Repository {
+        let mut repository = Repository::open(Arc::new(MemoryStorage::new())).unwrap();
+        self.cycle = self.cycle.next();
+        let (base, cycle) = (repository.current(), self.cycle);
         let mut writer = repository.begin(&base, cycle).unwrap();
         for number in 0..PAGES {
             let at = usize::from(number);
@@ -131,6 +135,7 @@ impl Web {
             writer.push(url(number).key(), &record).unwrap();
         }
         repository.commit(writer, b"{}").unwrap();
+        repository
     }
 
     /// The document of a page as it was last seen.
