@@ -50,7 +50,7 @@ fn the_feed_begins_at_a_time() {
     );
     let feed = served.get(&format!("/feed.atom?{since}")).body;
     assert_eq!(feed.matches("<entry>").count(), 10);
-    let id = |feed: &str| feed.split("<id>").nth(1).unwrap().to_owned();
+    let id = |feed: &str| feed.split_once("<id>").unwrap().1.split("</id>").next().unwrap().to_owned();
     assert_ne!(id(&feed), id(&served.get("/feed.atom").body));
     assert_eq!(id(&served.get("/feed.atom?changes=").body), id(&served.get("/feed.atom").body));
 }

@@ -66,6 +66,22 @@ fn teasers_of_other_pages_are_not_content() {
     assert!(text.contains("On rain") && text.contains("On snow") && text.contains("snow is the"), "{text}");
 }
 
+/// A short article says what it is, whatever long words stand around it. Of several, none is the page's.
+#[test]
+fn the_only_body_of_an_article_is_the_content() {
+    let [one, two, three] = ["One", "Two", "Three"].map(prose);
+    let page = |more: &str| {
+        main(&format!(
+            "<div><div>{two}{three}{two}{three}</div><div itemprop=articleBody>{one}</div>{more}</div>"
+        ))
+    };
+    let text = page("");
+    assert!(text.contains("One") && !text.contains("Two"), "{text}");
+    let text =
+        page("<div itemprop=articleBody><p>Another one of the same page, which is a list of articles.</div>");
+    assert!(["One", "Two", "Another"].iter().all(|kept| text.contains(kept)), "{text}");
+}
+
 #[test]
 fn the_content_of_common_templates_is_found() {
     let [one, two, three, four] = ["One", "Two", "Three", "Four"].map(prose);
