@@ -48,3 +48,67 @@ fn refused_and_waiting_documents_are_listed_and_given_up() {
     world.sent();
     assert_eq!(held(&world.index(), &world.site)["/a"], world.expected(&[("/a", 2)])["/a"]);
 }
+
+/// A full index is no fault of the documents.
+#[test]
+fn documents_that_are_all_refused_alike_wait() {
+    let world = World::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let site = format!("http://{}", listener.local_addr().unwrap());
+    let links: String = (0..8).map(|page| format!("<a href=/{page}>{page}</a>")).collect();
+    serve_each(listener, move |target, _| {
+        ("text/html", String::new(), format!("<p>words of {target}{links}"))
+    });
+    world.configure("", "batch = 20");
+    succeeds(world.run(&["crawl", "--cycles", "2", "-q", "--seed", &site]));
+    world.index().refused = Some("words".into());
+    let told = fails(world.run(&["deliver", "send", "search"]), 1);
+    assert!(told.contains("it refuses each of 9 documents: a word that is refused"), "{told}");
+    world.index().refused = Some("words of /3".into());
+    let sent = succeeds(world.run(&["deliver", "send", "search"]));
+    assert_eq!(sent, "search: 8 documents sent, 0 removed, 1 refused\n");
+}
+
+/// Pages with a fault of their own stop no others, whether or not the target has taken any before.
+#[test]
+fn pages_that_are_all_refused_alike_stop_no_others() {
+    let world = World::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let site = format!("http://{}", listener.local_addr().unwrap());
+    let bad = (0..20).map(|page| format!("/a{page:02}"));
+    let links: String = bad
+        .chain((0..10).map(|page| format!("/z{page}")))
+        .map(|page| format!("<a href={page}>x</a>"))
+        .collect();
+    let edition = world.edition.clone();
+    serve_each(listener, move |target, _| {
+        let edition = if target == "/z9" { 0 } else { edition.load(Relaxed) };
+        let kind = if target < "/b" { "bad" } else { "good" };
+        ("text/html", String::new(), format!("<p>{kind} words of {target}, edition {edition}</p>{links}"))
+    });
+    let crawl = |edition| {
+        world.edition.store(edition, Relaxed);
+        succeeds(world.run(&["crawl", "--cycles", "2", "-q", "--seed", &site]));
+    };
+    world.configure("", "batch = 6");
+    crawl(0);
+    world.index().refused = Some("bad words".into());
+    // The first of them is bad, and nothing was ever taken; one of each further batch is tried.
+    let told = fails(world.run(&["deliver", "send", "search"]), 1);
+    assert!(told.contains("documents: a word that is refused"), "{told}");
+    assert!(!world.index().documents.is_empty());
+    let told = succeeds(world.run(&["deliver", "send", "search"]));
+    assert!(told.contains("0 removed, 21 refused"), "{told}");
+    assert_eq!(world.index().documents.len(), 10);
+    let requests = world.index().changes;
+    assert_eq!(succeeds(world.run(&["deliver", "send", "search"])), "search: 0 documents sent, 0 removed\n");
+    assert_eq!(world.index().changes, requests);
+
+    // A target that does not take again what it has has a fault of its own, so all wait.
+    crawl(1);
+    world.index().refused = Some("words".into());
+    let told = fails(world.run(&["deliver", "send", "search"]), 1);
+    assert!(told.contains("it refuses each of 6 documents: a word that is refused"), "{told}");
+    world.index().refused = None;
+    assert_eq!(succeeds(world.run(&["deliver", "send", "search"])), "search: 30 documents sent, 0 removed\n");
+}
