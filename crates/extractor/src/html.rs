@@ -21,12 +21,13 @@ use crate::element::{Element, ElementSpace};
 use crate::look::Look;
 use crate::media::{BodyKind, MediaType};
 use crate::names::{Attr, Name};
+use crate::noscript;
 use crate::oversized_tags;
 use crate::sink::CountingSink;
 use crate::xhtml;
 use ego_tree::iter::Edge;
 use html5ever::buffer_queue::BufferQueue;
-use html5ever::interface::{Tracer, TreeSink};
+use html5ever::interface::{ElementFlags, Tracer, TreeSink};
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::{
     EndTag, StartTag, Tag, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
@@ -89,20 +90,36 @@ pub(crate) fn decode<'b>(body: &'b [u8], media: &MediaType, url: &CanonicalUrl) 
 /// Parses a document and returns the cost: its bytes plus the tree builder's steps. Never fails:
 /// the standard gives every text a tree.
 pub(crate) fn parse(text: &str, attributes: Attributes) -> (Html, u64) {
-    let (html, steps) = build(text, attributes);
+    let (mut html, steps) = build(text, attributes);
+    let work = noscript::expand(&mut html, attributes);
+    (html, text.len() as u64 + steps + work)
+}
+
+/// Parses markup as a browser without scripts does in a block. The root of the tree has it as children.
+pub(crate) fn parse_fragment(text: &str, attributes: Attributes) -> (Html, u64) {
+    let text = oversized_tags::bound(text);
+    let sink = CountingSink::with_room(room(&text));
+    let block = QualName::new(None, ns!(html), local_name!("div"));
+    let block = sink.create_element(block, Vec::new(), ElementFlags::default());
+    let builder = TreeBuilder::new_for_fragment(sink, block, None, options(false));
+    let (mut html, steps) = feed(builder, &text, attributes);
+    let element = html.root_element().id();
+    html.tree.root_mut().reparent_from_id_append(element);
+    html.tree.get_mut(element).into_iter().for_each(|mut element| element.detach());
     (html, text.len() as u64 + steps)
 }
 
-/// The first `href` of a base element. Those in a template belong to no document.
+/// The first `href` of a base element. Those in a template belong to no document, and those in `noscript` to one without
+/// scripts.
 pub(crate) fn base(html: &Html) -> Option<&str> {
-    let mut templates = 0;
+    let mut apart = 0;
     html.tree.root().traverse().find_map(|edge| {
         let (Edge::Open(node) | Edge::Close(node)) = edge;
         let Node::Element(element) = node.value() else { return None };
         match (Name::lookup(element.name().as_bytes()), edge) {
-            (Name::Template, Edge::Open(_)) => templates += 1,
-            (Name::Template, Edge::Close(_)) => templates -= 1,
-            (Name::Base, Edge::Open(_)) if templates == 0 => {
+            (Name::Template | Name::Noscript, Edge::Open(_)) => apart += 1,
+            (Name::Template | Name::Noscript, Edge::Close(_)) => apart -= 1,
+            (Name::Base, Edge::Open(_)) if apart == 0 => {
                 let is_base = Element::of_node(element).space == ElementSpace::Html;
                 return element.attr("href").filter(|_| is_base);
             }
@@ -136,16 +153,23 @@ fn room(text: &str) -> usize {
 /// The tree and its steps.
 fn build(text: &str, attributes: Attributes) -> (Html, u64) {
     let text = oversized_tags::bound(text);
-    // Without scripting, the content of <noscript> is elements, so its links can be read.
-    let options = TreeBuilderOpts { scripting_enabled: false, drop_doctype: true, ..Default::default() };
-    let budget = budget(&text);
+    let builder = TreeBuilder::new(CountingSink::with_room(room(&text)), options(true));
+    feed(builder, &text, attributes)
+}
+
+fn options(scripting_enabled: bool) -> TreeBuilderOpts {
+    TreeBuilderOpts { scripting_enabled, drop_doctype: true, ..Default::default() }
+}
+
+fn feed(builder: TreeBuilder<Handle, CountingSink>, text: &str, attributes: Attributes) -> (Html, u64) {
+    let budget = budget(text);
     let filter = Filter {
-        builder: TreeBuilder::new(CountingSink::with_room(room(&text)), options),
+        builder,
         start_tags: Cell::new(0),
         budget,
         max_steps: Cell::new(budget),
         max_open: Cell::new(MAX_OPEN),
-        max_nodes: max_nodes(&text),
+        max_nodes: max_nodes(text),
         max_attributes: MIN_ATTRIBUTES + text.len() / BYTES_AN_ATTRIBUTE,
         max_attribute_bytes: MIN_ATTRIBUTE_BYTES + ATTRIBUTE_BYTES_A_BYTE * text.len(),
         stopped: Cell::new(false),
@@ -153,7 +177,7 @@ fn build(text: &str, attributes: Attributes) -> (Html, u64) {
     };
     let tokenizer = Tokenizer::new(filter, TokenizerOpts::default());
     let input = BufferQueue::default();
-    input.push_back(StrTendril::from_slice(&text));
+    input.push_back(StrTendril::from_slice(text));
     // The tokenizer pauses after scripts and encoding labels; neither matters here.
     while !matches!(tokenizer.feed(&input), TokenizerResult::Done) {}
     tokenizer.end();

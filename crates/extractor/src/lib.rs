@@ -47,6 +47,7 @@ mod look;
 mod markdown;
 mod media;
 mod names;
+mod noscript;
 mod oversized_tags;
 mod page_fields;
 mod part;

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 mod anchors;
 mod consent;
 mod documents;
+mod noscript;
 mod seen;
 mod shadow;
 

@@ -132,6 +132,8 @@ pub(crate) struct Walk<'d> {
     canonicals: Vec<Cow<'d, str>>,
     /// Number of open elements at the head element; `None` outside the head.
     head: Option<usize>,
+    /// The same of a `noscript` element.
+    noscript: Option<usize>,
     /// Whether the frame's text counts.
     keeps_frame: bool,
     frame: FrameText,
@@ -162,6 +164,7 @@ impl<'d> Walk<'d> {
             metas: Vec::new(),
             canonicals: Vec::new(),
             head: None,
+            noscript: None,
             keeps_frame,
             frame: FrameText::default(),
             shown: ShownText::default(),
@@ -237,20 +240,28 @@ impl<'d> Walk<'d> {
             self.work += work;
             self.within.push(self.embedded.len());
             self.embedded.push(Embedded { outer: self.within.iter().rev().nth(1).copied(), base: None });
-            let shown = self.shown;
+            let (shown, noscript) = (self.shown, self.noscript.take());
             self.shown = shown.in_document();
             self.text.block();
             self.tree(&html, None, |node| Element::of_node(node).into_owned());
             self.text.block();
-            self.shown = shown;
+            (self.shown, self.noscript) = (shown, noscript);
             self.within.pop();
         }
         self.shown = self.shown.within(&TextEffect { hides: true, ..TextEffect::default() });
     }
 
+    /// Reads a part of the page that was parsed apart.
+    pub(crate) fn fragment(&mut self, html: &Html) {
+        self.tree(html, None, |node| Element::of_node(node).into_owned());
+    }
+
     /// Reads what counts of a page alone, or of each document.
     fn note(&mut self, element: &Element<'d>) {
         match element.name {
+            Name::Noscript if self.noscript.is_none() => self.noscript = Some(self.open.len()),
+            // A document with scripts has neither.
+            Name::Base | Name::Title if self.noscript.is_some() => {}
             Name::Base => {
                 let base = match self.within.last() {
                     Some(document) => &mut self.embedded[*document].base,
@@ -326,6 +337,7 @@ impl<'d> Walk<'d> {
         let (effect, shown) = self.open.pop().expect("what is left was entered");
         self.shown = shown;
         self.head = self.head.filter(|head| self.open.len() > *head);
+        self.noscript = self.noscript.filter(|noscript| self.open.len() > *noscript);
         self.framing -= u32::from(effect.is_frame);
         self.sections -= u32::from(effect.is_section);
         self.ignoring -= u32::from(effect.is_ignored);

@@ -12,8 +12,8 @@ use memchr::memmem;
 /// Bytes of the prescan.
 const PRESCAN: usize = 1_024;
 /// Elements whose content has no tags (§13.2.6.4.4, §13.2.6.4.7).
-const WITHOUT_TAGS: [&[u8]; 8] =
-    [b"script", b"style", b"title", b"textarea", b"xmp", b"iframe", b"noembed", b"noframes"];
+const WITHOUT_TAGS: [&[u8]; 9] =
+    [b"script", b"style", b"title", b"textarea", b"xmp", b"iframe", b"noembed", b"noframes", b"noscript"];
 
 /// The encoding that an HTML document declares: that of the first `<meta>` that the parser meets, however
 /// late, or else the result of the prescan.

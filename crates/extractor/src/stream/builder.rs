@@ -8,8 +8,12 @@ use super::Slow;
 use super::stack::{Formatting, Open, StackScope};
 use super::tokens::{ContentModel, HtmlToken, HtmlTokens, Tag, TextToken};
 use crate::element::Element;
+use crate::html::Attributes;
 use crate::names::Name::{self, *};
+use crate::noscript::NoscriptReader;
+use crate::shadow;
 use crate::walk::Walk;
+use scraper::Node;
 
 mod end_tags;
 mod formatting;
@@ -28,7 +32,6 @@ enum Mode {
     BeforeHtml,
     BeforeHead,
     InHead,
-    InHeadNoscript,
     AfterHead,
     InBody,
     InTable,
@@ -60,6 +63,7 @@ enum TokenStep {
 
 pub(super) struct Builder<'d, 'w> {
     walk: &'w mut Walk<'d>,
+    noscripts: NoscriptReader,
     tokens: HtmlTokens<'d>,
     mode: Mode,
     quirks: Quirks,
@@ -91,6 +95,7 @@ impl<'d, 'w> Builder<'d, 'w> {
     pub(super) fn new(text: &'d str, budget: u64, walk: &'w mut Walk<'d>) -> Builder<'d, 'w> {
         Builder {
             walk,
+            noscripts: NoscriptReader::default(),
             tokens: HtmlTokens::new(text),
             mode: Mode::Initial,
             quirks: Quirks::Yes,
@@ -180,10 +185,29 @@ impl<'d, 'w> Builder<'d, 'w> {
         if !matches!(tag.name, Script | Style) {
             let mut at = content.start;
             while let Some(part) = self.tokens.part(&mut at, content.end, kind)? {
-                self.read_text(part.as_str());
+                match tag.name {
+                    Noscript => self.read_noscript(part.as_str())?,
+                    _ => self.read_text(part.as_str()),
+                }
             }
         }
         self.close_down_to(self.open.len() - 1);
+        Ok(())
+    }
+
+    /// Reads the content of a `noscript` element. Without markup it is a text that nobody sees.
+    fn read_noscript(&mut self, content: &str) -> Result<(), Slow> {
+        if !self.templates.is_empty() {
+            return Ok(());
+        }
+        if let Some(html) = self.noscripts.read(content, Attributes::Read) {
+            let is_root =
+                |node: &Node| node.as_element().is_some_and(|element| shadow::is_root(&element.name));
+            if html.tree.values().any(is_root) {
+                return Err(Slow("shadow tree"));
+            }
+            self.walk.fragment(&html);
+        }
         Ok(())
     }
 
@@ -370,10 +394,6 @@ impl<'d, 'w> Builder<'d, 'w> {
             }
             Mode::BeforeHead => {
                 self.imply(Head)?;
-                Mode::InHead
-            }
-            Mode::InHeadNoscript => {
-                self.close_down_to(self.open.len() - 1);
                 Mode::InHead
             }
             Mode::InHead => self.end_head(),

@@ -50,6 +50,8 @@ fn what_declares_an_encoding_in_html_and_what_does_not() {
         ("<?x <meta charset=koi8-r>", "-"),
         ("</ <meta charset=koi8-r>", "-"),
         ("<!doctype html><meta charset=koi8-r>", "KOI8-R"),
+        ("<noscript><meta charset=gbk></noscript><meta charset=koi8-r>", "KOI8-R"),
+        ("<noscript><!-- </noscript><meta charset=koi8-r>", "KOI8-R"),
         // Comments.
         ("<!-- <meta charset=koi8-r> -->", "-"),
         ("<!--><meta charset=koi8-r>", "KOI8-R"),

@@ -34,15 +34,6 @@ impl<'d> Builder<'d, '_> {
                     Body | Html | Br => self.advance()?,
                     _ => return Ok(()),
                 },
-                Mode::InHeadNoscript => match tag.name {
-                    Noscript => {
-                        self.close_down_to(self.open.len() - 1);
-                        self.mode = Mode::InHead;
-                        return Ok(());
-                    }
-                    Br => self.advance()?,
-                    _ => return Ok(()),
-                },
                 Mode::AfterHead => match tag.name {
                     Template => return self.end_template(),
                     Body | Html | Br => self.advance()?,

@@ -35,22 +35,14 @@ impl<'d> Builder<'d, '_> {
                     return Ok(ContentModel::Markup);
                 }
                 Mode::BeforeHtml | Mode::BeforeHead => self.advance()?,
-                Mode::InHead | Mode::InHeadNoscript if tag.name == Html => return self.merge(element),
+                Mode::InHead if tag.name == Html => return self.merge(element),
                 Mode::InHead => match tag.name {
                     Noscript => {
                         self.insert(element, Some(tag))?;
-                        self.mode = Mode::InHeadNoscript;
-                        return Ok(ContentModel::Markup);
+                        return Ok(ContentModel::RawText);
                     }
                     Head => return Ok(ContentModel::Markup),
                     _ if is_for_head(tag.name) => return self.start_in_head(element, tag),
-                    _ => self.advance()?,
-                },
-                Mode::InHeadNoscript => match tag.name {
-                    Basefont | Bgsound | Link | Meta | Noframes | Style => {
-                        return self.start_in_head(element, tag);
-                    }
-                    Head | Noscript => return Ok(ContentModel::Markup),
                     _ => self.advance()?,
                 },
                 Mode::AfterHead => match tag.name {
@@ -251,7 +243,7 @@ impl<'d> Builder<'d, '_> {
                 self.insert(element, Some(tag))?;
                 return Ok(ContentModel::RawText);
             }
-            Iframe | Noembed => {
+            Iframe | Noembed | Noscript => {
                 self.insert(element, Some(tag))?;
                 return Ok(ContentModel::RawText);
             }
