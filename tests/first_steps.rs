@@ -25,6 +25,17 @@ fn a_configuration_to_start_from_is_written_once_and_is_sound() {
     fails(run(&["config", "init", "none/recrawl.toml"]), 1);
 }
 
+/// Certificates are read before anything else in the process has needed TLS.
+#[test]
+fn a_file_of_certificates_is_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("recrawl.toml");
+    let authority =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../fetcher/src/net/client/http/certificates/authority.pem");
+    std::fs::write(&file, format!("[fetch]\nextra_ca = [{authority:?}]\n")).unwrap();
+    succeeds(program().args(["config", "check", "--config"]).arg(&file).output().unwrap());
+}
+
 /// Who does what, and what to do: in one line, without numbers of the system.
 #[test]
 fn the_first_mistakes_are_told_in_plain_words() {

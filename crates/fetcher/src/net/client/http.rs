@@ -122,8 +122,6 @@ impl HttpNetwork {
     /// # Errors
     /// [`SetupError`].
     pub fn new(config: &FetchConfig) -> Result<HttpNetwork, SetupError> {
-        // Fails if a provider is installed already, which is fine.
-        let _ = rustls::crypto::ring::default_provider().install_default();
         let guard = Guard::new(&config.allow_addresses);
         // Site owners must be able to reach the operator. At this level no name, redirect or proxy
         // bypasses the check.

@@ -10,7 +10,7 @@ use crate::net::dns::Resolver;
 use crate::net::guard::Guard;
 use crate::net::limits::FetchConfig;
 use recrawl_types::host::literal;
-use reqwest::{Certificate, Client};
+use reqwest::{Certificate, Client, ClientBuilder};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ impl Way {
     /// `resolver` has the same guard.
     pub fn new(config: &FetchConfig, guard: Guard, resolver: Resolver) -> Result<Way, SetupError> {
         let idle = config.delay_per_host.max(config.delay_per_ip) + IDLE_SLACK;
-        let mut builder = Client::builder()
+        let mut builder = builder()
             .user_agent(user_agent(config)?)
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
@@ -57,6 +57,13 @@ impl Way {
     }
 }
 
+/// A client's builder. reqwest panics in `build` if the process has no provider of cryptography yet.
+fn builder() -> ClientBuilder {
+    // Fails if a provider is installed already, which is fine.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Client::builder()
+}
+
 fn authorities(pem: &[u8]) -> Result<Vec<Certificate>, SetupError> {
     let bundle = Certificate::from_pem_bundle(pem).map_err(SetupError::Authority)?;
     if bundle.is_empty() { Err(SetupError::NoAuthority) } else { Ok(bundle) }
@@ -67,7 +74,7 @@ fn authorities(pem: &[u8]) -> Result<Vec<Certificate>, SetupError> {
 /// # Errors
 /// That it has none, or that one cannot be read.
 pub fn check_authorities(pem: &[u8]) -> Result<(), SetupError> {
-    let client = Client::builder().no_proxy().tls_certs_only(authorities(pem)?);
+    let client = builder().no_proxy().tls_certs_only(authorities(pem)?);
     client.build().map(drop).map_err(SetupError::Authority)
 }
 
