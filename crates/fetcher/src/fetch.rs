@@ -11,7 +11,8 @@ use crate::host::{Cursor, HostRequest, HostStep, OriginId, QueuedPage, RobotsReq
 use crate::net::client::{Network, NetworkError, Reply, is_redirect};
 use crate::net::kept_types::KeptTypes;
 use crate::net::limits::{FetchConfig, LONG_WAIT, MAX_DETOURS, MAX_ROBOTS_REDIRECTS};
-use crate::outcome::{FetchError, FetchedPage, redirect_target};
+use crate::outcome::chain::Chain;
+use crate::outcome::{FetchError, FetchedPage};
 use crate::robots::policy::{RobotsPolicy, evaluate};
 use crate::run::budget::RunBudget;
 use crate::run::clock::WallClock;
@@ -648,8 +649,8 @@ impl FetchLoop {
         }
     }
 
-    /// Handles a response to a robots.txt request: follows a redirect, and applies anything else to
-    /// the origin that the request was for (RFC 9309 §2.3.1.2).
+    /// Handles a response to a robots.txt request: follows a redirect that leads to a request that was not made yet, and
+    /// applies anything else to the origin that the request was for (RFC 9309 §2.3.1.2).
     fn on_robots_response(
         &mut self,
         robots_request: RobotsRequest,
@@ -659,7 +660,9 @@ impl FetchLoop {
         if let Ok(reply) = &answer
             && is_redirect(reply.status)
             && robots_request.hops < MAX_ROBOTS_REDIRECTS
-            && let Some(url) = redirect_target(reply, &robots_request.url, &UrlRules::keep_all())
+            && let (url, chain) = (&robots_request.url, robots_request.chain.as_deref())
+            && let Some((url, chain)) = Chain::behind(url, chain, reply, &UrlRules::keep_all(), now)
+            && !chain.is_loop()
         {
             if (self.run.opted_out)(&url.host()) {
                 // The target's owner opted out, so this robots.txt cannot be fetched.
@@ -668,9 +671,9 @@ impl FetchLoop {
             }
             let id = self.frontier.host_of(&url, &self.run);
             self.frontier.reactivate(id);
-            let hops = robots_request.hops + 1;
+            let (hops, chain) = (robots_request.hops + 1, Some(Box::new(chain)));
             let robots_request =
-                RobotsRequest { url, hops, validators: Validators::default(), ..robots_request };
+                RobotsRequest { url, hops, chain, validators: Validators::default(), ..robots_request };
             self.frontier.host(id).add_robots_request(robots_request, &self.run)?;
             self.wake(id);
             return Ok(());

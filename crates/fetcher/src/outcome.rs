@@ -251,11 +251,6 @@ pub(crate) fn resource_of(
     }
 }
 
-/// The target of a redirect; none if it cannot be crawled or is the page itself.
-pub(crate) fn redirect_target(reply: &Reply, from: &CanonicalUrl, rules: &UrlRules) -> Option<CanonicalUrl> {
-    chain::target(reply, &from.to_url(), rules).map(|(_, target)| target).filter(|target| target != from)
-}
-
 /// Is this redirect new? A target known from the last visit is a page of its own, which the
 /// scheduler visits when it is due.
 pub(crate) fn is_new_redirect(entry: &ScheduleEntry, target: &CanonicalUrl) -> bool {

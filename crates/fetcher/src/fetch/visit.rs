@@ -163,7 +163,7 @@ impl HostVisit {
                 let (url, validators) = (robots_request.url.clone(), robots_request.validators.clone());
                 let request = Request {
                     url,
-                    hop: None,
+                    hop: robots_request.chain.as_deref().map(Chain::hop),
                     validators,
                     max_body: MAX_ROBOTS,
                     types: None,

@@ -4,6 +4,7 @@ use super::{Cursor, QueuedPage};
 use crate::host::delay::LeftAlone;
 use crate::host::detour::DetourEnd;
 use crate::net::limits::{MAX_HOST_BACK_OFF, MAX_VAIN_DETOURS, MIN_HOST_BACK_OFF};
+use crate::outcome::chain::Chain;
 use crate::outcome::{Condition, FetchError, FetchResult, FetchedPage, validators_to_send};
 use crate::robots::policy::RobotsPolicy;
 use crate::robots::{RobotsRules, sitemaps};
@@ -23,6 +24,8 @@ pub struct RobotsRequest {
     pub robots_url: CanonicalUrl,
     pub url: CanonicalUrl,
     pub hops: u8,
+    /// The redirects so far, with their cookies.
+    pub chain: Option<Box<Chain>>,
     /// Validators of the cached robots.txt.
     pub validators: Validators,
     /// Only to public addresses: a page's resource asks for it ([`RequestOptions`](crate::RequestOptions)).
@@ -185,6 +188,7 @@ impl OriginQueue {
                 robots_url: url.clone(),
                 url,
                 hops: 0,
+                chain: None,
                 validators,
                 is_public_only: self.resources.front().is_some_and(QueuedPage::is_public_only),
             });

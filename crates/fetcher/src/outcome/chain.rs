@@ -103,9 +103,12 @@ pub fn target(reply: &Reply, from: &Url, rules: &UrlRules) -> Option<(Url, Canon
     let target = rules.join(from, &location).ok()?;
     Some((recrawl_types::url::joined(from, &location, None).ok()?, target))
 }
-/// The field Location in ASCII.
-pub(crate) fn location(reply: &Reply) -> Option<String> {
-    Some(in_ascii(reply.headers.get(LOCATION)?.as_bytes().trim_ascii()))
+/// The field Location in ASCII; of several, the first that is not empty.
+fn location(reply: &Reply) -> Option<String> {
+    let mut fields = reply.headers.get_all(LOCATION).iter().map(|field| field.as_bytes().trim_ascii());
+    let first = fields.next()?;
+    let full = [first].into_iter().chain(fields).find(|field| !field.is_empty());
+    Some(in_ascii(full.unwrap_or(first)))
 }
 
 /// Percent-encodes each byte that is not ASCII, whatever its encoding. The server that wrote them

@@ -103,7 +103,8 @@ fn a_location_is_taken_as_browsers_take_it() {
         answer
             .headers
             .insert(reqwest::header::LOCATION, reqwest::header::HeaderValue::from_bytes(location).unwrap());
-        redirect_target(&answer, &from, &rules).map(|t| t.to_string())
+        let (_, target) = chain::target(&answer, &from.to_url(), &rules)?;
+        Some(target).filter(|target| *target != from).map(|target| target.to_string())
     };
     for (location, to) in [
         (&b"/x"[..], "http://a.test/x"),
@@ -133,6 +134,10 @@ fn a_location_is_taken_as_browsers_take_it() {
     }
     let long = format!("/{}", "x".repeat(3_000));
     assert_eq!(target(long.as_bytes()), None, "longer than a URL may be");
+    let mut two = with_header(reply(302, ""), "location", " ");
+    two.headers.append(reqwest::header::LOCATION, "/x".parse().unwrap());
+    let (_, found) = chain::target(&two, &from.to_url(), &rules).unwrap();
+    assert_eq!(found.to_string(), "http://a.test/x", "the first is empty");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! robots.txt in a run: which hosts are requested, when, and what follows.
 
+use super::redirects::{sent, to, to_with_cookie};
 use super::*;
 use crate::NetworkError;
 use crate::testing::with_header;
@@ -215,6 +216,50 @@ async fn rfc_9309_section_2_3_1_2_five_redirects_are_followed_and_a_sixth_is_non
         });
         assert_eq!(setup.run().await.result("http://h0.test/x"), result, "{hops}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_redirect_of_robots_is_followed_with_its_cookies_and_session() {
+    let rules = || Some(reply(200, "User-agent: *\nDisallow: /x").into());
+    type Answer = fn(&str) -> Option<Script>;
+    let cases: [(Answer, &[&str]); 4] = [
+        (
+            |sent| (sent == "/robots.txt").then(|| to_with_cookie("/robots.txt", "k=1")),
+            &["/robots.txt [k=1]"],
+        ),
+        (
+            |sent| match sent {
+                "/robots.txt" => Some(to("/check?back=/robots.txt")),
+                "/check?back=/robots.txt" => Some(to_with_cookie("/robots.txt", "k=1; path=/")),
+                _ => None,
+            },
+            &["/check?back=/robots.txt", "/robots.txt [k=1]"],
+        ),
+        (
+            |sent| {
+                (sent == "/robots.txt").then(|| to_with_cookie("/robots.txt;jsessionid=A1", "JSESSIONID=A1"))
+            },
+            &["/robots.txt;jsessionid=A1 [JSESSIONID=A1]"],
+        ),
+        (|sent| (sent == "/robots.txt").then(|| to("/r%6fbots.txt")), &["/r%6fbots.txt"]),
+    ];
+    for (answer, then) in cases {
+        let setup = Setup::new(&["http://a.test/x", "http://a.test/y"], move |r| match &*sent(r) {
+            path if path.contains("bots") => answer(path).or_else(rules).unwrap(),
+            _ => friendly(r),
+        });
+        let output = setup.run().await;
+        assert_eq!(output.result("http://a.test/x"), "RobotsDenied");
+        assert_eq!(output.result("http://a.test/y"), "page 200");
+        let asked: Vec<String> = setup.network.log().iter().map(|asked| sent(&asked.request)).collect();
+        assert_eq!(asked, [&["/robots.txt"], then, &["/y"]].concat(), "no page gets a cookie");
+    }
+    // A cookie that changes each time ends at the limit.
+    let setup = Setup::new(&["http://a.test/x"], |r| match sent(r).strip_prefix("/robots.txt") {
+        Some(cookie) => to_with_cookie("/robots.txt", &format!("k=1{}", cookie.len())),
+        None => friendly(r),
+    });
+    assert_eq!(setup.run().await.result("http://a.test/x"), "page 200");
 }
 
 #[tokio::test(start_paused = true)]
