@@ -106,14 +106,15 @@ pub fn is_begun(folder: &Path) -> bool {
 }
 
 /// Pins the settings at the first opening, and checks the configuration against them at every later
-/// one. A directory with the first default of the URL rules goes on with today's: known pages keep their URLs, and links
+/// one. A directory with an earlier default of the URL rules goes on with today's: known pages keep their URLs, and links
 /// that it had taken for one page may lead to others.
 pub fn check_pinned(tables: &SledTables, settings: &Settings) -> Result<(), Failure> {
     let pinned = Pinned { rules: settings.rules.clone(), features: settings.change.features };
     let Some(before) = kept::<Pinned>(tables, PINNED)? else {
         return keep(tables, PINNED, &pinned);
     };
-    let is_renewed = before.rules == UrlRules::first_default() && pinned.rules == UrlRules::default();
+    let is_renewed =
+        UrlRules::earlier_defaults().contains(&before.rules) && pinned.rules == UrlRules::default();
     if is_renewed && before.features == pinned.features {
         return keep(tables, PINNED, &pinned);
     }

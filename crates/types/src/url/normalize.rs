@@ -6,8 +6,8 @@
 //! 2. Only `http` and `https`; user name and password are dropped, the fragment too.
 //! 3. One trailing dot of the host is dropped (RFC 3986 §3.2.2: the same name).
 //! 4. Percent-encoding: hex digits in upper case, unreserved characters decoded (RFC 3986 §6.2.2).
-//! 5. Tracking and session parameters that the rules name are dropped, in the query and, after `;`, in
-//!    the path; then an empty query is dropped.
+//! 5. Tracking and session parameters that the rules name are dropped, in the query, after `&` or `;`, and in the path,
+//!    after `;`; then an empty query is dropped.
 //!
 //! Not changed, because they can make a difference to servers: case of the path, trailing slashes,
 //! `index.html`, order of parameters, `www.`, http or https.
@@ -34,6 +34,9 @@ const REFUSED_PORTS: [u16; 85] = [
 pub fn is_refused_port(port: u16) -> bool {
     REFUSED_PORTS.binary_search(&port).is_ok()
 }
+
+/// The entry of [`UrlRules::drop_parameters`] for the separator.
+const SEMICOLON: &str = ";";
 
 /// Why the parser rejects a text.
 fn words(error: url::ParseError) -> String {
@@ -84,13 +87,14 @@ fn problem_of_port(port: u16) -> &'static str {
 pub struct UrlRules {
     /// Parameters that identify a visitor or a campaign, not a page. Compared without case; a
     /// trailing `*` matches any rest, and with `={id}` the value must look like that of a session: in other programs
-    /// `sid` is the number of an article.
+    /// `sid` is the number of an article. With the entry `;` parameters also end at `;` in a query.
     pub drop_parameters: Vec<String>,
 }
 
 impl Default for UrlRules {
     fn default() -> Self {
         let names = [
+            SEMICOLON,
             // campaigns
             "utm_*",
             "gclid",
@@ -119,11 +123,16 @@ impl Default for UrlRules {
 }
 
 impl UrlRules {
-    /// The default of version 0.1.0, which took the number of an article in `sid` for a session.
-    pub fn first_default() -> UrlRules {
-        let later = ["oscsid={id}", "zenid={id}"];
-        let names = UrlRules::default().drop_parameters.into_iter().filter(|name| !later.contains(&&**name));
-        UrlRules { drop_parameters: names.map(|name| name.replace("={id}", "")).collect() }
+    /// Defaults before this one: of version 0.1.0, which took the number of an article in `sid` for a session, and one for
+    /// which parameters of a query ended at `&` alone.
+    pub fn earlier_defaults() -> [UrlRules; 2] {
+        let without = |later: &[&str]| -> Vec<String> {
+            let names = UrlRules::default().drop_parameters.into_iter();
+            names.filter(|name| !later.contains(&&**name)).collect()
+        };
+        let first = without(&[SEMICOLON, "oscsid={id}", "zenid={id}"]);
+        let first = first.iter().map(|name| name.replace("={id}", "")).collect();
+        [first, without(&[SEMICOLON])].map(|drop_parameters| UrlRules { drop_parameters })
     }
 
     /// Rules that drop no parameter.
@@ -194,10 +203,10 @@ impl UrlRules {
         let mut rest = self.path_without_parameters(&normalize_percent(url.path())).into_owned();
         if let Some(query) = url.query() {
             let query = normalize_percent(query);
-            let kept: Vec<&str> = query.split('&').filter(|p| !self.drops(p)).collect();
-            if kept.iter().any(|p| !p.is_empty()) {
+            let kept = joined_parts(self.parameters(&query).filter(|(_, parameter)| !self.drops(parameter)));
+            if has_parameter(&kept) {
                 rest.push('?');
-                rest.push_str(&kept.join("&"));
+                rest.push_str(&kept);
             }
         }
         let length = scheme.as_str().len() + "://:65535".len() + host.len() + rest.len();
@@ -209,7 +218,33 @@ impl UrlRules {
 
     /// Does this query stay as it is, if percent-encoding changes nothing in it?
     pub fn keeps_query(&self, query: &str) -> bool {
-        query.bytes().any(|byte| byte != b'&') && !query.split('&').any(|parameter| self.drops(parameter))
+        has_parameter(query) && !self.parameters(query).any(|(_, parameter)| self.drops(parameter))
+    }
+
+    /// Do parameters also end at `;` in a query, and at `%3B` in a path?
+    fn has_semicolons(&self) -> bool {
+        self.drop_parameters.iter().any(|rule| rule == SEMICOLON)
+    }
+
+    /// The parameters of a query, each with the separator before it. An `&` may have been escaped once too often. What has
+    /// no `=` behind a `;` belongs to the value before it.
+    fn parameters<'q>(&self, query: &'q str) -> impl Iterator<Item = (&'q str, &'q str)> {
+        let has_semicolons = self.has_semicolons();
+        let ends = move |text: &str, at: usize| match text.as_bytes()[at] {
+            b'&' => true,
+            b';' if has_semicolons => {
+                text[at + 1..].split(['&', ';']).next().is_some_and(|next| next.contains('='))
+            }
+            _ => false,
+        };
+        parts(query, move |text| {
+            let at = (0..text.len()).find(|at| ends(text, *at))?;
+            let mut len = 1;
+            while has_semicolons && text.as_bytes()[at] == b'&' && text[at + len..].starts_with("amp;") {
+                len += "amp;".len();
+            }
+            Some((at, len))
+        })
     }
 
     /// Is this `name=value` one to drop?
@@ -224,6 +259,7 @@ impl UrlRules {
         };
         !name.is_empty()
             && self.drop_parameters.iter().any(|rule| match rule.strip_suffix("={id}") {
+                _ if rule == SEMICOLON => false,
                 Some(rule) => is_of(rule) && is_id(value),
                 None => is_of(rule),
             })
@@ -232,20 +268,49 @@ impl UrlRules {
     /// `/a;jsessionid=1/b` → `/a/b`. A segment that would become `.` or `..`, and thus another
     /// path, is not changed.
     fn path_without_parameters<'p>(&self, path: &'p str) -> Cow<'p, str> {
-        if !path.contains(';') {
+        let has_escapes = self.has_semicolons();
+        let separator = |text: &str| {
+            let escaped = text.find("%3B").filter(|_| has_escapes).map(|at| (at, "%3B".len()));
+            text.find(';').map(|at| (at, 1)).into_iter().chain(escaped).min()
+        };
+        if separator(path).is_none() {
             return path.into();
         }
         let segment = |s: &str| {
-            let mut parts = s.split(';');
-            let mut kept = parts.next().unwrap_or("").to_owned();
-            for p in parts.filter(|p| !self.drops(p)) {
-                kept.push(';');
-                kept.push_str(p);
-            }
+            let is_kept = |(at, (_, parameter)): &(usize, (&str, &str))| *at == 0 || !self.drops(parameter);
+            let kept = joined_parts(parts(s, separator).enumerate().filter(is_kept).map(|(_, part)| part));
             if matches!(kept.as_str(), "." | "..") { s.to_owned() } else { kept }
         };
         path.split('/').map(segment).collect::<Vec<_>>().join("/").into()
     }
+}
+
+/// The parts of a text between separators, each with the one before it. `next` finds the place and length of the first.
+fn parts<'t>(
+    text: &'t str,
+    next: impl Fn(&'t str) -> Option<(usize, usize)>,
+) -> impl Iterator<Item = (&'t str, &'t str)> {
+    let mut rest = Some(("", text));
+    std::iter::from_fn(move || {
+        let (separator, text) = rest.take()?;
+        let Some((at, len)) = next(text) else { return Some((separator, text)) };
+        rest = Some(text[at..].split_at(len));
+        Some((separator, &text[..at]))
+    })
+}
+
+/// The parts as one text, which begins without a separator.
+fn joined_parts<'t>(parts: impl Iterator<Item = (&'t str, &'t str)>) -> String {
+    let mut all = String::new();
+    for (at, (separator, part)) in parts.enumerate() {
+        all.push_str(if at == 0 { "" } else { separator });
+        all.push_str(part);
+    }
+    all
+}
+
+fn has_parameter(query: &str) -> bool {
+    query.bytes().any(|byte| byte != b'&')
 }
 
 /// Can this value be the id of a session: none, 16 characters with a digit, or letters and digits that alternate three

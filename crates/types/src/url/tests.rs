@@ -48,6 +48,49 @@ fn every_normalisation_of_the_list_is_applied() {
     }
 }
 
+/// Programs write `;` between parameters, or escape `&` twice.
+#[test]
+fn parameters_end_at_a_semicolon_unless_the_rules_are_older() {
+    let id = "0123456789abcdef0123456789abcdef";
+    for (spelling, expected) in [
+        ("/cgi?t=5;sid=ID", "/cgi?t=5"),
+        ("/cgi?sid=ID;t=5", "/cgi?t=5"),
+        ("/cgi?a=1;sid=ID&b=2;c=3", "/cgi?a=1&b=2;c=3"),
+        ("/cgi?t=5&amp;sid=ID", "/cgi?t=5"),
+        ("/cgi?t=5&amp;amp;sid=ID&amp;u=6", "/cgi?t=5&amp;u=6"),
+        ("/cgi?a=1;b=2&amp;c;d", "/cgi?a=1;b=2&amp;c;d"),
+        ("/cgi?to=/x;jsessionid=ID", "/cgi?to=/x"),
+        ("/cgi?;&;", "/cgi?;&;"),
+        // These are parts of values.
+        ("/cgi?utm_source=a;b&c=1", "/cgi?c=1"),
+        ("/cgi?a=1;sid", "/cgi?a=1;sid"),
+        ("/a%3Bjsessionid=ID", "/a"),
+        ("/a%3bv=1;jsessionid=ID/b", "/a%3Bv=1/b"),
+    ] {
+        let url = format!("http://example.com{}", spelling.replace("ID", id));
+        assert_eq!(canonical(&url), format!("http://example.com{expected}"));
+    }
+    let earlier = UrlRules::earlier_defaults();
+    for rules in &earlier {
+        for (spelling, expected) in [
+            ("/cgi?t=5;sid=ID", "/cgi?t=5;sid=ID"),
+            ("/cgi?sid=ID;t=5", "/cgi"),
+            ("/cgi?a=1&sid=ID&amp;b=2", "/cgi?a=1&amp;b=2"),
+            ("/a%3Bjsessionid=ID;cfid=7", "/a%3Bjsessionid=ID"),
+        ] {
+            let [url, expected] =
+                [spelling, expected].map(|path| format!("http://example.com{}", path.replace("ID", id)));
+            assert_eq!(rules.canonicalize(&url).unwrap().to_string(), expected, "{url}");
+        }
+    }
+    let names = |rules: &UrlRules| rules.drop_parameters.join(" ");
+    assert!(
+        names(&earlier[0]).contains(" sid sessionid session_id cfid")
+            && !names(&earlier[0]).contains([';', '{'])
+    );
+    assert_eq!(format!("; {}", names(&earlier[1])), names(&UrlRules::default()));
+}
+
 #[test]
 fn ports_of_other_protocols_are_refused_and_the_reason_is_told() {
     let rules = UrlRules::default();
@@ -257,7 +300,7 @@ fn any_url() -> impl Strategy<Value = String> {
         "[0-9]{1,3}\\.[0-9]{1,3}\\.[0-9]{1,3}\\.[0-9]{1,3}",
         "\\[[0-9a-f]{1,4}::[0-9a-f]{1,4}\\]",
     ];
-    let tail = "(:[0-9]{1,5})?(/([ -~äß%]{0,20}|[.%;][%.;sid=12eE6]{0,12})){0,4}(\\?([ -~é%&=]{0,30}|[%7369sid&=]{0,12}))?(#[ -~]{0,5})?";
+    let tail = "(:[0-9]{1,5})?(/([ -~äß%]{0,20}|[.%;][%.;sid=12eE6]{0,12})){0,4}(\\?([ -~é%&=]{0,30}|[%7369sid&=]{0,12}|(&|;|amp;|sid|=|0a1b2|x){0,9}))?(#[ -~]{0,5})?";
     ("https?://", host, tail).prop_map(|(a, b, c)| format!("{a}{b}{c}"))
 }
 
