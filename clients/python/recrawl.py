@@ -859,6 +859,7 @@ class Counts(TypedDict):
     not_modified: int
     refused: int
     robots_denied: int
+    robots_unreachable: int
     skipped: int
     unchanged: int
 
@@ -891,6 +892,7 @@ class CycleDone(TypedDict, total=False):
     promise: Optional["Promise"]
     refused: int
     robots_denied: int
+    robots_unreachable: int
     scheduled: int
     seconds: float
     skipped: int
@@ -923,6 +925,7 @@ class CycleNow(TypedDict, total=False):
     promise: Optional["Promise"]
     refused: int
     robots_denied: int
+    robots_unreachable: int
     round: int
     scheduled: int
     seconds_left: Optional[float]

@@ -422,6 +422,13 @@ fn log_why_idle(crawl: &Crawl, given: &[CanonicalUrl]) {
     }
     if has_nothing(crawl, given) {
         tracing::info!("no seeds and no pages yet: run `recrawl add URL`, or add seeds in the dashboard");
+        return;
+    }
+    // Otherwise a daemon that is started within a cycle says nothing for hours.
+    let period = crawl.settings.config.cycle.period.0.as_millis() as u64;
+    let next = crawl.so_far.started.map(|started| started.saturating_add(period));
+    if let Some(at) = next.filter(|at| *at > (crawl.clock)()) {
+        tracing::info!("the next cycle begins at {}", timestamp(at));
     }
 }
 

@@ -69,10 +69,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
         );
         return Err(Failure::Usage(text));
     }
-    // A file of seeds is given again as a habit.
-    if args.seeds.file.is_none() && !args.json {
-        tell_known(&crawl, &seeds)?;
-    }
+    tell_known(args, &crawl, &seeds)?;
     let mut events =
         args.events.as_deref().map(|at| Events::open(at, &crawl, process::printer(&crawl))).transpose()?;
     let mut printed = Printed::new(crawl.shutdown.token().clone());
@@ -178,15 +175,22 @@ fn tell_where(args: &CrawlArgs, settings: &Settings) {
 }
 
 /// Tells a person which of the URLs that were named are no news.
-fn tell_known(crawl: &Crawl, seeds: &[CanonicalUrl]) -> Result<(), Failure> {
+fn tell_known(args: &CrawlArgs, crawl: &Crawl, seeds: &[CanonicalUrl]) -> Result<(), Failure> {
+    // A file of seeds is given again as a habit.
+    if args.seeds.file.is_some() || args.json {
+        return Ok(());
+    }
     let generation = crawl.repository.current();
     let mut known = Vec::new();
     for url in seeds {
-        let page = generation.get(url)?.filter(|(_, page)| page.known.status != PageStatus::Gone);
+        // Any other page is tried anyway.
+        let page = generation
+            .get(url)?
+            .filter(|(_, page)| page.visited.is_some() && page.known.status != PageStatus::Gone);
         known.extend(page.map(|_| url.to_string()));
     }
     if !known.is_empty() {
-        logging::say(Level::INFO, &format!("already known: {}; {KNOWN}", labels::some_of(&known)));
+        logging::say(Level::INFO, &format!("already visited: {}; {KNOWN}", labels::some_of(&known)));
     }
     Ok(())
 }

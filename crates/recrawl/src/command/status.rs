@@ -15,11 +15,12 @@ use recrawl_archive::{cap, opener, timestamp};
 use recrawl_crawl::admission::named_host::NamedHost;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels;
-use recrawl_crawl::open_read;
+use recrawl_crawl::open_read::{self, InProgress};
 use recrawl_crawl::parts::seed_hosts;
 use recrawl_crawl::report::{RoundReport, Tally};
 use recrawl_crawl::settings::Settings;
 use recrawl_crawl::settings::formula_file;
+use recrawl_formula::Formula;
 use recrawl_repository::{Generation, OriginRun};
 use recrawl_types::outcome::AddressRefusal;
 use recrawl_types::{Origin, Size, Span};
@@ -80,8 +81,7 @@ fn largest_hosts(generation: &Generation) -> Result<Vec<OriginRun>, Failure> {
 fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     let repository = open_read::repository(settings)?;
     let generation = repository.current();
-    let mut reports = open_read::last_cycles(&repository, CYCLES)?;
-    reports.make_contiguous();
+    let reports = open_read::last_cycles(&repository, CYCLES)?;
     let largest = largest_hosts(&generation)?;
     let in_force = DecisionsInForce::read(settings);
     let (live, in_progress, failing_seed_hosts) = {
@@ -104,23 +104,24 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
         tracing::warn!("cannot read the formula in force; no cycle starts without it: {fault}");
     }
     let summary = generation.summary();
-    let committed = || CommittedCrawl {
-        generation: &generation,
-        cycles: reports.as_slices().0,
-        paused: in_force.paused(),
-        failing_seed_hosts: failing_seed_hosts.into_iter().collect(),
-        bytes_free: repository.storage().free().ok(),
-        bytes_reserved: settings.config.storage.reserve.0,
-    };
-    let health = match live.status() {
-        Some(status) => status["health"].clone(),
-        None => json!(committed().health()),
-    };
+    let health = live.status().map_or_else(
+        || {
+            let committed = CommittedCrawl {
+                generation: &generation,
+                cycles: &reports,
+                paused: in_force.paused(),
+                failing_seed_hosts,
+                bytes_free: repository.storage().free().ok(),
+                bytes_reserved: settings.config.storage.reserve.0,
+            };
+            json!(committed.health())
+        },
+        |status| status["health"].clone(),
+    );
     if as_json {
-        let hosts: Vec<Value> = largest
-            .iter()
-            .map(|o| json!({"host": origin_text(&o.key), "pages": o.pages, "visited": o.visited}))
-            .collect();
+        let host =
+            |o: &OriginRun| json!({"host": origin_text(&o.key), "pages": o.pages, "visited": o.visited});
+        let hosts: Vec<Value> = largest.iter().map(host).collect();
         return print_json(&json!({
             "data_dir": settings.data_dir, "generation": summary.number, "pages": summary.pages,
             "visited": summary.visited, "gone": summary.gone, "hosts": summary.origins, "bytes": summary.bytes,
@@ -146,29 +147,14 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
         ),
         format!("hosts       {}", thousands(summary.origins)),
     ]);
-    lines.push(match &formula {
-        _ if settings.formula_is_idle().is_some() => {
-            format!("policy      {}: {}", settings.policy.name, settings.policy.help)
-        }
-        Ok(formula) => format!("formula     {}: {}", formula.name, formula.expr),
-        Err(fault) => format!("formula     unreadable: {fault}"),
-    });
-    match &in_progress {
-        Ok(Some(cycle)) if live.is_stopped() => {
-            lines.push(format!("in progress {cycle}; the next start resumes it"));
-        }
-        // The daemon says more of it.
-        Ok(Some(cycle)) if !live.is_daemon() => lines.push(format!("in progress {cycle}")),
-        Ok(_) => {}
-        Err(fault) => lines.push(format!("in progress unreadable: {fault}")),
-    }
+    lines.push(formula_line(settings, &formula));
+    lines.extend(in_progress_line(&live, &in_progress));
     lines.push(format!("control     {}", in_force.words()));
     let decisions = in_force.list().unwrap_or_default();
     lines.extend(decisions_in_force::lines(&decisions).iter().map(|line| format!("            {line}")));
     lines.push(format!("repository  {}", Size(summary.bytes).rounded()));
-    let cap::Files { files, bytes } = archive;
-    let files = counted(files.into(), "WARC file");
-    lines.push(format!("archive     {} in {files}", Size(bytes).rounded()));
+    let files = counted(archive.files.into(), "WARC file");
+    lines.push(format!("archive     {} in {files}", Size(archive.bytes).rounded()));
     lines.extend(vault_line(settings, &live));
     print_labelled(lines.join("\n"))?;
     print_cycles(&reports, settings.fetch.contact.is_some())?;
@@ -176,6 +162,29 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
         |origin: &OriginRun| [origin_text(&origin.key), thousands(origin.pages), thousands(origin.visited)];
     let rows: Vec<_> = largest.iter().map(row).collect();
     print_below(&OF_HOSTS, &rows)
+}
+
+/// The formula in force, or the policy that ranks without one.
+fn formula_line(settings: &Settings, formula: &Result<Formula, Failure>) -> String {
+    match formula {
+        _ if settings.formula_is_idle().is_some() => {
+            format!("policy      {}: {}", settings.policy.name, settings.policy.help)
+        }
+        Ok(formula) => format!("formula     {}: {}", formula.name, formula.expr),
+        Err(fault) => format!("formula     unreadable: {fault}"),
+    }
+}
+
+/// The round in progress, unless there is none or a daemon says more of it.
+fn in_progress_line(live: &Occupant, in_progress: &Result<Option<InProgress>, Failure>) -> Option<String> {
+    match in_progress {
+        Ok(Some(cycle)) if live.is_stopped() => {
+            Some(format!("in progress {cycle}; the next start resumes it"))
+        }
+        Ok(Some(cycle)) if !live.is_daemon() => Some(format!("in progress {cycle}")),
+        Ok(_) => None,
+        Err(fault) => Some(format!("in progress unreadable: {fault}")),
+    }
 }
 
 /// How far the vault is; without a daemon, where to ask. None without `storage.vault`.

@@ -60,7 +60,7 @@ impl DecisionsInForce {
             .map_or_else(|fault| DecisionsInForce::Unknown(fault.to_string()), DecisionsInForce::Known)
     }
 
-    /// Who paused the crawl, as far as that is known.
+    /// The pause of the whole crawl, as far as that is known.
     pub fn paused(&self) -> Option<&Mark> {
         match self {
             DecisionsInForce::Known(decided) => decided.paused.as_ref(),

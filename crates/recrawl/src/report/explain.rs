@@ -214,18 +214,9 @@ impl Explanation {
         tables: impl FnOnce() -> Tables,
     ) -> Result<Explanation, Failure> {
         let ExplainedPage {
-            url,
-            ordinal,
-            record,
-            formula,
-            is_other_formula,
-            last,
-            random_seed,
-            history,
-            cycle_starts,
-            ranks,
-            decided,
+            url, ordinal, record, formula, is_other_formula, last, random_seed, history, ..
         } = page;
+        let ExplainedPage { ranks, decided, cycle_starts, .. } = page;
         let cycle = generation.cycle().next();
         let warmup = settings.config.cycle.warmup;
         let gate =
@@ -274,9 +265,6 @@ impl Explanation {
         let tables = &*tables;
         let refusal = lookup::scope(settings, decided, tables, &url)?;
         let in_scope = refusal.as_ref().map(Option::is_none);
-        let trap = lookup::trap(settings, tables, &url)?;
-        let canonical = CanonicalState::follow(generation, &url, &record)?;
-        let robots = lookup::robots(settings, tables, &url)?;
         let left_alone = lookup::left_alone(settings, tables, &url)?;
         let state = tables.as_ref().map_or(Ok(None), |tables| tables.load(&Origin::from_url(&url)))?;
         let promise =
@@ -286,7 +274,6 @@ impl Explanation {
         let is_tried = unavailable.at_most(&Origin::from_url(&url), system_clock()()) == Some(1);
         let host_failures = state.as_ref().filter(|_| is_tried).map(|state| state.failures);
         let trust = state.map(|state| state.trust);
-        let seed_retry = lookup::seed_retry(tables, &url, &record)?;
         let noise = match (tables, &record.visited) {
             (Ok(tables), Some(visited)) => PageNoise::read(settings.noise_rules(), tables, &url, visited)?,
             _ => None,
@@ -303,6 +290,10 @@ impl Explanation {
             agreed: Agreed::configured(settings, &url, &record),
             importance: ShownImportance::configured(settings, &url, &formula),
             opted_out: settings.scope.opt_out().because(&url.host()),
+            seed_retry: lookup::seed_retry(tables, &url, &record)?,
+            trap: lookup::trap(settings, tables, &url)?,
+            canonical: CanonicalState::follow(generation, &url, &record)?,
+            robots: lookup::robots(settings, tables, &url)?,
             redirect: RedirectTarget::archived(&url, &record, settings),
             url,
             record,
@@ -324,18 +315,14 @@ impl Explanation {
             fills: settings.config.cycle.fill,
             score,
             cutoff,
-            robots,
             left_alone,
-            seed_retry,
             host_failures,
             delay: promise.map(|promise| promise.delay),
             noise,
             trust,
             in_scope,
             closed,
-            trap,
             held,
-            canonical,
             lastmod,
             ping,
             bodies: Bodies::in_storage(&*opener::open(&settings.data_dir)?)?,

@@ -5,16 +5,17 @@ use recrawl_crawl::admission::decisions::Mark;
 use recrawl_crawl::report::{RoundReport, Tally};
 use recrawl_repository::Generation;
 use serde_json::Value;
+use std::collections::{BTreeSet, VecDeque};
 
-/// What is committed, as far as its reader can tell.
+/// A committed crawl, as far as its reader can tell.
 pub struct CommittedCrawl<'r> {
     pub generation: &'r Generation,
     /// The last cycles, oldest first, each added up from its rounds.
-    pub cycles: &'r [RoundReport],
-    /// Who paused the crawl.
+    pub cycles: &'r VecDeque<RoundReport>,
+    /// The pause of the crawl.
     pub paused: Option<&'r Mark>,
     /// Hosts of seeds of which no page can be fetched.
-    pub failing_seed_hosts: Vec<String>,
+    pub failing_seed_hosts: BTreeSet<String>,
     /// Free bytes on the disk.
     pub bytes_free: Option<u64>,
     /// `storage.reserve`.
@@ -40,7 +41,7 @@ impl CommittedCrawl<'_> {
             last: reports
                 .first()
                 .map(|last| CycleDone { counts: counts(&last.tally), ..CycleDone::default() }),
-            failing_seed_hosts: self.failing_seed_hosts,
+            failing_seed_hosts: self.failing_seed_hosts.into_iter().collect(),
             bytes_free: self.bytes_free,
             bytes_reserved: self.bytes_reserved,
             ..Status::default()
@@ -98,7 +99,7 @@ mod tests {
         };
         let committed = CommittedCrawl {
             generation: &generation,
-            cycles: &[cycle(1), cycle(2)],
+            cycles: &[cycle(1), cycle(2)].into(),
             paused: None,
             failing_seed_hosts: failing.iter().map(ToString::to_string).collect(),
             bytes_free: Some(5),

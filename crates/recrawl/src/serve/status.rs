@@ -79,10 +79,7 @@ pub fn read(shared: &SharedState) -> Status {
         bytes_reserved: settings.config.storage.reserve.0,
         memory_bytes: disk::memory(),
         formula: formulas::ranking_text(shared, &settings),
-        // One that is not over may still fetch something.
-        idle_cycles: idle_cycles(
-            reports.iter().filter(|report| running.as_ref().is_none_or(|now| now.cycle.0 != report.cycle)),
-        ),
+        idle_cycles: idle(&reports, running.as_ref()),
         cycle: running.map(|now| cycle_now(shared, &now, &reports)),
         last: reports.first().map(|last| cycle_done(last, &reports[1..])),
         next_cycle_at,
@@ -140,6 +137,11 @@ fn budget(shared: &SharedState, settings: &Settings) -> Option<ByteBudget> {
     let limit = settings.config.budget.bytes_per_cycle.0;
     let is_fetching = limit > 0 && shared.live.now().is_some_and(|now| now.stage == Stage::Fetching);
     is_fetching.then(|| ByteBudget { limit, spent: shared.steering.figures().spent })
+}
+
+/// Cycles in a row that fetched nothing. One that is not over may still fetch something.
+fn idle(reports: &[RoundReport], running: Option<&RunningCycle>) -> u64 {
+    idle_cycles(reports.iter().filter(|report| running.is_none_or(|now| now.cycle.0 != report.cycle)))
 }
 
 fn cycle_now(shared: &SharedState, now: &RunningCycle, reports: &[RoundReport]) -> CycleNow {

@@ -109,7 +109,7 @@ impl Explanation {
         match (self.outlook.as_ref().and_then(|outlook| outlook.chance), self.score) {
             (Some(chance), _) => {
                 let counts = self.importance.clause();
-                format!("{since}, and the chance of a change since is {:.0} %{counts}.", 100.0 * chance)
+                format!("{since}, and the chance of a change since is {}{counts}.", percent(chance))
             }
             (None, Some(score)) => format!("{since}, and its score is {score:.4}."),
             (None, None) => format!("{since}."),
@@ -142,6 +142,14 @@ impl Explanation {
 
     fn sentence_by_score(&self, chance: SelectionChance) -> String {
         by_score(chance, self.outlook.as_ref().map_or(Wait::Unknown, |outlook| outlook.wait))
+    }
+}
+
+/// A chance for people: a small one is not none.
+fn percent(chance: f64) -> String {
+    match chance {
+        small if small > 0.0 && small < 0.01 => "below 1 %".into(),
+        chance => format!("{:.0} %", 100.0 * chance),
     }
 }
 
@@ -208,6 +216,11 @@ mod tests {
         assert_eq!(Outlook::by(&page, &formula, Cycle(12), None).around, None);
         page.section_rate = vec![0.4999];
         assert_eq!(Outlook::by(&page, &formula, Cycle(12), None).around, Some(0.4999));
+    }
+
+    #[test]
+    fn a_small_chance_is_not_told_as_none() {
+        assert_eq!([0.0, 0.004, 0.01, 0.996].map(percent), ["0 %", "below 1 %", "1 %", "100 %"]);
     }
 
     #[test]
