@@ -286,7 +286,7 @@ impl Explanation {
         let name = if request.policy.is_formula() { &*formula.name } else { request.policy.name };
         let cutoff = last.filter(|r: &&RoundReport| r.formula == name).and_then(|r| r.cutoff);
         Ok(Explanation {
-            outlook: page.map(|page| Outlook::by(&page, &formula, cycle, cutoff)),
+            outlook: page.map(|page| Outlook::by(&page, &formula, cycle)),
             agreed: Agreed::configured(settings, &url, &record),
             importance: ShownImportance::configured(settings, &url, &formula),
             opted_out: settings.scope.opt_out().because(&url.host()),

@@ -8,8 +8,6 @@ use recrawl_crawl::settings::Settings;
 use recrawl_formula::{Formula, RateEvidence, Terminal};
 use recrawl_types::{CanonicalUrl, Cycle, PageRecord, Span, StateColumns};
 
-/// Cycles that are looked ahead, from the next one on.
-const AHEAD: u32 = 1_000;
 /// Terminals that are a chance of a change, those that know more first.
 const CHANCES: [&str; 5] = ["p_next_section", "p_next", "p_burst", "p_eb_site", "p_eb"];
 
@@ -19,18 +17,6 @@ pub struct Outlook {
     chance: Option<f64>,
     /// Changes a cycle of the pages around it, if the formula reads them and visits of these were compared.
     around: Option<f64>,
-    wait: Wait,
-}
-
-/// Until a page's score reaches the lowest score that the last cycle chose.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Wait {
-    /// There is no such score.
-    Unknown,
-    /// Cycles after the next one.
-    Cycles(u32),
-    /// Not within [`AHEAD`].
-    Beyond,
 }
 
 /// Visits that a page gets whatever its score.
@@ -54,9 +40,8 @@ impl Agreed {
 
 impl Outlook {
     /// Of a block of one visited page, with all that the formula reads.
-    pub fn by(page: &StateColumns, formula: &Formula, cycle: Cycle, cutoff: Option<f64>) -> Outlook {
-        let program = formula.compile();
-        let reads = program.reads();
+    pub fn by(page: &StateColumns, formula: &Formula, cycle: Cycle) -> Outlook {
+        let reads = formula.compile().reads();
         let known = |name: &&str| {
             let terminal = Terminal::named(name).expect("a terminal");
             reads.contains((terminal.reads)(formula.basis))
@@ -71,14 +56,7 @@ impl Outlook {
         let around = page.section_rate.first().or(page.site_rate.first()).copied();
         // Without a comparison, the rate is a constant that says nothing of these pages.
         let around = around.filter(|rate| *rate != RateEvidence::default().rate());
-        let wait = cutoff.map_or(Wait::Unknown, |cutoff| {
-            let reaches = |ahead: &u32| {
-                program.evaluate(page, Cycle(cycle.0.saturating_add(*ahead)), &mut score);
-                score[0] >= cutoff
-            };
-            (0..AHEAD).find(reaches).map_or(Wait::Beyond, Wait::Cycles)
-        });
-        Outlook { chance, around, wait }
+        Outlook { chance, around }
     }
 }
 
@@ -116,7 +94,6 @@ impl Explanation {
         }
     }
 
-    /// Only a page that too many others outrank has a wait: all others are told what decides about them.
     fn when(&self, obstacles: &[Obstacle]) -> String {
         match self.decider(obstacles) {
             Decider::Obstacle(Obstacle { when, evidence, .. }) => {
@@ -141,7 +118,7 @@ impl Explanation {
     }
 
     fn sentence_by_score(&self, chance: SelectionChance) -> String {
-        by_score(chance, self.outlook.as_ref().map_or(Wait::Unknown, |outlook| outlook.wait))
+        by_score(chance, self.rank.map(|rank| rank.best()), self.score_places)
     }
 }
 
@@ -153,23 +130,22 @@ fn percent(chance: f64) -> String {
     }
 }
 
-/// When a score suffices. For the next cycle the rank tells it; for later ones the score is an estimate.
-fn by_score(chance: SelectionChance, wait: Wait) -> String {
-    match (chance, wait) {
+/// When a score suffices. The rank tells it: all that come first are visited before, and others may overtake.
+fn by_score(chance: SelectionChance, rank: Option<u64>, places: u64) -> String {
+    match (chance, rank) {
         (SelectionChance::Sure, _) => "Its score is high enough for the next cycle.".into(),
         (SelectionChance::Likely, _) => "Its score is probably high enough for the next cycle.".into(),
-        // A score that the last cycle would have chosen, but the next one does not: the lowest chosen score rises.
-        (SelectionChance::None, Wait::Unknown | Wait::Cycles(0)) => {
+        (SelectionChance::None, Some(rank)) if places > 0 => format!(
+            "Its score is high enough in {} at the earliest: {} first.",
+            counted(rank.div_ceil(places).max(2), "cycle"),
+            match rank - 1 {
+                1 => "1 page comes".into(),
+                before => format!("{} come", counted(before, "page")),
+            }
+        ),
+        (SelectionChance::None, _) => {
             "Its score is not high enough for the next cycle, and when it is cannot be told.".into()
         }
-        (SelectionChance::None, Wait::Cycles(wait)) => format!(
-            "Its score is high enough in {}, if nothing else changes.",
-            counted(u64::from(wait) + 1, "cycle")
-        ),
-        (SelectionChance::None, Wait::Beyond) => format!(
-            "Its score is not high enough in the next {}, if nothing else changes.",
-            counted(AHEAD.into(), "cycle")
-        ),
     }
 }
 
@@ -190,32 +166,14 @@ mod tests {
         page
     }
 
-    fn outlook(text: &str, cutoff: Option<f64>) -> Outlook {
-        Outlook::by(&page(), &Formula::from_expression(text).unwrap(), Cycle(12), cutoff)
-    }
-
-    #[test]
-    fn the_wait_ends_when_the_score_reaches_the_lowest_that_was_chosen() {
-        let plain = outlook("t * X", Some(7.5));
-        assert_eq!((plain.chance, plain.around, plain.wait), (None, Some(0.03), Wait::Cycles(7)));
-        for (cutoff, wait) in [
-            (Some(1.0), Wait::Cycles(0)),
-            (Some(1_000.0), Wait::Cycles(999)),
-            (Some(1_001.0), Wait::Beyond),
-            (None, Wait::Unknown),
-        ] {
-            assert_eq!(outlook("t", cutoff).wait, wait, "{cutoff:?}");
-        }
-    }
-
     #[test]
     fn without_evidence_nothing_is_told_of_the_pages_around() {
         let mut page = page();
         page.site_rate = vec![RateEvidence::default().rate()];
         let formula = Formula::from_expression("t * X").unwrap();
-        assert_eq!(Outlook::by(&page, &formula, Cycle(12), None).around, None);
+        assert_eq!(Outlook::by(&page, &formula, Cycle(12)).around, None);
         page.section_rate = vec![0.4999];
-        assert_eq!(Outlook::by(&page, &formula, Cycle(12), None).around, Some(0.4999));
+        assert_eq!(Outlook::by(&page, &formula, Cycle(12)).around, Some(0.4999));
     }
 
     #[test]
@@ -227,7 +185,7 @@ mod tests {
     fn the_chance_is_told_whatever_the_basis_of_the_formula() {
         for basis in Basis::ALL {
             let formula = Formula { basis, ..Formula::from_expression("sqrt(p_eb_site) * t").unwrap() };
-            let chance = Outlook::by(&page(), &formula, Cycle(12), None).chance.unwrap();
+            let chance = Outlook::by(&page(), &formula, Cycle(12)).chance.unwrap();
             // A posterior of 1.5 changes in 0.5/0.03 + 7.5 cycles.
             let expected = 1.0 - (1.0 + 1.0 / (0.5 / 0.03 + 7.5f64)).powf(-1.5);
             assert!((chance - expected).abs() < 1e-9, "{basis}: {chance}");
@@ -235,29 +193,23 @@ mod tests {
     }
 
     #[test]
-    fn a_score_above_the_cutoff_is_not_enough_for_a_rank_beyond_the_budget() {
-        // The score is 1, and the last cycle would have chosen it.
-        let wait = outlook("t", Some(0.5)).wait;
+    fn a_rank_beyond_the_budget_waits_for_those_that_come_first() {
         for (rank, expected, told) in [
             (50, SelectionChance::Sure, "Its score is high enough for the next cycle."),
             (100, SelectionChance::Likely, "Its score is probably high enough for the next cycle."),
             (
                 101,
                 SelectionChance::None,
-                "Its score is not high enough for the next cycle, and when it is cannot be told.",
+                "Its score is high enough in 3 cycles at the earliest: 100 pages come first.",
             ),
         ] {
-            let chance = SelectionChance::at(Rank { rank, error: 0 }, true, 50, 100);
-            assert_eq!((chance, &*by_score(chance, wait)), (expected, told), "{rank}");
+            let rank = Rank { rank, error: 0 };
+            let chance = SelectionChance::at(rank, true, 50, 100);
+            assert_eq!((chance, &*by_score(chance, Some(rank.best()), 50)), (expected, told), "{rank:?}");
         }
-    }
-
-    #[test]
-    fn a_score_that_is_below_the_cutoff_waits_only_if_the_rank_is_beyond_the_budget() {
-        let wait = outlook("t", Some(3.0)).wait;
-        assert_eq!(by_score(SelectionChance::Sure, wait), "Its score is high enough for the next cycle.");
-        let [soon, never] = [wait, Wait::Beyond].map(|wait| by_score(SelectionChance::None, wait));
-        assert_eq!(soon, "Its score is high enough in 3 cycles, if nothing else changes.");
-        assert_eq!(never, "Its score is not high enough in the next 1,000 cycles, if nothing else changes.");
+        let without = "Its score is not high enough for the next cycle, and when it is cannot be told.";
+        for (rank, places) in [(None, 50), (Some(2), 0)] {
+            assert_eq!(by_score(SelectionChance::None, rank, places), without);
+        }
     }
 }
