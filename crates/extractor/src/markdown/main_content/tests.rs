@@ -72,7 +72,7 @@ fn the_only_body_of_an_article_is_the_content() {
     let [one, two, three] = ["One", "Two", "Three"].map(prose);
     let page = |more: &str| {
         main(&format!(
-            "<div><div>{two}{three}{two}{three}</div><div itemprop=articleBody>{one}</div>{more}</div>"
+            "<div><div>{two}{three}{two}{three}</div><div itemprop=articleBody>{one}{one}</div>{more}</div>"
         ))
     };
     let text = page("");
