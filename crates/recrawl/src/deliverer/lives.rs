@@ -38,6 +38,7 @@ struct Life {
     store: SearchServer,
     /// A file with the key of the target.
     key: NamedTempFile,
+    batch: u32,
     storage: Arc<MemoryStorage>,
     /// The last round.
     repository: Repository,
@@ -72,6 +73,7 @@ impl Life {
         let repository = web.visit(|_| true, &mut lot);
         let mut store = SearchServer::new(api);
         store.refused = Some(BAD.into());
+        let batch = lot.random_range(1..6);
         let mut key = NamedTempFile::new().unwrap();
         key.write_all(b"key").unwrap();
         Life {
@@ -80,6 +82,7 @@ impl Life {
             lot,
             store,
             key,
+            batch,
             storage,
             repository,
             now: 5_000,
@@ -99,10 +102,11 @@ impl Life {
         let content = if self.is_markdown { "markdown" } else { "text" };
         let text = format!(
             "[scope]\nhosts = [\"a.test\"]\n{exclude}\n[consent]\nnoindex = {}\n[[deliver]]\nname = \"search\"\nto = \"{}\"\nbearer = \"file:{}\"\n\
-             batch = 3\ntimeout = \"{LATENESS} ms\"\ncanonical = \"fold\"\ncontent = \"{content}\"\n",
+             batch = {}\ntimeout = \"{LATENESS} ms\"\ncanonical = \"fold\"\ncontent = \"{content}\"\n",
             self.obeys_noindex,
             address(self.api),
             self.key.path().display(),
+            self.batch,
         );
         let mut settings = Settings::check(toml::from_str(&text).unwrap()).unwrap();
         settings.scope.refuse_taken_down(self.taken_down.iter().map(|page| pattern(*page)).collect());
