@@ -3,6 +3,7 @@
 mod body;
 mod chunk_lines;
 mod connection;
+mod downgrade;
 mod exchange;
 mod sent;
 mod tap;
@@ -21,14 +22,16 @@ use crate::net::proxy::Proxy;
 use body::Coding;
 use bytes::Bytes;
 use connection::{was_not_processed, with_connect_flag};
+use downgrade::{Http1Origins, requires_http1};
 use hyper_util::client::legacy;
+use recrawl_types::Origin;
 use recrawl_types::host::literal;
 use recrawl_types::url::is_refused_port;
 use reqwest::header::{
     ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_TYPE, FROM, HeaderMap, HeaderName, HeaderValue,
     IF_MODIFIED_SINCE, IF_NONE_MATCH, USER_AGENT,
 };
-use reqwest::{Method, Version};
+use reqwest::{Method, StatusCode, Version};
 use sent::SentRequests;
 use std::error::Error;
 use std::io;
@@ -107,6 +110,7 @@ pub struct HttpNetwork {
     usual: Way,
     public: PublicWay,
     proxy: Option<Proxy>,
+    http1: Http1Origins,
     access: Arc<[HostAccess]>,
     memory: BodyMemory,
     /// Writes requests down; none if nobody keeps them.
@@ -132,15 +136,17 @@ impl HttpNetwork {
             Some(proxy) => resolver.exempting(proxy.host()),
             None => resolver,
         };
-        let public = PublicWay::new(config, &guard, &resolver);
-        let usual = Way::new(config, guard, resolver)?;
+        let shared = Arc::new(config.clone());
+        let public = PublicWay::new(shared.clone(), &guard, &resolver);
+        let usual = Way::new(shared, guard, resolver)?;
         let access = config.access.as_slice().into();
         let memory = BodyMemory::new(config.body_memory, config.max_body);
         let sent = match config.keep_requests {
             true => Some(Arc::new(SentRequests::new(common_fields(config)?))),
             false => None,
         };
-        Ok(HttpNetwork { usual, public, proxy, access, memory, sent, look: None })
+        let http1 = Http1Origins::default();
+        Ok(HttpNetwork { usual, public, proxy, http1, access, memory, sent, look: None })
     }
 
     /// The same with a first look: without a contact it also makes these requests beyond loopback.
@@ -155,7 +161,7 @@ impl HttpNetwork {
         if config.contact.is_none() {
             let guard = Guard::new(&config.allow_addresses);
             let resolver = network.usual.resolver.clone().guarded_by(guard.clone());
-            network.look = Some((Way::new(config, guard, resolver)?, look));
+            network.look = Some((Way::new(Arc::new(config.clone()), guard, resolver)?, look));
         }
         Ok(network)
     }
@@ -301,7 +307,17 @@ impl HttpNetwork {
             *outgoing.body_mut() = Some(body.into());
         }
         let kept = self.sent.as_ref().map(|sent| (sent, outgoing.headers().clone()));
-        let (response, connected) = with_connect_flag(way.client.send(outgoing)).await;
+        let origin = Origin::from_url(&request.url);
+        let is_http1 = self.http1.has(&origin);
+        let (response, connected) = with_connect_flag(way.client(is_http1)?.send(outgoing)).await;
+        let is_refused = match &response {
+            Ok((response, _)) => response.status() == StatusCode::MISDIRECTED_REQUEST,
+            Err(e) => requires_http1(&**e),
+        };
+        if is_refused && !is_http1 {
+            self.http1.add(origin);
+            return Err(NetworkError::NotProcessed);
+        }
         let (response, head) = match response {
             Ok(response) => response,
             Err(e) if was_not_processed(&*e, connected) => return Err(NetworkError::NotProcessed),

@@ -20,14 +20,35 @@ const IDLE_SLACK: Duration = Duration::from_secs(4);
 /// A client with its guard.
 #[derive(Clone, Debug)]
 pub struct Way {
-    pub client: Exchange,
+    config: Arc<FetchConfig>,
+    client: Exchange,
+    /// Speaks HTTP/1.1 alone. It is made with the first origin that needs it; none if it cannot be made.
+    http1: Arc<OnceLock<Option<Exchange>>>,
     pub guard: Guard,
     pub resolver: Resolver,
 }
 
 impl Way {
     /// `resolver` has the same guard.
-    pub fn new(config: &FetchConfig, guard: Guard, resolver: Resolver) -> Result<Way, SetupError> {
+    pub fn new(config: Arc<FetchConfig>, guard: Guard, resolver: Resolver) -> Result<Way, SetupError> {
+        let client = Way::exchange(&config, &resolver, false)?;
+        Ok(Way { config, client, http1: Arc::default(), guard, resolver })
+    }
+
+    /// The client for an origin; an error, which is logged, if none can be made though the usual one could.
+    pub fn client(&self, is_http1: bool) -> Result<&Exchange, NetworkError> {
+        if !is_http1 {
+            return Ok(&self.client);
+        }
+        let make = || {
+            Way::exchange(&self.config, &self.resolver, true)
+                .inspect_err(|error| tracing::error!(%error, "no requests over HTTP/1.1 alone"))
+                .ok()
+        };
+        self.http1.get_or_init(make).as_ref().ok_or(NetworkError::Protocol)
+    }
+
+    fn exchange(config: &FetchConfig, resolver: &Resolver, is_http1: bool) -> Result<Exchange, SetupError> {
         let idle = config.delay_per_host.max(config.delay_per_ip) + IDLE_SLACK;
         let mut builder = builder()
             .user_agent(user_agent(config)?)
@@ -44,9 +65,11 @@ impl Way {
         if let Some(proxy) = &config.proxy {
             builder = builder.proxy(proxy.rule());
         }
+        if is_http1 {
+            builder = builder.http1_only();
+        }
         let connecting = builder.build().map_err(SetupError::Client)?;
-        let client = Exchange::new(config, connecting, common_fields(config)?, idle);
-        Ok(Way { client, guard, resolver })
+        Ok(Exchange::new(config, connecting, common_fields(config)?, idle))
     }
 
     pub async fn is_v6(&self, host: &str) -> bool {
@@ -88,16 +111,16 @@ pub struct PublicWay {
 }
 
 impl PublicWay {
-    pub fn new(config: &FetchConfig, guard: &Guard, resolver: &Resolver) -> PublicWay {
+    pub fn new(config: Arc<FetchConfig>, guard: &Guard, resolver: &Resolver) -> PublicWay {
         let guard = guard.clone().only_public();
         let resolver = resolver.clone().guarded_by(guard.clone());
-        PublicWay { config: Arc::new(config.clone()), guard, resolver, made: Arc::default() }
+        PublicWay { config, guard, resolver, made: Arc::default() }
     }
 
     /// The way. An error, which is logged, if no client can be made though the usual one could.
     pub fn way(&self) -> Result<&Way, NetworkError> {
         let make = || {
-            Way::new(&self.config, self.guard.clone(), self.resolver.clone())
+            Way::new(self.config.clone(), self.guard.clone(), self.resolver.clone())
                 .inspect_err(|error| tracing::error!(%error, "no requests for rendered pages"))
                 .ok()
         };

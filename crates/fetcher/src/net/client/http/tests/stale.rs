@@ -127,7 +127,8 @@ async fn serve_frames(frames: Vec<(u8, u8, Vec<u8>)>) -> SocketAddr {
     tokio::spawn(async move {
         let mut frames = frames.into_iter();
         while let Ok((stream, _)) = listener.accept().await {
-            let mut stream = acceptor.accept(stream).await.unwrap();
+            // A client may want another protocol.
+            let Ok(mut stream) = acceptor.accept(stream).await else { continue };
             stream.read_exact(&mut [0; b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".len()]).await.unwrap();
             stream.write_all(&frame(SETTINGS, 0, 0, &[])).await.unwrap();
             while let Some(id) = read_stream(&mut stream).await {
@@ -167,6 +168,8 @@ async fn rfc_9113_section_8_7_what_was_not_processed_is_told_apart() {
         (vec![refused(), answer()], vec![not_taken, Ok(200)]),
         (vec![answer(), away(), answer()], vec![Ok(200), not_taken, Ok(200)]),
         (vec![away(), answer()], vec![not_taken, Ok(200)]),
+        // HTTP_1_1_REQUIRED, and this server has no HTTP/1.1.
+        (vec![(GOAWAY, 0, vec![0, 0, 0, 0, 0, 0, 0, 13])], vec![not_taken, Err(NetworkError::Tls)]),
         // ENHANCE_YOUR_CALM: the server saw the request.
         (vec![calm()], vec![Err(NetworkError::Protocol)]),
     ] {

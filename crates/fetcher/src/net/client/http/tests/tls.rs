@@ -9,8 +9,9 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::convert::Infallible;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsAcceptor;
 
 pub const AUTHORITY: &[u8] = include_bytes!("../certificates/authority.pem");
@@ -93,6 +94,102 @@ async fn the_protocol_is_what_the_server_chooses_and_one_connection_serves_a_hos
         }
         assert_eq!(connections.load(Ordering::SeqCst), 1, "{protocols:?}");
     }
+}
+
+/// How a server refuses HTTP/2, after answers to other requests.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Refusal {
+    Reset,
+    Misdirected,
+}
+
+/// A server that speaks HTTP/2 and HTTP/1.1, and refuses requests for `/old` in the former. Returns the version of each
+/// connection.
+async fn serve_both(refusal: Refusal) -> (SocketAddr, Arc<Mutex<Vec<&'static str>>>) {
+    let acceptor = acceptor(&["h2", "http/1.1"]);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (address, versions) = (listener.local_addr().unwrap(), Arc::new(Mutex::new(Vec::new())));
+    let noted = versions.clone();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let stream = acceptor.accept(stream).await.unwrap();
+            let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+            noted.lock().unwrap().push(if is_http2 { "2" } else { "1.1" });
+            if !is_http2 {
+                tokio::spawn(answer_all(stream, 200));
+                continue;
+            }
+            tokio::spawn(async move {
+                let mut connection = h2::server::handshake(stream).await.unwrap();
+                while let Some(Ok((request, mut respond))) = connection.accept().await {
+                    let status = |status: u16| hyper::Response::builder().status(status).body(()).unwrap();
+                    match refusal {
+                        _ if request.uri().path() != "/old" => drop(respond.send_response(status(200), true)),
+                        Refusal::Reset => respond.send_reset(h2::Reason::HTTP_1_1_REQUIRED),
+                        Refusal::Misdirected => drop(respond.send_response(status(421), true)),
+                    }
+                }
+            });
+        }
+    });
+    (address, versions)
+}
+
+#[tokio::test]
+async fn rfc_9113_section_7_an_origin_that_demands_http_1_1_is_asked_over_it_from_then_on() {
+    for refusal in [Refusal::Reset, Refusal::Misdirected] {
+        let (address, versions) = serve_both(refusal).await;
+        let network = trusting(vec![AUTHORITY.to_vec()]);
+        let mut ends = Vec::new();
+        for path in ["new", "old", "old", "new"] {
+            let url = format!("https://h2.test:{}/{path}", address.port());
+            let reply = ask(&network, &url).await;
+            ends.push(reply.map(|reply| (reply.status, format!("{:?}", reply.version))));
+        }
+        let answered = |version: &str| Ok((200, version.to_owned()));
+        let expected = [
+            answered("HTTP/2.0"),
+            Err(NetworkError::NotProcessed),
+            answered("HTTP/1.1"),
+            answered("HTTP/1.1"),
+        ];
+        assert_eq!(ends, expected, "{refusal:?}");
+        assert_eq!(&versions.lock().unwrap()[..], ["2", "1.1"], "{refusal:?}");
+    }
+}
+
+/// An answer over HTTP/1.1 is final.
+#[tokio::test]
+async fn a_misdirected_request_is_asked_once_more_on_a_new_connection() {
+    let count = Arc::new(AtomicUsize::new(0));
+    let address = serve_status(421, count.clone()).await;
+    let network = trusting(Vec::new());
+    let url = format!("http://{address}/");
+    let first = ask(&network, &url).await.unwrap_err();
+    let then = ask(&network, &url).await.unwrap();
+    assert_eq!((first, then.status), (NetworkError::NotProcessed, 421));
+    assert_eq!(count.load(Ordering::SeqCst), 2, "connections");
+}
+
+/// A server that answers with a status, and counts its connections.
+async fn serve_status(status: u16, count: Arc<AtomicUsize>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            count.fetch_add(1, Ordering::SeqCst);
+            tokio::spawn(answer_all(stream, status));
+        }
+    });
+    address
+}
+
+/// Answers the requests of a connection over HTTP/1.1.
+async fn answer_all(stream: impl AsyncRead + AsyncWrite + Unpin, status: u16) {
+    let tell = service_fn(move |_: hyper::Request<hyper::body::Incoming>| async move {
+        Ok::<_, Infallible>(hyper::Response::builder().status(status).body(String::new()).unwrap())
+    });
+    hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), tell).await.ok();
 }
 
 #[tokio::test]

@@ -1,0 +1,42 @@
+//! Origins that are asked over HTTP/1.1, on connections of their own.
+//!
+//! A server may demand HTTP/1.1 for a request, which it has not processed then (RFC 9113 §7), or say that the connection is
+//! not one for the host (421, RFC 9110 §15.5.20). Browsers ask again, and so does the caller: one answer of a kind moves the
+//! origin here, until the process ends.
+
+use super::sources;
+use recrawl_types::Origin;
+use std::collections::HashSet;
+use std::error::Error;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Origins that are remembered. Then all are forgotten, and each costs one more request.
+const MAX_ORIGINS: usize = 10_000;
+
+/// See the module documentation.
+#[derive(Clone, Debug, Default)]
+pub struct Http1Origins(Arc<Mutex<HashSet<Origin>>>);
+
+impl Http1Origins {
+    pub fn has(&self, origin: &Origin) -> bool {
+        self.all().contains(origin)
+    }
+
+    pub fn add(&self, origin: Origin) {
+        let mut all = self.all();
+        if all.len() >= MAX_ORIGINS {
+            all.clear();
+        }
+        all.insert(origin);
+    }
+
+    fn all(&self) -> MutexGuard<'_, HashSet<Origin>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Does the server demand HTTP/1.1 for the request that ended like this?
+pub fn requires_http1(error: &(dyn Error + 'static)) -> bool {
+    let mut causes = sources(error).filter_map(|cause| cause.downcast_ref::<h2::Error>());
+    causes.any(|h2| h2.is_remote() && h2.reason() == Some(h2::Reason::HTTP_1_1_REQUIRED))
+}
