@@ -91,7 +91,7 @@ pub(crate) fn decode<'b>(body: &'b [u8], media: &MediaType, url: &CanonicalUrl) 
 /// the standard gives every text a tree.
 pub(crate) fn parse(text: &str, attributes: Attributes) -> (Html, u64) {
     let (mut html, steps) = build(text, attributes);
-    let work = noscript::expand(&mut html, attributes);
+    let work = noscript::expand(&mut html, |content| parse_fragment(content, attributes));
     (html, text.len() as u64 + steps + work)
 }
 

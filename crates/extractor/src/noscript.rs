@@ -4,12 +4,11 @@
 //! is never closed in it changes nothing of the page around it. A browser without scripts shows the text as markup. It is
 //! parsed as a fragment of its own and put into its element: its links lead to pages that visitors can reach.
 
-use crate::html::{self, Attributes};
 use crate::sink::Handle;
 use html5ever::{LocalName, local_name, ns};
 use scraper::{Html, Node};
 
-/// Work for all fragments of a page together. Contents behind it stay texts. Each byte costs a few steps, see [`html`].
+/// Work for all fragments of a page together. Contents behind it stay texts. Each byte costs a few steps.
 const MAX_WORK: u64 = 1 << 24;
 /// Work for a fragment without content.
 const LEAST_WORK: u64 = 1 << 10;
@@ -21,19 +20,20 @@ pub(crate) struct NoscriptReader {
 }
 
 impl NoscriptReader {
-    /// A tree with the content below its root; none if it has no markup, or if the page has spent its work.
-    pub(crate) fn read(&mut self, content: &str, attributes: Attributes) -> Option<Html> {
+    /// A tree with the content below its root; none if it has no markup, or if the page has spent its work. `parse` makes
+    /// a tree of a fragment, and tells its work.
+    pub(crate) fn read(&mut self, content: &str, parse: impl Fn(&str) -> (Html, u64)) -> Option<Html> {
         if self.work > MAX_WORK || memchr::memchr2(b'<', b'&', content.as_bytes()).is_none() {
             return None;
         }
-        let (fragment, work) = html::parse_fragment(content, attributes);
+        let (fragment, work) = parse(content);
         self.work += LEAST_WORK + work;
         Some(fragment)
     }
 }
 
 /// Parses the contents in a tree, and returns the work.
-pub(crate) fn expand(html: &mut Html, attributes: Attributes) -> u64 {
+pub(crate) fn expand(html: &mut Html, parse: impl Fn(&str) -> (Html, u64)) -> u64 {
     let is = |node: &Node, name: LocalName| {
         node.as_element().is_some_and(|element| element.name.local == name && element.name.ns == ns!(html))
     };
@@ -47,7 +47,7 @@ pub(crate) fn expand(html: &mut Html, attributes: Attributes) -> u64 {
         let texts: Vec<Handle> = element.children().map(|text| text.id()).collect();
         let content: String =
             element.children().filter_map(|text| text.value().as_text().map(|t| &**t)).collect();
-        let Some(fragment) = reader.read(&content, attributes) else { continue };
+        let Some(fragment) = reader.read(&content, &parse) else { continue };
         for text in texts {
             html.tree.get_mut(text).into_iter().for_each(|mut text| text.detach());
         }

@@ -8,7 +8,7 @@ use super::Slow;
 use super::stack::{Formatting, Open, StackScope};
 use super::tokens::{ContentModel, HtmlToken, HtmlTokens, Tag, TextToken};
 use crate::element::Element;
-use crate::html::Attributes;
+use crate::html::{self, Attributes};
 use crate::names::Name::{self, *};
 use crate::noscript::NoscriptReader;
 use crate::shadow;
@@ -200,7 +200,8 @@ impl<'d, 'w> Builder<'d, 'w> {
         if !self.templates.is_empty() {
             return Ok(());
         }
-        if let Some(html) = self.noscripts.read(content, Attributes::Read) {
+        let parse = |content: &str| html::parse_fragment(content, Attributes::Read);
+        if let Some(html) = self.noscripts.read(content, parse) {
             let is_root =
                 |node: &Node| node.as_element().is_some_and(|element| shadow::is_root(&element.name));
             if html.tree.values().any(is_root) {
