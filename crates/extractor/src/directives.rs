@@ -128,9 +128,10 @@ enum DirectiveItemKind<'t> {
 /// Directives with a value of their own, besides the date.
 const WITH_VALUE: [&str; 3] = ["max-snippet", "max-image-preview", "max-video-preview"];
 
-/// Parses a list. Commas separate items; so do white space and semicolons, since pages use them.
+/// Parses a list. Commas separate items; so do white space, semicolons and the commas of other scripts, since pages use
+/// them.
 fn read<'t>(list: &'t str, mut take: impl FnMut(DirectiveItemKind<'t>)) {
-    let is_separator = |c: char| c.is_whitespace() || c == ',' || c == ';';
+    let is_separator = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '，' | '、' | '；' | '،');
     let mut rest = list;
     loop {
         rest = rest.trim_start_matches(|c: char| is_separator(c) || c == ':');
@@ -209,6 +210,7 @@ mod tests {
             ("robots", "unavailable_after: whenever, noindex", "i"),
             ("robots", "unavailable_after:", ""),
             ("robots", "::,;noindex", "i"),
+            ("robots", "noindex，nofollow、noarchive", "ifa"),
         ] {
             assert_eq!(decided(&[(name, content)], &[]), expected, "{name}: {content}");
         }

@@ -3,6 +3,7 @@
 
 use html5ever::data::NAMED_ENTITIES;
 use recrawl_types::url::MAX_URL_BYTES;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Maximum entities of a document: more than HTML 4 has. The rest is unknown.
@@ -12,7 +13,7 @@ const MAX_ENTITY_TEXT: usize = MAX_URL_BYTES;
 
 /// The entities of a document: name and text.
 #[derive(Default)]
-pub(super) struct Entities(HashMap<String, String>);
+pub(crate) struct Entities(HashMap<String, String>);
 
 impl Entities {
     /// Reads the definitions of a document type. Parameter entities and external ones are not read.
@@ -62,10 +63,8 @@ impl Entities {
         while let Some(at) = rest.find('&') {
             text.push_str(&rest[..at]);
             rest = &rest[at + 1..];
-            let end = rest.find(|c: char| !c.is_alphanumeric() && !"#_.-:".contains(c)).unwrap_or(rest.len());
-            match rest[end..].strip_prefix(';').filter(|_| end > 0) {
-                Some(behind) => {
-                    let name = &rest[..end];
+            match reference(rest) {
+                Some((name, behind)) => {
                     text.push_str(&self.text(name).or_else(|| Entities::of_html(name))?);
                     rest = behind;
                 }
@@ -79,11 +78,42 @@ impl Entities {
         Some(text)
     }
 
+    /// Markup in which references to entities of the document are HTML. Other references stay, and so do those for which
+    /// `room` has no bytes left.
+    pub fn to_html<'r>(&self, raw: &'r str, room: &mut usize) -> Cow<'r, str> {
+        if self.0.is_empty() || !raw.contains('&') {
+            return raw.into();
+        }
+        let mut html = String::with_capacity(raw.len());
+        let mut rest = raw;
+        while let Some(at) = rest.find('&') {
+            html.push_str(&rest[..at]);
+            rest = &rest[at + 1..];
+            let own = reference(rest).and_then(|(name, behind)| Some((self.0.get(name)?, behind)));
+            match own.filter(|(text, _)| text.len() <= *room) {
+                Some((text, behind)) => {
+                    *room -= text.len();
+                    html.push_str(&text.replace('&', "&amp;").replace('"', "&quot;").replace('\'', "&#39;"));
+                    rest = behind;
+                }
+                None => html.push('&'),
+            }
+        }
+        (html + rest).into()
+    }
+
     /// The characters that HTML calls so.
     pub fn of_html(name: &str) -> Option<String> {
         let (first, second) = NAMED_ENTITIES.get(&*format!("{name};")).copied()?;
         [first, second].iter().filter(|c| **c != 0).map(|c| char::from_u32(*c)).collect()
     }
+}
+
+/// The name of the reference that goes on here behind its `&`, and the text behind it; none if it is none.
+fn reference(text: &str) -> Option<(&str, &str)> {
+    let end = text.find(|c: char| !c.is_alphanumeric() && !"#_.-:".contains(c))?;
+    let behind = text[end..].strip_prefix(';').filter(|_| end > 0)?;
+    Some((&text[..end], behind))
 }
 
 /// Name and quoted text of a definition, if it has both.

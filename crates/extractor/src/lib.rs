@@ -39,6 +39,7 @@ mod dated;
 mod directives;
 mod document;
 mod element;
+mod entities;
 mod html;
 mod inert;
 mod json;

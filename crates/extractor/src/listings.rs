@@ -6,7 +6,6 @@
 mod address;
 mod bases;
 mod detect;
-mod entities;
 mod formats;
 mod gzip;
 mod hub;

@@ -5,8 +5,10 @@
 //! HTML's syntax, and all that follows reads one language. Browsers show an error page in place of XML
 //! that is not well-formed. Here each piece that is not XML stays as it is, to be read as HTML.
 //!
-//! `xml:base` does not count, as in browsers. Entities are HTML's, which include those of XHTML's document types.
+//! `xml:base` does not count, as in browsers. Entities are those that the document defines, and HTML's, which include those
+//! of XHTML's document types.
 
+use crate::entities::Entities;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 use std::ops::Range;
@@ -76,6 +78,8 @@ pub(crate) fn to_html(xml: &str) -> String {
         raw: None,
         foreign: 0,
         in_head: false,
+        entities: Entities::default(),
+        room: xml.len(),
     };
     // XML knows no quirks.
     writer.html.push_str("<!doctype html>");
@@ -183,6 +187,9 @@ struct Writer<'x> {
     /// Number of open `svg` and `math` elements.
     foreign: usize,
     in_head: bool,
+    entities: Entities,
+    /// Bytes that the document's entities may add.
+    room: usize,
 }
 
 impl<'x> Writer<'x> {
@@ -204,8 +211,9 @@ impl<'x> Writer<'x> {
                 Event::Empty(element) => self.start(&element, source, true)?,
                 Event::End(element) => self.end(&self.xml[start + 2..][..element.name().as_ref().len()]),
                 Event::Text(_) | Event::GeneralRef(_) if self.shows_text() => {
-                    self.html.push_str(&self.xml[source]);
+                    self.html.push_str(&self.entities.to_html(&self.xml[source], &mut self.room));
                 }
+                Event::DocType(definitions) => self.entities.define(&definitions),
                 Event::CData(text) if self.shows_text() => {
                     self.html.push_str(&text.replace('&', "&amp;").replace('<', "&lt;"));
                 }
@@ -354,7 +362,7 @@ impl<'x> Writer<'x> {
             let quote = if attribute.value.contains('"') { '\'' } else { '"' };
             self.html.extend([" ", name, "="]);
             self.html.push(quote);
-            self.html.push_str(&attribute.value);
+            self.html.push_str(&self.entities.to_html(&attribute.value, &mut self.room));
             self.html.push(quote);
         }
         self.html.push('>');

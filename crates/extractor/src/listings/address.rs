@@ -13,6 +13,11 @@ pub(super) fn clean(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Is it rather a sentence than a URL?
+pub(super) fn is_words(address: &str) -> bool {
+    !is_whole(address) && !address.starts_with(['/', '\\']) && address.contains(char::is_whitespace)
+}
+
 fn is_blank(c: char) -> bool {
     c.is_whitespace() || c.is_control() || matches!(c, '\u{feff}' | '\u{200b}'..='\u{200f}' | '\u{2060}')
 }

@@ -26,6 +26,8 @@ pub(super) enum EntryField {
     Permalink,
     /// A page beside that of the entry, in the attribute `href`: another language.
     Alternate,
+    /// A file that belongs to the entry, in the attribute `url`: its URL if there is no other.
+    Attached,
     /// The modification date.
     Modified,
     /// The publication date, used if there is no modification date.
@@ -58,6 +60,7 @@ const SITEMAP: &[(&str, EntryField)] = &[
 const RSS: &[(&str, EntryField)] = &[
     ("link", EntryField::Address),
     ("guid", EntryField::Permalink),
+    ("enclosure", EntryField::Attached),
     ("pubDate", EntryField::Published),
     ("date", EntryField::Published),
     ("published", EntryField::Published),

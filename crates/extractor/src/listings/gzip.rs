@@ -10,8 +10,18 @@ pub(super) fn is_gzip(body: &[u8]) -> bool {
     body.starts_with(&[0x1f, 0x8b, 0x08])
 }
 
-/// At most `limit` unpacked bytes and, if that is not everything, the reason.
+/// At most `limit` unpacked bytes and, if that is not everything, the reason. Servers pack files once more that are packed
+/// already.
 pub(super) fn unpack(body: &[u8], limit: usize) -> (Cow<'_, [u8]>, Option<String>) {
+    let (bytes, cut) = unpack_once(body, limit);
+    if !is_gzip(&bytes) {
+        return (Cow::Owned(bytes), cut);
+    }
+    let (bytes, inner) = unpack_once(&bytes, limit);
+    (Cow::Owned(bytes), cut.or(inner))
+}
+
+fn unpack_once(body: &[u8], limit: usize) -> (Vec<u8>, Option<String>) {
     let mut bytes = Vec::new();
     let mut decoder = MultiGzDecoder::new(body);
     let outcome = decoder.by_ref().take(limit as u64).read_to_end(&mut bytes);
@@ -22,5 +32,5 @@ pub(super) fn unpack(body: &[u8], limit: usize) -> (Cow<'_, [u8]>, Option<String
         }
         Ok(_) => None,
     };
-    (Cow::Owned(bytes), cut)
+    (bytes, cut)
 }

@@ -1,93 +1,86 @@
 //! JSON Feed (jsonfeed.org, versions 1 and 1.1), in one pass: only one item is in memory.
+//!
+//! The reader is as lenient as feeds are wrong, so that an odd item costs no other one: half a surrogate pair, a line break
+//! in a string, a member twice, a number beyond all limits, a comma too many, `items` with keys.
 
 use super::EntryCollector;
 use super::values::{EntryValues, MAX_TEXT, ValueRank, cut};
-use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use std::fmt;
-use std::marker::PhantomData;
 
-const VERSION: &str = "https://jsonfeed.org/version/";
+/// Values in each other at most.
+const MAX_DEPTH: usize = 128;
 
 /// Reads a feed to its end, or up to the first damage. False if it is none.
 pub(super) fn read(text: &str, found: &mut EntryCollector<'_>) -> bool {
-    let mut reader = serde_json::Deserializer::from_str(text);
-    let mut feed = JsonFeed { found, is_feed: false };
-    let damage = reader.deserialize_any(&mut feed).err();
-    let is_feed = feed.is_feed;
-    found.listing.damage = found.listing.damage.take().or(damage.map(|error| error.to_string()));
+    let mut reader = FeedReader { text, at: 0, depth: 0 };
+    let mut is_feed = false;
+    if reader.peek() != Some(b'{') {
+        return false;
+    }
+    let end = reader.each(&mut |reader, key| {
+        match key {
+            "version" => is_feed = is_version(&reader.text()?),
+            "next_url" => found.link("next", &reader.text()?, false, ""),
+            "feed_url" => found.hub.link("self", &reader.text()?),
+            "hubs" => reader.each(&mut |reader, _| {
+                let (mut kind, mut url) = (String::new(), String::new());
+                reader.each(&mut |reader, key| {
+                    match key {
+                        "type" => kind = reader.text()?,
+                        "url" => url = reader.text()?,
+                        _ => reader.skip()?,
+                    }
+                    Some(())
+                })?;
+                if kind.eq_ignore_ascii_case("WebSub") {
+                    found.hub.link("hub", &url);
+                }
+                Some(())
+            })?,
+            "items" => reader.each(&mut |reader, _| {
+                match reader.peek()? {
+                    b'{' => found.take(&item(reader)?),
+                    _ => reader.skip()?,
+                }
+                Some(())
+            })?,
+            _ => reader.skip()?,
+        }
+        Some(())
+    });
+    if end.is_none() {
+        found.damaged(reader.at as u64, "JSON cannot be read from here on");
+    }
     is_feed
 }
 
-struct JsonFeed<'a, 'r> {
-    found: &'a mut EntryCollector<'r>,
-    is_feed: bool,
+/// Whatever the spelling of the address, it is that of the specification.
+fn is_version(text: &str) -> bool {
+    let address = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    address.is_some_and(|address| {
+        address.strip_prefix("www.").unwrap_or(address).starts_with("jsonfeed.org/version/")
+    })
 }
 
-impl<'de> Visitor<'de> for &mut JsonFeed<'_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON Feed")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key::<String>()? {
-            match key.as_str() {
-                "version" => self.is_feed = map.next_value::<LenientText>()?.0.starts_with(VERSION),
-                "next_url" => self.found.link("next", &map.next_value::<LenientText>()?.0, false, ""),
-                "feed_url" => self.found.hub.link("self", &map.next_value::<LenientText>()?.0),
-                "hubs" => map.next_value_seed(EachElement::new(|hub: JsonHub| {
-                    if hub.kind.0.eq_ignore_ascii_case("WebSub") {
-                        self.found.hub.link("hub", &hub.url.0);
-                    }
-                }))?,
-                "items" => {
-                    map.next_value_seed(EachElement::new(|item: JsonItem| self.found.take(&item.values())))?
-                }
-                _ => drop(map.next_value::<IgnoredAny>()?),
-            }
+fn item(reader: &mut FeedReader<'_>) -> Option<EntryValues> {
+    let mut values = EntryValues::default();
+    let (mut summary, mut html, mut plain) = (String::new(), String::new(), String::new());
+    reader.each(&mut |reader, key| {
+        match key {
+            "url" => values.addresses.add(ValueRank::Own, false, reader.text()?),
+            "id" => values.identifier(false, &reader.text()?),
+            "external_url" => values.addresses.add(ValueRank::Elsewhere, false, reader.text()?),
+            "date_modified" => values.dates.add(ValueRank::Own, false, reader.text()?),
+            "date_published" => values.dates.add(ValueRank::Published, false, reader.text()?),
+            "title" => values.titles.add(ValueRank::Own, false, as_html(&reader.text()?)),
+            "summary" => summary = as_html(&reader.text()?),
+            "content_html" => html = cut(&reader.text()?, MAX_TEXT).into(),
+            "content_text" => plain = as_html(&reader.text()?),
+            _ => reader.skip()?,
         }
-        Ok(())
-    }
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct JsonHub {
-    #[serde(rename = "type")]
-    kind: LenientText,
-    url: LenientText,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct JsonItem {
-    url: LenientText,
-    id: LenientText,
-    date_modified: LenientText,
-    date_published: LenientText,
-    title: LenientText,
-    summary: LenientText,
-    content_html: LenientText,
-    content_text: LenientText,
-}
-
-impl JsonItem {
-    fn values(self) -> EntryValues {
-        let mut values = EntryValues::default();
-        values.addresses.add(ValueRank::Own, false, self.url.0);
-        values.identifier(false, &self.id.0);
-        values.dates.add(ValueRank::Own, false, self.date_modified.0);
-        values.dates.add(ValueRank::Published, false, self.date_published.0);
-        values.titles.add(ValueRank::Own, false, as_html(&self.title.0));
-        let content = match self.content_html.0.is_empty() {
-            true => as_html(&self.content_text.0),
-            false => cut(&self.content_html.0, MAX_TEXT).into(),
-        };
-        values.texts = vec![as_html(&self.summary.0), content];
-        values
-    }
+        Some(())
+    })?;
+    values.texts = vec![summary, if html.is_empty() { plain } else { html }];
+    Some(values)
 }
 
 /// A plain text as HTML, with its lines.
@@ -95,90 +88,122 @@ fn as_html(text: &str) -> String {
     cut(text, MAX_TEXT).replace('&', "&amp;").replace('<', "&lt;").replace('\n', "<br>")
 }
 
-/// A string; empty if another value stands there, as `null` or a number.
-#[derive(Default)]
-struct LenientText(String);
+struct FeedReader<'t> {
+    text: &'t str,
+    at: usize,
+    depth: usize,
+}
 
-impl<'de> Deserialize<'de> for LenientText {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<LenientText, D::Error> {
-        struct AnyValue;
-        impl<'de> Visitor<'de> for AnyValue {
-            type Value = LenientText;
+impl FeedReader<'_> {
+    /// The first byte of the next token.
+    fn peek(&mut self) -> Option<u8> {
+        let rest = &self.text[self.at..];
+        self.at += rest.len() - rest.trim_ascii_start().len();
+        self.text.as_bytes().get(self.at).copied()
+    }
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("any value")
+    fn pass(&mut self, byte: u8) -> bool {
+        let is_there = self.peek() == Some(byte);
+        self.at += usize::from(is_there);
+        is_there
+    }
+
+    /// Gives away each member of an object with its key, and each element of an array with an empty one. `take` reads the
+    /// value. Another value has none. None at damage.
+    fn each(&mut self, take: &mut dyn FnMut(&mut Self, &str) -> Option<()>) -> Option<()> {
+        let (has_keys, end) = match self.peek()? {
+            b'{' => (true, b'}'),
+            b'[' => (false, b']'),
+            _ => return self.skip(),
+        };
+        if self.depth == MAX_DEPTH {
+            return None;
+        }
+        self.depth += 1;
+        self.at += 1;
+        while !self.pass(end) {
+            let key = if has_keys { self.string()? } else { String::new() };
+            if has_keys && !self.pass(b':') {
+                return None;
             }
-
-            fn visit_str<E>(self, text: &str) -> Result<LenientText, E> {
-                Ok(LenientText(text.trim().into()))
-            }
-
-            fn visit_unit<E>(self) -> Result<LenientText, E> {
-                Ok(LenientText::default())
-            }
-
-            fn visit_bool<E>(self, _: bool) -> Result<LenientText, E> {
-                Ok(LenientText::default())
-            }
-
-            fn visit_i64<E>(self, _: i64) -> Result<LenientText, E> {
-                Ok(LenientText::default())
-            }
-
-            fn visit_u64<E>(self, _: u64) -> Result<LenientText, E> {
-                Ok(LenientText::default())
-            }
-
-            fn visit_f64<E>(self, _: f64) -> Result<LenientText, E> {
-                Ok(LenientText::default())
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<LenientText, A::Error> {
-                while values.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(LenientText::default())
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<LenientText, A::Error> {
-                while members.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(LenientText::default())
+            take(self, &key)?;
+            if !self.pass(b',') && self.peek()? != end {
+                return None;
             }
         }
-        from.deserialize_any(AnyValue)
-    }
-}
-
-/// Gives each element of an array away as soon as it is read; `null` has none.
-struct EachElement<T, F>(F, PhantomData<T>);
-
-impl<T, F: FnMut(T)> EachElement<T, F> {
-    fn new(take: F) -> EachElement<T, F> {
-        EachElement(take, PhantomData)
-    }
-}
-
-impl<'de, T: Deserialize<'de>, F: FnMut(T)> DeserializeSeed<'de> for EachElement<T, F> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-        from.deserialize_any(self)
-    }
-}
-
-impl<'de, T: Deserialize<'de>, F: FnMut(T)> Visitor<'de> for EachElement<T, F> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an array")
+        self.depth -= 1;
+        Some(())
     }
 
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut values: A) -> Result<(), A::Error> {
-        while let Some(value) = values.next_element()? {
-            self.0(value);
+    /// The string that stands here; empty if it is another value, as `null` or a number.
+    fn text(&mut self) -> Option<String> {
+        match self.peek()? {
+            b'"' => Some(self.string()?.trim().into()),
+            _ => self.skip().map(|()| String::new()),
         }
-        Ok(())
+    }
+
+    fn skip(&mut self) -> Option<()> {
+        match self.peek()? {
+            b'{' | b'[' => self.each(&mut |reader, _| reader.skip()),
+            b'"' => self.string().map(drop),
+            _ => {
+                let rest = &self.text[self.at..];
+                let is_end = |c: char| c.is_ascii_whitespace() || ",:{}[]\"".contains(c);
+                let word = rest.find(is_end).unwrap_or(rest.len());
+                self.at += word;
+                (word > 0).then_some(())
+            }
+        }
+    }
+
+    fn string(&mut self) -> Option<String> {
+        if !self.pass(b'"') {
+            return None;
+        }
+        let mut string = String::new();
+        loop {
+            let rest = &self.text[self.at..];
+            let plain = memchr::memchr2(b'"', b'\\', rest.as_bytes())?;
+            string.push_str(&rest[..plain]);
+            self.at += plain + 1;
+            if rest.as_bytes()[plain] == b'"' {
+                return Some(string);
+            }
+            string.push(self.escape()?);
+        }
+    }
+
+    /// The character of an escape behind its backslash.
+    fn escape(&mut self) -> Option<char> {
+        let escape = self.text[self.at..].chars().next()?;
+        self.at += escape.len_utf8();
+        Some(match escape {
+            'n' => '\n',
+            't' => '\t',
+            'r' => '\r',
+            'b' => '\u{8}',
+            'f' => '\u{c}',
+            'u' => {
+                let unit = self.unit()?;
+                let low = self.text[self.at..].starts_with("\\u") && (0xd800..0xdc00).contains(&unit);
+                let before = self.at;
+                self.at += if low { 2 } else { 0 };
+                let low = if low { self.unit() } else { None };
+                let pair = char::decode_utf16([Some(unit), low].into_iter().flatten()).next()?.ok();
+                if pair.is_none() {
+                    self.at = before;
+                }
+                pair.unwrap_or(char::REPLACEMENT_CHARACTER)
+            }
+            other => other,
+        })
+    }
+
+    fn unit(&mut self) -> Option<u16> {
+        let digits = self.text.get(self.at..self.at + 4)?;
+        let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        self.at += 4;
+        u16::from_str_radix(digits, 16).ok().filter(|_| is_hex)
     }
 }

@@ -102,6 +102,16 @@ fn sitemaps_org_text_file() {
         expect(&found, ListingKind::Text, &expected.map(|url| (url, 0)).repeat(7));
         assert_eq!(found.refused, 2);
     }
+    let dated = "\"https://example.com/1\"\r\nhttps://example.com/2\t2005-01-01\u{2028}https://example.com/3 \t2005\n";
+    let expected = [("/1", 0), ("/2", 1_104_537_600), ("/3", 1_104_537_600)];
+    let expected = expected.map(|(path, date)| (format!("https://example.com{path}"), date));
+    assert_eq!(entries(&listing(dated)), expected);
+    for text in ["https://example.com/1\tname\n", "\"https://example.com/1\n"] {
+        assert!(
+            matches!(extracted(text.as_bytes(), None, &ExtractLimits::default()), Extracted::Page(_)),
+            "{text}"
+        );
+    }
     for text in ["", "words\nhttps://example.com/\n", "https://example.com/ and words\n", "http://\n"] {
         let found = extracted(text.as_bytes(), Some("text/plain"), &ExtractLimits::default());
         assert!(matches!(found, Extracted::Page(_)), "{text:?}");
@@ -216,7 +226,7 @@ fn every_spelling_of_characters() {
 }
 
 #[test]
-fn inside_gzip_once_and_under_a_limit() {
+fn inside_gzip_once_or_twice_and_under_a_limit() {
     for content_type in [Some("application/gzip"), Some("application/x-gzip"), Some("text/xml"), None] {
         let found = extracted(&packed(URLSET.as_bytes()), content_type, &ExtractLimits::default());
         assert!(matches!(found, Extracted::Listing(h, _) if h.entries.len() == 4), "{content_type:?}");
@@ -246,9 +256,10 @@ fn inside_gzip_once_and_under_a_limit() {
         extracted(&bomb, Some("application/gzip"), &limits),
         Extracted::Opaque(Consent::default(), Vec::new())
     );
-    let twice = packed(&whole);
+    assert_eq!(listing(packed(&whole)).entries.len(), 4);
+    let thrice = packed(&packed(&whole));
     assert_eq!(
-        extracted(&twice, Some("application/gzip"), &ExtractLimits::default()),
+        extracted(&thrice, Some("application/gzip"), &ExtractLimits::default()),
         Extracted::Opaque(Consent::default(), Vec::new())
     );
 }

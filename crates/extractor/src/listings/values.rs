@@ -22,6 +22,8 @@ pub(super) enum ValueRank {
     Published,
     /// An identifier.
     Identifier,
+    /// What the entry is about, or what is attached to it.
+    Elsewhere,
 }
 
 /// Texts that may be the value of a field, the best first.

@@ -5,10 +5,10 @@
 //! next ones begin, or where the end tag of what they stand in is.
 
 use super::bases::Bases;
-use super::entities::Entities;
 use super::formats::{EntryField, ListingFormat};
 use super::values::{EntryValues, MAX_TEXT, ValueRank, cut};
 use super::{EntryCollector, address};
+use crate::entities::Entities;
 use crate::xhtml::{parts, reader};
 use memchr::memchr_iter;
 use quick_xml::escape::escape;
@@ -295,6 +295,11 @@ impl Walk<'_> {
                     self.address(ValueRank::Content, &source);
                 }
             }
+            Some(EntryField::Attached) => {
+                if let Some(url) = attribute("url") {
+                    self.address(ValueRank::Elsewhere, &url);
+                }
+            }
             Some(EntryField::Alternate) if attribute("rel").is_some_and(|rel| is_alternate(&rel)) => {
                 if let Some(href) = attribute("href") {
                     found.alternate(&href);
@@ -311,8 +316,10 @@ impl Walk<'_> {
 
     /// Adds a URL of the entry, relative to its base.
     fn address(&mut self, rank: ValueRank, address: &str) {
-        if let (Some(entry), Some(address)) = (&mut self.entry, self.bases.resolve(&address::clean(address)))
-        {
+        let address = address::clean(address);
+        // Words in the place of a URL are taken for one if there is no other.
+        let rank = if address::is_words(&address) { ValueRank::Elsewhere } else { rank };
+        if let (Some(entry), Some(address)) = (&mut self.entry, self.bases.resolve(&address)) {
             entry.values.addresses.add(rank, self.is_foreign, address);
         }
     }

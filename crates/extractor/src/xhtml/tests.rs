@@ -41,6 +41,23 @@ fn xml_is_written_as_html_that_means_the_same() {
 }
 
 #[test]
+fn entities_of_the_document_are_its_texts() {
+    let doctype =
+        "<!DOCTYPE html [<!ENTITY home '/a?b=1&#38;c=\"d'><!ENTITY nbsp '&#160;'><!ENTITY t \"it's\">]>";
+    for (xml, expected) in [
+        ("<a href='&home;&amp;e'>&t;</a>", "<a href=\"/a?b=1&amp;c=&quot;d&amp;e\">it&#39;s</a>"),
+        ("a&nbsp;b &eacute;&other; & &home", "a\u{a0}b &eacute;&other; & &home"),
+    ] {
+        assert_eq!(html(&format!("{doctype}{xml}")), expected, "{xml}");
+    }
+    // They add no more bytes than the document has.
+    let bomb = format!("<!DOCTYPE html [<!ENTITY a '{}'>]>{}", "x".repeat(1_000), "&a;".repeat(10_000));
+    let written = html(&bomb);
+    assert!(written.len() <= 2 * bomb.len(), "{} of {}", written.len(), bomb.len());
+    assert!(written.starts_with("xxx") && written.contains("x&a;&a;"));
+}
+
+#[test]
 fn namespaces_decide_what_a_name_means() {
     let svg = "http://www.w3.org/2000/svg";
     let (math, xlink) = ("http://www.w3.org/1998/Math/MathML", "http://www.w3.org/1999/xlink");

@@ -292,13 +292,14 @@ fn json_feed_1_1() {
     let expected = [
         ("https://example.com/1", 1_104_537_600),
         ("https://example.com/2", 1_104_537_600),
+        ("https://other.example/", 0),
         ("https://other.example/4", 0),
     ];
     for content_type in ["application/feed+json", "application/json", "text/html", "text/plain"] {
         let found = read_as(feed, content_type).expect("a feed");
         expect(&found, ListingKind::Json, &expected);
         assert!(found.kind.is_feed());
-        assert_eq!((found.refused, &found.damage), (2, &None));
+        assert_eq!((found.refused, &found.damage), (1, &None));
         assert_eq!(
             found.further.iter().map(CanonicalUrl::as_text).collect::<Vec<_>>(),
             ["https://example.com/maps/sitemap.xml?page=2"]
@@ -307,7 +308,8 @@ fn json_feed_1_1() {
         assert_eq!(
             found.text,
             "https://example.com/1 2005-01-01T00:00:00Z\nA < B\none & <b>\ntwo\n\
-             https://example.com/2 2005-01-01T00:00:00Z\ncaf\u{e9}\nhttps://other.example/4\ns\n"
+             https://example.com/2 2005-01-01T00:00:00Z\ncaf\u{e9}\nhttps://other.example/\n\
+             https://other.example/4\ns\n"
         );
     }
     // Entries before a cut count.
@@ -317,10 +319,66 @@ fn json_feed_1_1() {
     let nulls = r#"{"version": "https://jsonfeed.org/version/1", "items": null, "hubs": null}"#;
     assert_eq!((listing(nulls).entries.len(), listing(nulls).damage), (0, None));
     for other in [
+        "\"https://jsonfeed.org/version/1\"",
         r#"{"about": "https://jsonfeed.org/version/1", "items": [{"url": "/1"}]}"#,
         r#"{"version": "1", "see": "jsonfeed.org"}"#,
         r#"["https://jsonfeed.org/version/1"]"#,
     ] {
         assert!(read_as(other, "application/json").is_none(), "{other}");
+    }
+}
+
+#[test]
+fn an_odd_item_of_a_json_feed_costs_no_other() {
+    for (odd, path) in [
+        (r#"{"url": "/1", "title": "\ud83d"}"#, Some("/1")),
+        (r#"{"url": "/1", "title": "\ud83d\u0041\q"}"#, Some("/1")),
+        ("{\"url\": \"/1\", \"title\": \"a\tb\nc\"}", Some("/1")),
+        (r#"{"url": "/0", "id": 1e400, "url": "/1"}"#, Some("/0")),
+        (r#"{"id": "https://example.com/1", "id": "https://example.com/2"}"#, Some("/1")),
+        (r#"{"external_url": "https://example.com/1", "id": "https://example.com/2"}"#, Some("/2")),
+        (r#"{"url": "/1",}"#, Some("/1")),
+        (r#""x""#, None),
+        ("null", None),
+        ("[[{}], 7]", None),
+    ] {
+        let expected: Vec<String> = path.into_iter().chain(["/last"]).map(String::from).collect();
+        for items in [
+            format!(r#"[{odd}, {{"url": "/last"}},]"#),
+            format!(r#"{{"0": {odd}, "1": {{"url": "/last"}}}}"#),
+        ] {
+            for version in [
+                "https://jsonfeed.org/version/1.1",
+                "http://jsonfeed.org/version/1",
+                "https://www.jsonfeed.org/version/1/",
+            ] {
+                let found = listing(&format!(r#"{{"version": "{version}", "items": {items}}}"#));
+                assert_eq!(
+                    (paths_of(&found), found.kind, found.damage),
+                    (expected.clone(), ListingKind::Json, None),
+                    "{items}"
+                );
+            }
+        }
+    }
+    let deep = format!(
+        r#"{{"version": "https://jsonfeed.org/version/1", "items": [{{"url": "/1"}}], "x": {}"#,
+        "[".repeat(100_000)
+    );
+    assert_eq!((paths_of(&listing(&deep)), listing(&deep).damage.is_some()), (vec!["/1".into()], true));
+}
+
+#[test]
+fn an_item_without_a_usable_link_has_its_next_best_url() {
+    for (item, path) in [
+        ("<enclosure url='/1.mp3' type='audio/mpeg'/><guid isPermaLink='false'>B-1</guid>", "/1.mp3"),
+        ("<enclosure url='/1.mp3'/><guid>https://example.com/1</guid>", "/1"),
+        ("<enclosure url='/1.mp3'/><link>/1</link>", "/1"),
+        ("<link>see our home page:</link><guid>https://example.com/1</guid>", "/1"),
+        ("<link>my file.html</link>", "/maps/my%20file.html"),
+        ("<link>/my file.html</link><guid>https://example.com/1</guid>", "/my%20file.html"),
+    ] {
+        let found = listing(&format!("<rss><channel><item>{item}</item></channel></rss>"));
+        assert_eq!(paths_of(&found), [path], "{item}");
     }
 }
