@@ -118,7 +118,7 @@ fn a_pause_through_the_socket_holds_the_crawl() {
     told(&world, &["pause"]);
     daemon.until("held", |s| s["state"] == "paused" && s["cycle"]["in_flight"] == 0);
     let text = told(&world, &["status"]);
-    assert!(text.contains("state       paused: paused by user "), "{text}");
+    assert!(text.contains("state       paused by user "), "{text}");
     told(&world, &["resume"]);
     daemon.until("fetching", |s| s["state"] == "crawling" && s["cycle"]["stage"] == "fetching");
     let line = told(&world, &["status"]);

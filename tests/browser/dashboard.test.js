@@ -432,7 +432,7 @@ describe("while a cycle is paused", () => {
     const { dates } = await crawl.get(`/api/v1/page?url=${encoded(changed.url)}`);
     assert.ok(dates.first <= dates.last_change && dates.last_change <= dates.last, JSON.stringify(dates));
     const { page, done } = await view(`#/page?url=${encoded(changed.url)}`);
-    const first = page.locator(".facts div", { hasText: "First visit" }).locator("dd");
+    const first = page.locator('.facts div:has(dt:text-is("First visit")) dd');
     const date = await page.evaluate(async (at) => (await import("/assets/format.js")).time(at), dates.first);
     assert.equal(await first.textContent(), `${date}, cycle ${count(changed.first)}`);
     await done();

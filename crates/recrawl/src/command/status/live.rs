@@ -97,7 +97,11 @@ pub fn vault(status: &Value) -> Option<String> {
 /// What a daemon does.
 fn doing(status: &Value) -> String {
     let state = status["state"].as_str().unwrap_or("unknown");
-    let reason = status["reason"].as_str().map(|reason| format!(": {reason}"));
+    let (state, reason) = match status["reason"].as_str() {
+        // "paused by anna" says both.
+        Some(reason) if reason.starts_with(state) => (reason, None),
+        reason => (state, reason.map(|reason| format!(": {reason}"))),
+    };
     let count = |of: &Value, name: &str| thousands(of[name].as_u64().unwrap_or(0));
     let cycle = &status["cycle"];
     let round = cycle.is_object().then(|| {
@@ -149,7 +153,7 @@ mod tests {
         let line = "crawling; round 12 of cycle 8 (fill): 106 of 1,500 pages, 4 in flight, about 38.5 s left";
         assert_eq!(doing(&status), line);
         let status = json!({"state": "paused", "reason": "paused by anna", "cycle": null});
-        assert_eq!(doing(&status), "paused: paused by anna");
+        assert_eq!(doing(&status), "paused by anna");
         let status =
             json!({"state": "waiting", "reason": null, "cycle": null, "next_cycle_at": 1_700_000_000_000u64});
         assert_eq!(doing(&status), "waiting; next cycle at 2023-11-14T22:13:20Z");

@@ -193,6 +193,8 @@ impl Explanation {
             Gate::Refused => Some(self.refused()),
             // A rhythm goes on, whatever fails.
             Gate::BackOff if self.agreed.rhythm.is_some() => None,
+            // The next try of a seed is told beside its host.
+            Gate::BackOff if self.seed_retry.is_some() && self.left_alone.is_some() => None,
             Gate::BackOff => {
                 let (when, wait) = self.next_try()?;
                 let evidence = format!(
