@@ -13,6 +13,9 @@ pub(crate) struct Look {
     /// `hidden` or `popover` is set, which a style's `display` outweighs.
     pub(crate) is_off: bool,
     pub(crate) display: Option<CssDisplay>,
+    /// `position` or `float` takes it out of its line.
+    is_positioned: bool,
+    is_floating: bool,
     /// `visibility`, which elements inside can turn back.
     pub(crate) is_visible: Option<bool>,
     /// Does `white-space` keep line breaks?
@@ -29,6 +32,10 @@ pub(crate) enum CssDisplay {
     None,
     /// Begins and ends a line.
     Block,
+    /// The same, and so does each element in it: flex and grid.
+    BlockOfItems,
+    /// A box in a line, in which each element begins and ends one.
+    InlineOfItems,
     Other,
 }
 
@@ -58,6 +65,17 @@ impl Look {
             }
         }
         look
+    }
+
+    /// Does it begin and end a line?
+    pub(crate) fn is_block(&self) -> bool {
+        let is_block = matches!(self.display, Some(CssDisplay::Block | CssDisplay::BlockOfItems));
+        is_block || self.is_positioned || self.is_floating
+    }
+
+    /// Does each element right in it?
+    pub(crate) fn has_items(&self) -> bool {
+        matches!(self.display, Some(CssDisplay::BlockOfItems | CssDisplay::InlineOfItems))
     }
 
     /// Is nothing of the element shown? `is_off` tells whether a browser shows such an element without a style.
@@ -109,15 +127,25 @@ impl Look {
             self.display = match first {
                 "none" if words.len() > 1 => self.display,
                 "none" => Some(CssDisplay::None),
-                "block" | "flex" | "grid" | "list-item" | "flow-root" | "table" | "-webkit-box"
-                | "-webkit-flex" => Some(CssDisplay::Block),
-                "inline" | "inline-block" | "inline-flex" | "inline-grid" | "inline-table" | "contents"
-                | "ruby" | "math" | "run-in" | "flow" | "initial" | "inherit" | "unset"
-                | "-webkit-inline-box" => Some(CssDisplay::Other),
+                "inline" if any(&["flex", "grid"]) => Some(CssDisplay::InlineOfItems),
+                _ if any(&["flex", "grid", "-webkit-box", "-webkit-flex"]) => Some(CssDisplay::BlockOfItems),
+                "inline-flex" | "inline-grid" | "-webkit-inline-box" | "-webkit-inline-flex" => {
+                    Some(CssDisplay::InlineOfItems)
+                }
+                "block" | "list-item" | "flow-root" | "table" => Some(CssDisplay::Block),
+                "inline" | "inline-block" | "inline-table" | "contents" | "ruby" | "math" | "run-in"
+                | "flow" | "initial" | "inherit" | "unset" => Some(CssDisplay::Other),
                 _ if first.starts_with("table-") => Some(CssDisplay::Block),
                 _ if first.starts_with("ruby-") => Some(CssDisplay::Other),
                 _ => self.display,
             };
+        } else if is(property, "position") {
+            let is_known = any(&["absolute", "fixed", "initial", "relative", "static", "sticky"]);
+            self.is_positioned = any(&["absolute", "fixed"]) || self.is_positioned && !is_known;
+        } else if is(property, "float") {
+            let is_known = any(&["initial", "inline-end", "inline-start", "left", "none", "right"]);
+            let floats = any(&["inline-end", "inline-start", "left", "right"]);
+            self.is_floating = floats || self.is_floating && !is_known;
         } else if is(property, "visibility") && any(&["hidden", "collapse"]) {
             self.is_visible = Some(false);
         } else if is(property, "visibility") && any(&["visible", "initial"]) {
@@ -137,7 +165,9 @@ impl Look {
     pub(crate) fn attributes(&self) -> impl Iterator<Item = (LocalName, String)> {
         let mut style = String::new();
         let said = [
-            (self.display == Some(CssDisplay::Block), "display:block;"),
+            (self.is_block() && !self.has_items(), "display:block;"),
+            (self.is_block() && self.has_items(), "display:flex;"),
+            (!self.is_block() && self.has_items(), "display:inline-flex;"),
             (self.is_visible == Some(true), "visibility:visible;"),
             (self.is_visible == Some(false), "visibility:hidden;"),
             (self.keeps_lines == Some(true), "white-space:pre;"),
@@ -217,6 +247,26 @@ mod tests {
     }
 
     #[test]
+    fn styles_that_make_boxes() {
+        for (style, is_block, has_items) in [
+            ("display:block", true, false),
+            ("display:inline", false, false),
+            ("display:flex", true, true),
+            ("display:-webkit-box;display:nonsense", true, true),
+            ("display:block grid", true, true),
+            ("display:inline flex", false, true),
+            ("display:-webkit-inline-flex", false, true),
+            ("float:RIGHT", true, false),
+            ("float:left;float:none", false, false),
+            ("position:absolute;position:nonsense", true, false),
+            ("position:fixed;position:sticky", false, false),
+        ] {
+            let look = from_style(style);
+            assert_eq!((look.is_block(), look.has_items()), (is_block, has_items), "{style}");
+        }
+    }
+
+    #[test]
     fn a_display_outweighs_the_attribute_hidden() {
         let hides = |hidden: &str, style: &str| {
             Look::from_attributes([(Attr::Style, style), (Attr::Hidden, hidden)].into_iter(), false)
@@ -260,6 +310,9 @@ mod tests {
             "display:none;visibility:hidden",
             "visibility:collapse;white-space:pre-wrap",
             "visibility:visible;white-space:nowrap;display:grid",
+            "display:inline grid",
+            "float:left;display:inline-flex",
+            "position:fixed;position:nonsense",
             "content-visibility:hidden",
             "color:red",
         ] {
@@ -271,8 +324,8 @@ mod tests {
             );
             assert_eq!(again.hides(false), look.hides(false), "{style}");
             if !look.hides(false) {
-                let blocks = |look: Look| look.display == Some(CssDisplay::Block);
-                let of = |look: Look| (blocks(look), look.is_visible, look.keeps_lines, look.is_frame);
+                let boxes = |look: Look| (look.is_block(), look.has_items());
+                let of = |look: Look| (boxes(look), look.is_visible, look.keeps_lines, look.is_frame);
                 assert_eq!(of(again), of(look), "{style}");
             }
         }

@@ -17,7 +17,7 @@
 //! If almost all text is in the frame ([`is_mostly_frame`]), the frame is the content and is kept.
 
 use crate::element::{Element, ElementSpace};
-use crate::look::{CssDisplay, Look};
+use crate::look::Look;
 use crate::names::{Attr, Name};
 use std::borrow::Cow;
 
@@ -32,7 +32,7 @@ pub(crate) struct TextEffect {
     pub(crate) is_drawing: Option<bool>,
     /// Do line breaks in its text count?
     pub(crate) keeps_lines: Option<bool>,
-    pub(crate) fraction: FractionParts,
+    pub(crate) parts: ElementParts,
     /// Does its text stand above the line, or below it?
     pub(crate) is_above: Option<bool>,
     /// It is part of the page's frame.
@@ -49,16 +49,56 @@ pub(crate) struct TextEffect {
     pub(crate) is_ignored: bool,
 }
 
-/// Of a fraction, the number of its parts that were met; none of any other element.
+/// How the elements right in another one stand there, with the number of those that were met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct FractionParts(Option<u8>);
+pub(crate) enum ElementParts {
+    #[default]
+    Plain,
+    /// Each in a box of its own.
+    Items,
+    /// One above the other, with a line that browsers draw.
+    Fraction(u8),
+    /// The second and the third: above the line, or below it?
+    Scripts(u8, [Option<bool>; 2]),
+    /// Beside each other, with space between them: the cells of a row, and a root with its index.
+    Cells(u8),
+}
 
-impl FractionParts {
-    /// Meets an element in it. The sign that stands before it, for which browsers draw a line.
-    pub(crate) fn sign(&mut self) -> Option<&'static str> {
-        let parts = self.0.as_mut()?;
-        *parts = parts.saturating_add(1);
-        (*parts == 2).then_some("/")
+impl ElementParts {
+    /// Of an element of MathML.
+    fn of_formula(name: Name) -> ElementParts {
+        use Name::*;
+        match name {
+            Mfrac => ElementParts::Fraction(0),
+            Msup | Mover => ElementParts::Scripts(0, [Some(true), None]),
+            Msub | Munder => ElementParts::Scripts(0, [Some(false), None]),
+            Msubsup | Munderover => ElementParts::Scripts(0, [Some(false), Some(true)]),
+            Mroot | Mtr | Mlabeledtr => ElementParts::Cells(0),
+            _ => ElementParts::Plain,
+        }
+    }
+
+    /// Meets an element, and changes its effect. The text that stands before it.
+    pub(crate) fn meet(&mut self, effect: &mut TextEffect) -> Option<&'static str> {
+        match self {
+            ElementParts::Plain => return None,
+            ElementParts::Items => {
+                effect.is_block = true;
+                return None;
+            }
+            ElementParts::Fraction(met) | ElementParts::Scripts(met, _) | ElementParts::Cells(met) => {
+                *met = met.saturating_add(1);
+            }
+        }
+        match self {
+            ElementParts::Fraction(2) => Some("/"),
+            ElementParts::Cells(2..) => Some(" "),
+            ElementParts::Scripts(met @ (2 | 3), are_above) => {
+                effect.is_above = are_above[usize::from(*met - 2)];
+                None
+            }
+            _ => None,
+        }
     }
 }
 
@@ -88,10 +128,12 @@ impl ShownText {
     /// digit stay apart from it: 10⁶ is no 106, and 19⁹⁹ no 1999.
     pub(crate) fn set<'t>(self, text: &'t str, before: impl FnOnce() -> Option<char>) -> Cow<'t, str> {
         let Some(is_above) = self.is_above else { return text.into() };
-        let zero_to_nine =
-            if is_above { "⁰¹²³⁴⁵⁶⁷⁸⁹" } else { "₀₁₂₃₄₅₆₇₈₉" };
+        const ABOVE: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+        const BELOW: &str = "₀₁₂₃₄₅₆₇₈₉";
+        let zero_to_nine = if is_above { ABOVE } else { BELOW };
+        let is_digit = |c: char| c.is_ascii_digit() || ABOVE.contains(c) || BELOW.contains(c);
         let count = text.bytes().take_while(u8::is_ascii_digit).count();
-        if count == 0 || !before().is_some_and(|c| c.is_ascii_digit() || zero_to_nine.contains(c)) {
+        if count == 0 || !before().is_some_and(is_digit) {
             return text.into();
         }
         let (digits, rest) = text.split_at(count);
@@ -154,10 +196,12 @@ pub(crate) fn effect(element: &Element<'_>, in_section: bool) -> TextEffect {
         A | Abbr | B | Bdi | Bdo | Big | Cite | Code | Data | Del | Dfn | Em | Font | I | Ins | Kbd
         | Label | Mark | Nobr | Q | Ruby | Rb | Rt | S | Samp | Small | Span | Strike | Strong | Time
         | Tt | U | Var | Wbr | Img | Picture | Source | Slot | ShadowRoot => {}
-        Mfrac if element.space == ElementSpace::MathMl => effect.fraction = FractionParts(Some(0)),
-        // Everything else separates words: blocks, cells, list items, `br`, controls, unknown
-        // names. Elements of a MathML formula do not.
-        _ => effect.is_block = element.space != ElementSpace::MathMl,
+        _ if element.space == ElementSpace::MathMl => {
+            effect.is_block = matches!(element.name, Mtr | Mlabeledtr);
+            effect.parts = ElementParts::of_formula(element.name);
+        }
+        // Everything else separates words: blocks, cells, list items, `br`, controls, unknown names.
+        _ => effect.is_block = true,
     }
     if !effect.hides && (is_off || !element.attributes.is_empty()) {
         let attributes = element.attributes.iter().map(|(name, value)| (*name, &**value));
@@ -165,7 +209,10 @@ pub(crate) fn effect(element: &Element<'_>, in_section: bool) -> TextEffect {
         effect.hides = look.hides(is_off);
         effect.is_frame |= look.is_frame && !effect.hides;
         // A style may make a line of an element, but two menu entries are two words, whatever puts them side by side.
-        effect.is_block |= look.display == Some(CssDisplay::Block);
+        effect.is_block |= look.is_block();
+        if look.has_items() {
+            effect.parts = ElementParts::Items;
+        }
         effect.is_visible = look.is_visible;
         effect.keeps_lines = look.keeps_lines.or(effect.keeps_lines);
     }

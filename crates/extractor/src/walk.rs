@@ -293,8 +293,8 @@ impl<'d> Walk<'d> {
         let is_reference = found.is_some();
         self.references
             .extend(found.map(|found| PageReference { within: self.within.last().copied(), ..found }));
-        let effect = effect(element, self.sections > 0);
-        if let Some(sign) = self.open.last_mut().and_then(|(around, _)| around.fraction.sign()) {
+        let mut effect = effect(element, self.sections > 0);
+        if let Some(sign) = self.open.last_mut().and_then(|(around, _)| around.parts.meet(&mut effect)) {
             self.text(sign);
         }
         self.framing += u32::from(effect.is_frame);

@@ -11,6 +11,7 @@
 use crate::entities::Entities;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Maximum open elements with namespaces of their own. Those of deeper ones do not count.
@@ -130,23 +131,25 @@ fn is_name(name: &str) -> bool {
 
 /// The prefixes that an element declares; the empty one is that of names without a prefix.
 #[derive(Default)]
-struct Bindings(Vec<(String, NamespaceKind)>);
+struct Bindings(BTreeMap<String, NamespaceKind>);
 
 impl Bindings {
     fn read(element: &BytesStart<'_>) -> Bindings {
         let mut attributes = element.attributes();
-        let declared = attributes.with_checks(false).flatten().filter_map(|attribute| {
+        let mut declared = BTreeMap::new();
+        for attribute in attributes.with_checks(false).flatten() {
             let prefix = match attribute.key.as_ref() {
-                "xmlns" => "",
-                key => key.strip_prefix("xmlns:")?,
+                "xmlns" => Some(""),
+                key => key.strip_prefix("xmlns:"),
             };
-            Some((prefix.to_owned(), NamespaceKind::from_uri(&attribute.value)))
-        });
-        Bindings(declared.collect())
+            let space = NamespaceKind::from_uri(&attribute.value);
+            prefix.map(|prefix| declared.entry(prefix.to_owned()).or_insert(space));
+        }
+        Bindings(declared)
     }
 
     fn of_prefix(&self, prefix: &str) -> Option<NamespaceKind> {
-        self.0.iter().find(|(name, _)| name == prefix).map(|(_, space)| *space)
+        self.0.get(prefix).copied()
     }
 }
 

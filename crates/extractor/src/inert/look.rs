@@ -35,7 +35,7 @@ use std::sync::Arc;
 
 /// Bytes of style sheets, and of images and fonts as text, in a document.
 const MAX_LOOK: usize = 16 << 20;
-/// Requisites that found no room, before the archive is asked for no more.
+/// Requisites and drawings that found no room, before none is looked for any more.
 const MAX_WITHOUT_ROOM: usize = 16;
 /// Attributes that stay of what becomes an image or a frame: those of its box.
 const OF_BOX: [&str; 6] = ["class", "height", "id", "style", "title", "width"];
@@ -191,8 +191,13 @@ impl LookWriter<'_> {
         if drawings.is_empty() {
             return;
         }
-        let (page, mut sprites) = (DrawnDocument::new(html), Sprites::new());
+        let (page, mut sprites) = (DrawnDocument::new(&*html), Sprites::new());
         for drawing in drawings {
+            if self.without_room >= MAX_WITHOUT_ROOM {
+                self.missing += 1;
+                drawn.push((drawing, None));
+                continue;
+            }
             let files = &mut DrawingLook { look: self, resolver };
             let written = drawings::written(&page, drawing, &mut sprites, files);
             // One that is too large fills any room.

@@ -8,7 +8,7 @@ use crate::element::{Element, ElementSpace};
 use crate::html::{self, Attributes};
 use crate::names::{Attr, Name};
 use crate::sink::Handle;
-use crate::text::{FractionParts, ShownText, TextEffect, effect, label};
+use crate::text::{ElementParts, ShownText, TextEffect, effect, label};
 use crate::walk::{MAX_EMBEDDED, MAX_NESTED};
 use ego_tree::iter::Edge;
 use html5ever::{LocalName, QualName, local_name, ns};
@@ -83,7 +83,7 @@ fn keep(html: &mut Html, shown_as: ShownAs, around: ShownText, nested: usize, em
 /// Finds the changes, in the order of the page.
 fn changes(html: &Html, shown_as: ShownAs, around: ShownText) -> Vec<(Handle, TreeChange)> {
     let mut changes = Vec::new();
-    let mut open = vec![ShownElement { shown: around, fraction: FractionParts::default() }];
+    let mut open = vec![ShownElement { shown: around, parts: ElementParts::default() }];
     // Elements that are open in one that is removed, and it.
     let mut removed = 0;
     for edge in html.tree.root().traverse() {
@@ -115,15 +115,14 @@ fn changes(html: &Html, shown_as: ShownAs, around: ShownText) -> Vec<(Handle, Tr
 struct ShownElement {
     /// How its texts are shown.
     shown: ShownText,
-    fraction: FractionParts,
+    parts: ElementParts,
 }
 
 impl ShownElement {
     /// Opens an element in it, which is changed or not.
     fn enter(&mut self, element: &Element<'_>, shown_as: ShownAs) -> (ShownElement, Option<TreeChange>) {
-        let sign = self.fraction.sign();
         let is_box = shown_as == ShownAs::Look && is_box(element);
-        let effect = match element.name {
+        let mut effect = match element.name {
             // Nothing that is looked at here runs scripts or shows objects: those that are images have become one.
             Name::Noscript | Name::Object if element.space == ElementSpace::Html => TextEffect::default(),
             _ if is_box => effect(
@@ -132,6 +131,7 @@ impl ShownElement {
             ),
             _ => effect(element, false),
         };
+        let sign = self.parts.meet(&mut effect);
         let shown = self.shown.within(&effect);
         let is_image = element.is(Name::Img) || element.is(Name::Input);
         let document = element.get(Attr::Srcdoc).filter(|_| element.is(Name::Iframe));
@@ -141,13 +141,13 @@ impl ShownElement {
             _ if is_box => Some(TreeChange::Empty),
             Some(label) => Some(TreeChange::Write(format!(" {label} "))),
             None if element.space != ElementSpace::Html => {
-                Some(TreeChange::Flatten(plain_name(element), sign))
+                Some(TreeChange::Flatten(plain_name(element, &effect), sign))
             }
             None => document.map(|document| TreeChange::Embed(shown, document.to_string())),
         };
         // The other content of a frame is for browsers without frames.
         let hides = TextEffect { hides: document.is_some(), ..TextEffect::default() };
-        (ShownElement { shown: shown.within(&hides), fraction: effect.fraction }, change)
+        (ShownElement { shown: shown.within(&hides), parts: effect.parts }, change)
     }
 }
 
@@ -158,10 +158,12 @@ fn is_box(element: &Element<'_>) -> bool {
 }
 
 /// The name of a plain element for one of a drawing or formula.
-fn plain_name(element: &Element<'_>) -> LocalName {
+fn plain_name(element: &Element<'_>, effect: &TextEffect) -> LocalName {
     match element.name {
         Name::A => local_name!("a"),
-        Name::Text | Name::ForeignObject => local_name!("div"),
+        Name::Text | Name::ForeignObject | Name::Mtr | Name::Mlabeledtr => local_name!("div"),
+        _ if effect.is_above == Some(true) => local_name!("sup"),
+        _ if effect.is_above == Some(false) => local_name!("sub"),
         _ => local_name!("span"),
     }
 }

@@ -312,6 +312,11 @@ fn what_readers_saw_is_shown_and_nothing_else() {
     );
     assert!(document.contains("<span>1</span>/<span><span>2</span>"), "{document}");
     assert!(document.contains("<a title=\"/x\"><div>t</div></a>"), "{document}");
+    let document = html(
+        "<math><msup><mn>10</mn><mrow><mn>8</mn></mrow></msup><mtr><mtd>1</mtd><mtd>2</mtd></mtr></math>",
+    );
+    assert!(document.contains("<span>10</span><sup><span>8</span></sup>"), "{document}");
+    assert!(document.contains("<div><span>1</span> <span>2</span></div>"), "{document}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::names::{Attr, Name};
 use crate::part::Selected;
 use crate::requisites::{LAZY_SRC, LAZY_SRCSET, candidates};
 use crate::shadow;
-use crate::text::{FractionParts, ShownText, TextEffect, effect, label};
+use crate::text::{ElementParts, ShownText, TextEffect, effect, label};
 use crate::walk::{MAX_EMBEDDED, MAX_NESTED};
 use ego_tree::NodeRef;
 use ego_tree::iter::Edge;
@@ -60,7 +60,7 @@ struct OpenElement {
     is_block: bool,
     /// Does it separate words in a line?
     is_custom: bool,
-    fraction: FractionParts,
+    parts: ElementParts,
 }
 
 /// Is the text of a link a sign, such as `¶` or `#`?
@@ -161,7 +161,8 @@ impl<'r> MarkdownWriter<'r> {
         [is_included, is_ignored]: [bool; 2],
     ) {
         let element = Element::of_node(of_node);
-        let effect = effect(&element, false);
+        let mut effect = effect(&element, false);
+        let sign = self.open.last_mut().and_then(|around| around.parts.meet(&mut effect));
         let before = self.around;
         // Custom elements may stand in a line.
         let is_custom = element.space == ElementSpace::Html && element.name == Name::Other;
@@ -173,11 +174,11 @@ impl<'r> MarkdownWriter<'r> {
         } else if is_custom {
             self.separate();
         }
-        if let Some(sign) = self.open.last_mut().and_then(|around| around.fraction.sign()) {
+        if let Some(sign) = sign {
             self.text(sign);
         }
-        let fraction = effect.fraction;
-        self.open.push(OpenElement { before, role: ElementRole::Plain, is_block, is_custom, fraction });
+        let parts = effect.parts;
+        self.open.push(OpenElement { before, role: ElementRole::Plain, is_block, is_custom, parts });
         self.around = Around {
             shown: before.shown.within(&effect),
             is_included: before.is_included || is_included,

@@ -110,6 +110,14 @@ fn cells_items_and_breaks_are_lines() {
         ("<span style='display:inline-block'>a</span><span>b</span>", "ab"),
         ("<div style='display:inline'>a</div><div style='display:inline'>b</div>", "a\nb"),
         ("<button>a</button><button>b</button>", "a\nb"),
+        // Each item of a flex or grid box is a box.
+        ("<div style='display:flex'><span>Model 3</span><span>399 €</span></div>", "Model 3\n399 €"),
+        ("<p style='display:grid'>a<b>b</b><i>c<u>d</u></i>e</p>", "a\nb\ncd\ne"),
+        ("a<span style='display:inline-flex'>b</span>c", "abc"),
+        ("a<span style='display:inline-flex'><b>b</b><i>c</i></span>d", "a\nb\nc\nd"),
+        ("<b style='float:left'>a</b><b style='float:right'>b</b>c", "a\nb\nc"),
+        ("<b style='position:absolute'>a</b><b style='position:fixed'>b</b>c", "a\nb\nc"),
+        ("<b style='position:relative;float:none'>a</b>b", "ab"),
     ] {
         assert_eq!(text(html), expected, "{html}");
     }
@@ -210,6 +218,15 @@ fn text_in_drawings_and_formulas_is_seen_as_browsers_show_it() {
         ("<text>a</text><defs>b</defs>", "a\nb"),
         ("<math><mi>x</mi><mo>=</mo><mn>5</mn></math>", "x=5"),
         ("<math><mfrac><mn>1</mn><mrow><mn>2</mn><mi>x</mi></mrow></mfrac><mn>3</mn></math>", "1/2x3"),
+        ("<math><mn>3</mn><mo>×</mo><msup><mn>10</mn><mn>8</mn></msup></math>", "3×10⁸"),
+        ("<math><msub><mn>10</mn><mrow><mn>2</mn></mrow></msub><mi>x</mi></math>", "10₂x"),
+        ("<math><msubsup><mn>10</mn><mn>2</mn><mn>3</mn></msubsup><mn>4</mn></math>", "10₂³4"),
+        ("<math><munderover><mn>1</mn><mn>2</mn><mn>3</mn></munderover></math>", "1₂³"),
+        ("<math><mroot><mn>8</mn><mn>3</mn></mroot><msqrt><mn>2</mn></msqrt></math>", "8 32"),
+        (
+            "<math><mtable><mtr><mtd><mn>11</mn></mtd><mtd><mn>22</mn></mtd></mtr><mtr><mtd><mn>33</mn></mtd></mtr></mtable></math>",
+            "11 22\n33",
+        ),
         ("a<progress max=9>1 of 9</progress><meter>half</meter>b", "ab"),
         (
             "<math><semantics><mi>x</mi><annotation encoding='application/x-tex'>\\x</annotation></semantics></math>",

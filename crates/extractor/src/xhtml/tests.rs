@@ -168,6 +168,15 @@ fn no_document_costs_more_than_its_bytes() {
     }
 }
 
+#[test]
+fn an_element_with_many_namespaces_costs_no_more_than_its_bytes() {
+    let declared: String = (0..60_000).map(|i| format!(" xmlns:a{i}='u'")).collect();
+    let elements: String = (0..60_000).map(|i| format!("<a{i}:b/>")).collect();
+    let svg = "xmlns:a7='http://www.w3.org/2000/svg'";
+    let written = html(&format!("<html{declared} {svg}><a7:svg/>{elements}</html>"));
+    assert!(written.contains("<x:svg></x:svg><x:b></x:b>"), "the first declaration counts");
+}
+
 proptest! {
     /// Whatever is cut or mixed up, it is written, and not much longer.
     #[test]

@@ -11,6 +11,7 @@ use ego_tree::{NodeId, NodeRef};
 use html5ever::{Namespace, ns};
 use scraper::Html;
 use scraper::node::{Element, Node};
+use std::borrow::Borrow;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 
@@ -59,35 +60,34 @@ fn is_of_svg(element: &Element) -> bool {
 }
 
 /// A document with its elements of drawings, by `id`.
-pub(super) struct DrawnDocument<'h> {
-    html: &'h Html,
-    ids: HashMap<&'h str, NodeId>,
+pub(super) struct DrawnDocument<H> {
+    html: H,
+    ids: HashMap<String, NodeId>,
 }
 
-impl<'h> DrawnDocument<'h> {
-    pub(super) fn new(html: &'h Html) -> DrawnDocument<'h> {
+impl<H: Borrow<Html>> DrawnDocument<H> {
+    pub(super) fn new(html: H) -> DrawnDocument<H> {
         let mut ids = HashMap::new();
-        for node in html.tree.root().descendants() {
-            if let Some(id) =
-                node.value().as_element().filter(|element| is_of_svg(element)).and_then(Element::id)
-            {
-                ids.entry(id).or_insert(node.id());
+        for node in html.borrow().tree.root().descendants() {
+            let of_svg = node.value().as_element().filter(|element| is_of_svg(element));
+            if let Some(id) = of_svg.and_then(Element::id) {
+                ids.entry(id.to_owned()).or_insert(node.id());
             }
         }
         DrawnDocument { html, ids }
     }
 
-    fn by_id(&self, id: &str) -> Option<NodeRef<'h, Node>> {
-        self.html.tree.get(*self.ids.get(id)?)
+    fn by_id(&self, id: &str) -> Option<NodeRef<'_, Node>> {
+        self.html.borrow().tree.get(*self.ids.get(id)?)
     }
 }
 
 /// Other files that drawings take elements from, by reference.
-pub(super) type Sprites = HashMap<String, Option<Rc<Html>>>;
+pub(super) type Sprites = HashMap<String, Option<Rc<DrawnDocument<Html>>>>;
 
 /// A drawing as markup; none if it is too large.
 pub(super) fn written(
-    page: &DrawnDocument<'_>,
+    page: &DrawnDocument<&Html>,
     drawing: NodeId,
     sprites: &mut Sprites,
     files: &mut dyn DrawingFiles,
@@ -122,9 +122,12 @@ pub(super) fn written(
             page.by_id(&id).into_iter().for_each(|found| writer.node(found));
             continue;
         }
-        let parsed = || Some(Rc::new(html::parse(&writer.files.text(&file)?, Attributes::All).0));
+        let parsed = || {
+            let (html, _) = html::parse(&writer.files.text(&file)?, Attributes::All);
+            Some(Rc::new(DrawnDocument::new(html)))
+        };
         if let Some(other) = sprites.entry(file.clone()).or_insert_with(parsed).clone() {
-            DrawnDocument::new(&other).by_id(&id).into_iter().for_each(|found| writer.node(found));
+            other.by_id(&id).into_iter().for_each(|found| writer.node(found));
         }
     }
     if has_definitions {
@@ -147,9 +150,10 @@ struct DrawingWriter<'f> {
 impl DrawingWriter<'_> {
     fn node(&mut self, node: NodeRef<'_, Node>) {
         match node.value() {
-            Node::Text(text) => self.out.push_str(&escaped(text)),
             // What is too large is thrown away at the end.
-            Node::Element(element) if self.is_kept(element) && self.out.len() <= self.max_bytes => {
+            _ if self.out.len() > self.max_bytes => {}
+            Node::Text(text) => self.out.push_str(&escaped(text)),
+            Node::Element(element) if self.is_kept(element) => {
                 self.start(element);
                 node.children().for_each(|child| self.node(child));
                 self.end(element);

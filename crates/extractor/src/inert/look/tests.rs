@@ -36,6 +36,10 @@ fn archive(url: &CanonicalUrl, _kind: RequisiteKind) -> Option<ArchivedRequisite
             "image/svg+xml",
             b"<svg xmlns='http://www.w3.org/2000/svg'><symbol id='i' viewBox='0 0 9 9'><path d='M1 1'/></symbol></svg>",
         ),
+        "/many.svg" => {
+            let symbols: String = (0..20_000).map(|i| format!("<symbol id=i{i} />")).collect();
+            archived(url, "image/svg+xml", format!("<svg>{symbols}</svg>").as_bytes())
+        }
         "/odd.png" => archived(url, "image/png\" onload=\"x", PNG),
         "/frame" => archived(
             url,
@@ -149,6 +153,24 @@ fn many_drawings_of_a_large_one_end_where_the_room_does() {
     let looked =
         look(&format!("<svg><g id=g>{path}</g></svg>{}", "<svg><use href='#g'/></svg>".repeat(2_000)));
     assert!(looked.body.len() <= MAX_LOOK && looked.body.len() > MAX_LOOK / 2, "{}", looked.body.len());
+}
+
+#[test]
+fn many_drawings_cost_no_more_than_what_is_shown() {
+    let word = "x".repeat(300_000);
+    let shown = |html: &str| {
+        let looked = look(html);
+        (looked.body.matches("<svg>").count(), looked.missing)
+    };
+    let symbol = format!("<svg><symbol id=b><text>{word}</text></symbol></svg>");
+    // The last drawing has room still.
+    assert_eq!(shown(&("<svg><use href=#b></svg>".repeat(20_000) + &symbol)), (55, 19_946));
+    assert_eq!(shown(&"<svg><use href=#z></svg>".repeat(40_000)), (40_000, 0));
+    // Each takes one of a sprite's many.
+    let of_sprite = |i| format!("<svg><use href=many.svg#i{i}></svg>");
+    assert_eq!(shown(&(0..10_000).map(of_sprite).collect::<String>()), (10_000, 0));
+    // One that stands before its users is there for them, too.
+    assert!(look(&(symbol + "<p><svg><use href=#b></svg>")).body.matches(&word).count() == 2);
 }
 
 #[test]
