@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 const ZERO_WIDTH_JOINER: char = '\u{200d}';
+const BLACK_FLAG: char = '\u{1f3f4}';
 
 /// The text as a reader sees it. A text of ASCII, and most others, is as it was.
 pub fn visible(text: &str) -> Cow<'_, str> {
@@ -28,7 +29,9 @@ pub fn visible(text: &str) -> Cow<'_, str> {
         let joins = c == ZERO_WIDTH_JOINER
             && seen.ends_with(is_picture)
             && characters.peek().is_some_and(|next| is_picture(*next));
-        if joins || !is_ignorable(c) {
+        // England's flag is not Scotland's.
+        let names_a_flag = is_tag(c) && seen.ends_with(|before| before == BLACK_FLAG || is_tag(before));
+        if joins || names_a_flag || !is_ignorable(c) {
             seen.push(c);
         }
     }
@@ -53,6 +56,11 @@ fn is_ignorable(c: char) -> bool {
         | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
         | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}'
         | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Letters that only name a flag (UTS #51 §5.6).
+fn is_tag(c: char) -> bool {
+    matches!(c, '\u{e0020}'..='\u{e007f}')
 }
 
 /// Most characters of Unicode's property Extended_Pictographic, and what changes them.
@@ -82,6 +90,8 @@ mod tests {
         let family = "\u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467}";
         assert_eq!(visible(family), family);
         assert_eq!(visible("\u{2764}\u{fe0f}\u{200d}\u{1f525}"), "\u{2764}\u{200d}\u{1f525}");
+        let scotland = "\u{1f3f4}\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}";
+        assert_eq!(visible(&format!("a\u{e0067}{scotland}b\u{e0067}")), format!("a{scotland}b"));
     }
 
     /// Fingerprints of such texts stay what they were.
@@ -100,7 +110,7 @@ mod tests {
         ) {
             let seen = visible(&text);
             prop_assert_eq!(visible(&seen), &*seen);
-            prop_assert!(seen.chars().all(|c| c == ZERO_WIDTH_JOINER || !is_ignorable(c)));
+            prop_assert!(seen.chars().all(|c| c == ZERO_WIDTH_JOINER || is_tag(c) || !is_ignorable(c)));
             if !text.contains(is_ignorable) {
                 prop_assert_eq!(&*seen, text.nfc().collect::<String>());
             }
