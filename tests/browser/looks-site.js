@@ -112,7 +112,7 @@ const HOSTILE = `<iframe src="/hostile"></iframe><iframe src="/inner/1"></iframe
 <math href="OTHER/formula"><mtext>a formula<img src="OTHER/formula.png"></mtext></math>
 <form action="OTHER/sent" method="post"><input value="a field" name="a"><button formaction="OTHER/button">a button</button><input type="submit" value="a submit"><input type="image" src="OTHER/input.png" alt="an image"></form>
 <img srcset="OTHER/a.png 1x, OTHER/b.png 2x" sizes="auto"><video poster="OTHER/poster.png" src="OTHER/film"></video><object data="OTHER/object.svg" type="image/svg+xml"></object>
-<template shadowrootmode="open"><style>:host { background: url(OTHER/host.png) }</style></template><style>a:link { cursor: url(OTHER/cursor.png), auto } p { background: image-set("OTHER/set.png" 1x) }</style>`;
+<div><template shadowrootmode="open"><style>:host { background: url(OTHER/host.png) }</style></template></div><style>a:link { cursor: url(OTHER/cursor.png), auto } p { background: image-set("OTHER/set.png" 1x) }</style>`;
 
 function page(kind, n, other) {
   const [head, body] = KINDS[kind](n).map((text) => text?.replaceAll("OTHER", other));
@@ -143,7 +143,7 @@ const FILES = [
   [/^\/js\/colours\/(\d)\.js$/, (n) => ["text/javascript", `export const colour = "hsl(${n * 80} 70% 80%)";`]],
   [/^\/js\/elements\.js$/, () => ["text/javascript", 'customElements.define("x-box", class extends HTMLElement { connectedCallback() { const sheet = new CSSStyleSheet(); sheet.replaceSync("p { border: 3px double; padding: 6px }"); const root = this.attachShadow({ mode: "open" }); root.adoptedStyleSheets = [sheet]; root.innerHTML = `<p style="background: hsl(${this.getAttribute("hue")} 50% 85%)"><slot></slot></p>`; } });']],
   [/^\/data\/(\d)\.json$/, (n) => ["application/json", JSON.stringify([...Array(+n + 3).keys()].map((row) => [`row ${row}`, row * 40 + 10]))]],
-  [/^\/hostile$/, (other) => ["text/html", attack(other, 1) + HOSTILE.replaceAll("OTHER", other)]],
+  [/^\/hostile$/, (other) => ["text/html", HOSTILE.replaceAll("OTHER", other) + attack(other, 1)]],
   [/^\/$/, () => ["text/html", `<title>Pages</title><h1>Pages</h1><ul>${[...PAGES, "/hostile"].map((path) => `<li><a href="${path}">${path}</a>`).join("")}</ul>`]],
 ];
 

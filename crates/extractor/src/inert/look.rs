@@ -43,9 +43,8 @@ const OF_BOX: [&str; 6] = ["class", "height", "id", "style", "title", "width"];
 const OF_BODY: [&str; 8] = ["bgcolor", "class", "dir", "id", "lang", "link", "style", "text"];
 /// Links lead nowhere, so a browser would show them as text; each rule of the page outweighs this.
 const LINKS: &str = "<style>:where(a[title]) { color: LinkText; text-decoration: underline }</style>\n";
-/// The `src` of an image in whose place a piece is put. Only the sanitiser writes such a tag with a quote and no other
-/// attribute.
-const PIECE: &str = "data:x-piece,";
+/// The beginning of an address in whose place a piece is put.
+const PIECE: &str = "data:image/x-piece,";
 
 /// A requisite as the archive has it.
 #[derive(Clone, Debug)]
@@ -152,18 +151,18 @@ impl LookWriter<'_> {
                 "source" if images::is_shown(element) => of_picture.extend(sources(element)),
                 "iframe" | "frame" => {
                     let frame = self.frame(element, resolver);
-                    *element = pieces.put(frame);
+                    *element = pieces.markup(frame);
                 }
                 "img" if element.attr("src").is_some_and(|src| src.starts_with(PIECE)) => {
                     element.attrs.retain(|(name, _)| &*name.local == "src");
                 }
-                "img" if !self.image(element, resolver, std::mem::take(&mut of_picture)) => {
+                "img" if !self.image(element, resolver, std::mem::take(&mut of_picture), &mut pieces) => {
                     let text = alternative(element).unwrap_or_default();
                     *node.value() = Node::Text(Text { text });
                 }
                 "img" => {}
-                "input" => self.inline(element, "src", resolver),
-                "video" => self.inline(element, "poster", resolver),
+                "input" => self.inline(element, "src", resolver, &mut pieces),
+                "video" => self.inline(element, "poster", resolver, &mut pieces),
                 _ => stand_in(element, roots.get(&handle)),
             }
         }
@@ -205,7 +204,7 @@ impl LookWriter<'_> {
             drawn.push((drawing, written.filter(|_| has_room)));
         }
         for (drawing, written) in drawn {
-            replace(html, drawing, &pieces.source(written.unwrap_or_default()));
+            replace(html, drawing, &pieces.put(Piece::Markup(written.unwrap_or_default())));
         }
     }
 
@@ -290,6 +289,7 @@ impl LookWriter<'_> {
         element: &mut Element,
         resolver: &ReferenceResolver<'_>,
         mut all: Vec<ImageChoice>,
+        pieces: &mut Pieces,
     ) -> bool {
         all.extend(sources(element));
         let missing = self.missing;
@@ -305,9 +305,13 @@ impl LookWriter<'_> {
                 || LAZY_SRCSET.contains(&name)
         };
         element.attrs.retain(|(name, _)| !is_source(&name.local));
+        // Blanks would end the address in a list.
+        let is_one = data.starts_with("data:image/") && !data.contains(|c: char| c.is_ascii_whitespace());
+        let descriptor = descriptor.filter(|_| is_one);
+        let address = pieces.put(Piece::Address(data));
         match descriptor {
-            Some(descriptor) => set(element, "srcset", format!("{data} {descriptor}")),
-            None => set(element, "src", data),
+            Some(descriptor) => set(element, "srcset", format!("{address} {descriptor}")),
+            None => set(element, "src", address),
         }
         sizes.into_iter().for_each(|sizes| set(element, "sizes", sizes));
         true
@@ -327,10 +331,16 @@ impl LookWriter<'_> {
     }
 
     /// Puts an image that an attribute names into it. The sanitiser leaves out one that is not there.
-    fn inline(&mut self, element: &mut Element, name: &str, resolver: &ReferenceResolver<'_>) {
+    fn inline(
+        &mut self,
+        element: &mut Element,
+        name: &str,
+        resolver: &ReferenceResolver<'_>,
+        pieces: &mut Pieces,
+    ) {
         let Some(reference) = element.attr(name).map(str::to_owned) else { return };
         if let Some(data) = self.own_or_archived(&reference, resolver, RequisiteKind::Image) {
-            set(element, name, data);
+            set(element, name, pieces.put(Piece::Address(data)));
         }
     }
 
@@ -376,40 +386,57 @@ impl DrawingFiles for DrawingLook<'_, '_> {
     }
 }
 
-/// Markup that is written here, and put into the page behind its sanitiser.
+/// What is put into the page behind its sanitiser: markup that is written here, in the place of an image, and images, since
+/// a sanitiser reads all of an address.
 #[derive(Default)]
-struct Pieces(Vec<String>);
+struct Pieces(Vec<Piece>);
+
+enum Piece {
+    Markup(String),
+    Address(String),
+}
 
 impl Pieces {
-    /// Keeps a piece. The `src` of the image that stands for it.
-    fn source(&mut self, piece: String) -> String {
+    /// Keeps a piece. The address that stands for it.
+    fn put(&mut self, piece: Piece) -> String {
         self.0.push(piece);
         format!("{PIECE}{}", self.0.len() - 1)
     }
 
-    /// The same as an element.
-    fn put(&mut self, piece: String) -> Element {
+    /// The same of markup, as an element.
+    fn markup(&mut self, piece: String) -> Element {
         let name = QualName::new(None, ns!(html), LocalName::from("img"));
-        let src = StrTendril::from(self.source(piece));
         let mut element = Element::new(name, Vec::new());
-        element.attrs.push((plain("src"), src));
+        set(&mut element, "src", self.put(Piece::Markup(piece)));
         element
     }
 
-    /// Each piece in its place, once: a page may write such an image, too.
+    /// Each piece in its place, once: a page may write such addresses, too, also in its texts.
     fn fill(mut self, cleaned: &str) -> String {
-        let tag = format!("<img src=\"{PIECE}");
-        let mut parts = cleaned.split(&tag);
+        let address = format!("\"{PIECE}");
+        let mut parts = cleaned.split(&address);
         let mut out = parts.next().unwrap_or_default().to_owned();
         for part in parts {
-            let (number, rest) = part.split_once("\">").unwrap_or_default();
+            let end = part.bytes().take_while(u8::is_ascii_digit).count();
+            let (number, mut rest) = part.split_at(end);
             let piece = number.parse().ok().and_then(|number: usize| self.0.get_mut(number));
-            out.extend(piece.map(std::mem::take));
+            match piece.map(|piece| std::mem::replace(piece, Piece::Address("data:,".to_owned()))) {
+                Some(Piece::Markup(markup)) if out.ends_with(TAG) && rest.starts_with("\">") => {
+                    out.truncate(out.len() - TAG.len());
+                    out.push_str(&markup);
+                    rest = &rest[2..];
+                }
+                Some(Piece::Address(data)) => out.extend(["\"", &escaped(&data)]),
+                _ => out.push_str("\"data:,"),
+            }
             out.push_str(rest);
         }
         out
     }
 }
+
+/// The tag of an image that has nothing but its address. In texts and in values, the sanitiser writes it otherwise.
+const TAG: &str = "<img src=";
 
 fn plain(name: &str) -> QualName {
     QualName::new(None, ns!(), LocalName::from(name))

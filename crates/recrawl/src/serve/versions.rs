@@ -125,13 +125,10 @@ pub fn raw(shared: &SharedState, asked: &OneVersion) -> Result<RawVersion, Refus
 fn with_look(page: &ArchivedPage, answer: &ArchivedAnswer, looked: &Looked) -> String {
     let Looked { head: look, html_attributes, body_attributes, body, missing, has_quirks } = looked;
     let document_type = if *has_quirks { "" } else { "<!doctype html>\n" };
-    let left_out = match missing {
-        0 => "Scripts do not run, forms and links do nothing.".to_owned(),
-        missing => format!(
-            "Scripts do not run, forms and links do nothing; left out: {}.",
-            counted(*missing as u64, "style sheet, image, font or frame") + " that the archive does not have"
-        ),
-    };
+    let mut left_out = "Scripts do not run, forms and links do nothing.".to_owned();
+    if *missing > 0 {
+        left_out += &format!(" Not archived: {}.", counted(*missing as u64, "requisite"));
+    }
     let (head, notice) = head_and_notice(page, answer, &left_out);
     format!(
         "{document_type}<html{html_attributes}>\n{head}{look}</head>\n<body tabindex=\"0\"{body_attributes}>\n\

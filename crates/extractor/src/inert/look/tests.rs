@@ -278,16 +278,20 @@ fn the_icon_is_in_the_head() {
 }
 
 #[test]
-fn a_page_writes_no_piece_of_its_own() {
-    let piece = "<img src='data:x-piece,0'>";
-    let body =
-        look(&format!("{piece}<svg></svg>{piece}<img src='data:x-piece,9'><img src='data:x-piece,' alt=x>y"))
-            .body;
+fn a_page_that_writes_the_address_of_a_piece_gets_no_other_and_each_once() {
+    let piece = "<img src='data:image/x-piece,0'>";
+    let page = format!(
+        "{piece}<svg></svg>{piece}<img src='data:image/x-piece,9'><img src='data:image/x-piece,' alt=x>\"data:image/x-piece,0\"\
+         \"data:image/x-piece,1\"<p title='\"data:image/x-piece,2'><img src=\"data:image/svg+xml,<b onload=x>\">\"data:image/x-piece,5"
+    );
+    let looked = look(&page);
+    let body = &looked.body;
     assert_eq!(
-        (body.matches("<svg>").count(), body.contains("<img src=\"data:x-piece")),
-        (1, false),
+        (body.matches("<svg>").count(), body.contains("\"data:image/x-piece"), body.contains("<b")),
+        (1, false, false),
         "{body}"
     );
+    assert_eq!(active(&looked), Vec::<String>::new());
 }
 
 #[test]
@@ -421,7 +425,7 @@ proptest! {
             "<iframe srcdoc=", "/frame", "</iframe>", "<select>", "<option>", "</select>", "</textarea>", "<input type=image src=",
             "<form action=", "<button formaction=", "<use href=", "<image href=", "<path fill=", "<mtext>", "<mglyph>",
             "<foreignObject>", "<desc>", "</p>", "<frameset cols=", "<frame src=", "one.png 2x", "<video poster=",
-            "<template shadowrootmode=open>", "<slot>", "data:x-piece,0", " data-x=", "<object data=", "<noscript><img data-src=",
+            "<template shadowrootmode=open>", "<slot>", "data:image/x-piece,0", "\"data:image/x-piece,1", " data-x=", "<object data=", "<noscript><img data-src=",
         ]), 0..40)
     ) {
         prop_assert_eq!(active(&look(&pieces.concat())), Vec::<String>::new(), "{:?}", pieces);
