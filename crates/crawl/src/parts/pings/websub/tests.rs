@@ -309,8 +309,8 @@ async fn a_request_is_posted_where_the_rules_allow() {
     assert_eq!(post(&hub, |_| true).await, Ok(()), "redirected");
     assert_eq!(post(&hub, |_| true).await, Err(HubError::Status(302)));
     assert_eq!(post(&hub, |_| true).await, Err(HubError::Status(503)));
-    let refused = Err(HubError::Network(NetworkError::Refused));
-    assert_eq!(post(&hub, |_| true).await, refused, "a private address");
+    let refused = Err(HubError::Network(NetworkError::NoContact));
+    assert_eq!(post(&hub, |_| true).await, refused, "not the loopback, without a contact");
     let admits = |url: &CanonicalUrl| url.path_and_query() != "/private";
     assert_eq!(post(&hub, admits).await, Err(HubError::Forbidden));
     assert_eq!(post("http://192.0.2.1/", |_| true).await, refused, "beyond loopback without a contact");
