@@ -306,6 +306,11 @@ fn rate(report: &RoundReport) -> String {
     report.change_rate.map_or("-".into(), |rate| format!("{rate:.3}"))
 }
 
+/// Has a row of this round no figure? The last part of a cycle may find nothing that is due.
+fn did_nothing(report: &RoundReport) -> bool {
+    report.scheduled == 0 && report.links_new == 0 && report.tally.conclusive == 0
+}
+
 /// Prints the report of a round as one JSON object or one aligned row. Returns whether a line below it says why
 /// nothing was fetched: often in the first round, with a wrong configuration.
 fn publish(
@@ -319,9 +324,7 @@ fn publish(
         printed.line(&String::from_utf8(report.to_json()).expect("JSON is UTF-8"))?;
         return Ok(false);
     }
-    // The last part of a cycle may find nothing that is due.
-    let is_empty = report.scheduled == 0 && report.links_new == 0 && report.tally.conclusive == 0;
-    if is_empty && rows > 0 {
+    if rows > 0 && did_nothing(report) {
         return Ok(false);
     }
     let is_narrow = colour::width().is_some_and(|width| width < HEADING.len());
@@ -353,5 +356,10 @@ mod tests {
         let line = narrow_row(&report);
         assert_eq!((line.len(), row(&report).len()), (NARROW_HEADING.len(), HEADING.len()), "{line}");
         assert!(line.len() <= 80 && line.contains("450000") && line.ends_with("  59.9 min"), "{line}");
+        let mut asked = RoundReport { scheduled: 0, links_new: 0, ..report.clone() };
+        assert!(did_nothing(&asked) && !did_nothing(&report));
+        // An urgent round fetches pages beyond its schedule.
+        asked.tally.conclusive = 1;
+        assert!(!did_nothing(&asked));
     }
 }
