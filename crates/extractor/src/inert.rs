@@ -183,16 +183,19 @@ pub fn inert_text(text: &str) -> String {
 
 /// A text in HTML, or in the quotes of an attribute.
 fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => out.push_str("&amp;"),
-            '"' => out.push_str("&quot;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            _ => out.push(character),
-        }
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    let is_special = |byte| matches!(byte, b'&' | b'"' | b'<' | b'>');
+    while let Some(at) = rest.bytes().position(is_special) {
+        out.push_str(&rest[..at]);
+        out.push_str(match rest.as_bytes()[at] {
+            b'&' => "&amp;",
+            b'"' => "&quot;",
+            b'<' => "&lt;",
+            _ => "&gt;",
+        });
+        rest = &rest[at + 1..];
     }
+    out.push_str(rest);
     out
 }
 

@@ -204,7 +204,7 @@ impl LookWriter<'_> {
             drawn.push((drawing, written.filter(|_| has_room)));
         }
         for (drawing, written) in drawn {
-            replace(html, drawing, &pieces.put(Piece::Markup(written.unwrap_or_default())));
+            replace(html, drawing, &pieces.put(LookPiece::Markup(written.unwrap_or_default())));
         }
     }
 
@@ -308,7 +308,7 @@ impl LookWriter<'_> {
         // Blanks would end the address in a list.
         let is_one = data.starts_with("data:image/") && !data.contains(|c: char| c.is_ascii_whitespace());
         let descriptor = descriptor.filter(|_| is_one);
-        let address = pieces.put(Piece::Address(data));
+        let address = pieces.put(LookPiece::Address(data));
         match descriptor {
             Some(descriptor) => set(element, "srcset", format!("{address} {descriptor}")),
             None => set(element, "src", address),
@@ -340,7 +340,7 @@ impl LookWriter<'_> {
     ) {
         let Some(reference) = element.attr(name).map(str::to_owned) else { return };
         if let Some(data) = self.own_or_archived(&reference, resolver, RequisiteKind::Image) {
-            set(element, name, pieces.put(Piece::Address(data)));
+            set(element, name, pieces.put(LookPiece::Address(data)));
         }
     }
 
@@ -386,19 +386,19 @@ impl DrawingFiles for DrawingLook<'_, '_> {
     }
 }
 
-/// What is put into the page behind its sanitiser: markup that is written here, in the place of an image, and images, since
+/// Parts that are put into the page behind its sanitiser: markup that is written here, in the place of an image, and images, since
 /// a sanitiser reads all of an address.
 #[derive(Default)]
-struct Pieces(Vec<Piece>);
+struct Pieces(Vec<LookPiece>);
 
-enum Piece {
+enum LookPiece {
     Markup(String),
     Address(String),
 }
 
 impl Pieces {
     /// Keeps a piece. The address that stands for it.
-    fn put(&mut self, piece: Piece) -> String {
+    fn put(&mut self, piece: LookPiece) -> String {
         self.0.push(piece);
         format!("{PIECE}{}", self.0.len() - 1)
     }
@@ -407,7 +407,7 @@ impl Pieces {
     fn markup(&mut self, piece: String) -> Element {
         let name = QualName::new(None, ns!(html), LocalName::from("img"));
         let mut element = Element::new(name, Vec::new());
-        set(&mut element, "src", self.put(Piece::Markup(piece)));
+        set(&mut element, "src", self.put(LookPiece::Markup(piece)));
         element
     }
 
@@ -420,13 +420,13 @@ impl Pieces {
             let end = part.bytes().take_while(u8::is_ascii_digit).count();
             let (number, mut rest) = part.split_at(end);
             let piece = number.parse().ok().and_then(|number: usize| self.0.get_mut(number));
-            match piece.map(|piece| std::mem::replace(piece, Piece::Address("data:,".to_owned()))) {
-                Some(Piece::Markup(markup)) if out.ends_with(TAG) && rest.starts_with("\">") => {
+            match piece.map(|piece| std::mem::replace(piece, LookPiece::Address("data:,".to_owned()))) {
+                Some(LookPiece::Markup(markup)) if out.ends_with(TAG) && rest.starts_with("\">") => {
                     out.truncate(out.len() - TAG.len());
                     out.push_str(&markup);
                     rest = &rest[2..];
                 }
-                Some(Piece::Address(data)) => out.extend(["\"", &escaped(&data)]),
+                Some(LookPiece::Address(data)) => out.extend(["\"", &escaped(&data)]),
                 _ => out.push_str("\"data:,"),
             }
             out.push_str(rest);
