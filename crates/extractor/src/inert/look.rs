@@ -162,7 +162,7 @@ impl LookWriter<'_> {
                 }
                 "img" => {}
                 "input" => self.inline(element, "src", resolver, &mut pieces),
-                "video" => self.inline(element, "poster", resolver, &mut pieces),
+                "video" if !is_bare(element) => self.inline(element, "poster", resolver, &mut pieces),
                 _ => stand_in(element, roots.get(&handle)),
             }
         }
@@ -490,7 +490,12 @@ fn put_in(html: &mut Html, other: NodeId, image: &str) {
     replace(html, inner, image);
 }
 
-/// Images that are put in as objects.
+/// Has a player nothing to play it by? Where no script runs, a browser would add that.
+fn is_bare(video: &Element) -> bool {
+    video.attr("controls").is_none()
+}
+
+/// Images that are put in as objects, and those of videos that nobody can play.
 fn stills(html: &Html) -> Vec<(NodeId, String)> {
     let elements = html.tree.root().descendants().filter_map(ElementRef::wrap);
     let found = elements.filter_map(|element| {
@@ -498,6 +503,7 @@ fn stills(html: &Html) -> Vec<(NodeId, String)> {
         let reference = match element.value().name() {
             "object" => element.attr("data").filter(|_| is_image),
             "embed" => element.attr("src").filter(|_| is_image),
+            "video" if is_bare(element.value()) => element.attr("poster"),
             _ => None,
         };
         Some((element.id(), reference?.to_owned()))
@@ -578,7 +584,7 @@ fn stand_in(element: &mut Element, shadow_root: Option<&usize>) {
             set(element, "style", "display:contents".to_owned());
             Some("span")
         }
-        "noscript" => Some("span"),
+        "noscript" | "video" => Some("span"),
         custom if custom.contains('-') && !custom.starts_with('#') => Some("span"),
         _ => None,
     };

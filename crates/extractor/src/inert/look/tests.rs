@@ -187,7 +187,8 @@ fn elements_that_do_not_stay_leave_their_place_and_links_their_look() {
     let looked = look(
         "<x-card id=k>c</x-card><table background=one.png style='color: red'><tr><td>d</td></tr></table>
          <picture><source media='(max-width: 900px)' srcset=gone.png><source type=image/odd srcset=two.png>
-         <source type=image/png srcset=one.png><img src=gone.png></picture><video class=v poster=one.png src=x.mp4 controls>e</video>
+         <source type=image/png srcset=one.png><img src=gone.png></picture><video class=v poster=one.png src=x.mp4 controls>e</video>\
+         <video class=w poster=one.png>e</video><video>e</video>
          <object type=image/png data=one.png class=o width=9 height=8>f<p>f</object><embed type=image/png src=one.png><object data=x.swf>g</object>
          <audio controls src=x.mp3 autoplay>h</audio><canvas width=9>i</canvas>",
     );
@@ -198,7 +199,7 @@ fn elements_that_do_not_stay_leave_their_place_and_links_their_look() {
         "<span id=\"k\">c</span>\
          <table style=\"background-image:url(&quot;PNG&quot;);color: red\"><tbody><tr><td>d</td></tr></tbody></table>\
          <picture><img src=\"PNG\"></picture>\
-         <video class=\"v\" controls=\"\" poster=\"PNG\"></video><object class=\"o\" height=\"8\" width=\"9\"><img height=\"8\" src=\"PNG\" width=\"9\"></object><img src=\"PNG\"><object>g</object>\
+         <video class=\"v\" controls=\"\" poster=\"PNG\"></video><img class=\"w\" src=\"PNG\"><span></span><object class=\"o\" height=\"8\" width=\"9\"><img height=\"8\" src=\"PNG\" width=\"9\"></object><img src=\"PNG\"><object>g</object>\
          <audio controls=\"\"></audio><canvas width=\"9\"></canvas>"
     );
 }
