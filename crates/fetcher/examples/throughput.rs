@@ -75,6 +75,7 @@ async fn fetch(port: u16, pages: u32) -> Result<(), Box<dyn Error>> {
         done: Arc::new(|_| false),
         refuses: Arc::new(|_| None),
         opted_out: Arc::new(|_| false),
+        in_scope: Arc::new(|_| true),
         reads_anew: Arc::new(|_| false),
         rules: Arc::new(rules),
         out,

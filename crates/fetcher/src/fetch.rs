@@ -72,6 +72,8 @@ pub struct Job {
     /// Did the owner of this host opt out? Then recrawl sends no request, not even for robots.txt,
     /// and no DNS query.
     pub opted_out: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+    /// Is this host in scope? Another robots.txt that redirects there leads also to addresses that are not public.
+    pub in_scope: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     /// Is this page read in another way than at its last visit? Then it is asked for without validators: after a 304 it
     /// would not be read at all.
     pub reads_anew: Arc<dyn Fn(&ScheduleEntry) -> bool + Send + Sync>,
@@ -168,6 +170,7 @@ impl Fetcher {
             done: job.done,
             refuses: job.refuses,
             opted_out: job.opted_out,
+            in_scope: job.in_scope,
             reads_anew: job.reads_anew,
             rules: job.rules,
             control: job.control,
@@ -224,8 +227,7 @@ impl Fetcher {
         let mut report = run.report().clone();
         report.elapsed = start.elapsed();
         report.stopped_by = stopped_by;
-        report.skipped = skipped;
-        report.unvisited_hosts = unvisited;
+        (report.skipped, report.unvisited_hosts) = (skipped, unvisited);
         report.unavailable = std::mem::take(&mut *run.unavailable());
         Ok(report)
     }
@@ -671,9 +673,16 @@ impl FetchLoop {
             }
             let id = self.frontier.host_of(&url, &self.run);
             self.frontier.reactivate(id);
-            let (hops, chain) = (robots_request.hops + 1, Some(Box::new(chain)));
-            let robots_request =
-                RobotsRequest { url, hops, chain, validators: Validators::default(), ..robots_request };
+            let leads_away = url.host() != robots_request.robots_url.host();
+            let robots_request = RobotsRequest {
+                is_public_only: robots_request.is_public_only
+                    || leads_away && !(self.run.in_scope)(&url.host()),
+                url,
+                hops: robots_request.hops + 1,
+                chain: Some(Box::new(chain)),
+                validators: Validators::default(),
+                ..robots_request
+            };
             self.frontier.host(id).add_robots_request(robots_request, &self.run)?;
             self.wake(id);
             return Ok(());

@@ -47,6 +47,7 @@ pub struct Run {
     pub done: Arc<dyn Fn(u64) -> bool + Send + Sync>,
     pub refuses: Refuses,
     pub opted_out: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+    pub in_scope: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     pub reads_anew: Arc<dyn Fn(&ScheduleEntry) -> bool + Send + Sync>,
     pub rules: Arc<UrlRules>,
     pub control: Arc<RunControl>,

@@ -199,7 +199,7 @@ mod tests {
     }
 
     fn ask(url: &str, kind: ResourceKind, is_own: bool) -> Ask {
-        Ask { url: url.into(), kind, is_own, fields: Vec::new() }
+        Ask { url: url.into(), kind, is_own, body_time: None, fields: Vec::new() }
     }
 
     fn waiting() -> WaitingRequest {

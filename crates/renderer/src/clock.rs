@@ -1,10 +1,12 @@
 //! The time of a page by the clock on the wall, without the time in which its requests wait to be sent: a crawl that is
 //! paused, or polite to a host, must not fail pages.
 
+use std::convert::Infallible;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
 /// How long the requests of a page may wait in all. A page holds its tab meanwhile.
@@ -29,7 +31,23 @@ struct ClockState {
 
 /// A request that waits to be sent. To be dropped when it is sent.
 #[derive(Debug)]
-pub struct WaitingRequest(Arc<PageClock>);
+pub struct WaitingRequest {
+    clock: Arc<PageClock>,
+    /// Dropped with it, for the one who waits until it is sent.
+    sent: Option<oneshot::Sender<Infallible>>,
+}
+
+impl WaitingRequest {
+    /// Ends when it is dropped.
+    pub fn sent(&mut self) -> impl Future<Output = ()> + use<> {
+        let (sender, sent) = oneshot::channel::<Infallible>();
+        self.sent = Some(sender);
+        async move {
+            // Nothing is ever told: its end is the news.
+            let _ = sent.await;
+        }
+    }
+}
 
 impl PageClock {
     /// Starts a clock.
@@ -49,7 +67,7 @@ impl PageClock {
         }
         state.waiting += 1;
         drop(state);
-        WaitingRequest(self.clone())
+        WaitingRequest { clock: self.clone(), sent: None }
     }
 
     /// The result of a future, unless this much time of the page passes before.
@@ -67,6 +85,12 @@ impl PageClock {
         }
     }
 
+    /// Waits until this much time of the page has passed.
+    pub async fn passed(&self, time: Duration) {
+        // The future never ends.
+        let _: Option<Infallible> = self.within(time, std::future::pending()).await;
+    }
+
     /// What is left of this much time of the page.
     fn left(&self, time: Duration) -> Duration {
         let state = self.state();
@@ -82,7 +106,7 @@ impl PageClock {
 
 impl Drop for WaitingRequest {
     fn drop(&mut self) {
-        let mut state = self.0.state();
+        let mut state = self.clock.state();
         state.waiting -= 1;
         if state.waiting == 0 {
             let waited = state.since.elapsed();
@@ -117,6 +141,19 @@ mod tests {
         assert_eq!(clock.begun.elapsed(), Duration::from_secs(259));
         assert_eq!(clock.within(time, after(2)).await, None);
         assert_eq!(clock.begun.elapsed(), Duration::from_secs(260));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_tells_when_it_is_sent() {
+        let clock = PageClock::start();
+        let mut waiting = clock.wait();
+        let sent = waiting.sent();
+        let sending = async {
+            after(7).await;
+            drop(waiting);
+        };
+        tokio::join!(sent, sending);
+        assert_eq!(clock.begun.elapsed(), Duration::from_secs(7));
     }
 
     #[tokio::test(start_paused = true)]

@@ -58,7 +58,7 @@ mod tests {
 
     fn ask(kind: ResourceKind, origin: Option<&str>) -> Ask {
         let fields = origin.map(|origin| ("origin", origin.to_owned())).into_iter().collect();
-        Ask { url: "http://b.test/x".into(), kind, is_own: false, fields }
+        Ask { url: "http://b.test/x".into(), kind, is_own: false, body_time: None, fields }
     }
 
     fn answer(status: u16, name: &str, value: &str) -> Resource {

@@ -9,6 +9,7 @@ use crate::clock::WaitingRequest;
 use bytes::Bytes;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Answers the requests of pages, each by the caller's rules. Redirects are answers too: each hop is asked for.
 pub trait ResourceSource: Send + Sync {
@@ -29,6 +30,8 @@ pub struct Ask {
     /// Does the page's own document ask its own origin? Only then may credentials go with it: other parts of a page
     /// must not act in our name.
     pub is_own: bool,
+    /// How long the body is read, for a stream of events, which has no end; none up to its end.
+    pub body_time: Option<Duration>,
     /// Header fields to send, by names in lower case: `accept`, by which servers choose between a page and its data,
     /// and those of CORS.
     pub fields: Vec<(&'static str, String)>,

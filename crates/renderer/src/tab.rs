@@ -6,7 +6,7 @@
 
 use crate::browser::Browser;
 use crate::cache::Cache;
-use crate::clock::PageClock;
+use crate::clock::{PageClock, WaitingRequest};
 use crate::origins;
 use crate::pipe::{CallError, Pipe, ReceivedEvent, SessionEvent};
 use crate::pool::RenderCounters;
@@ -20,9 +20,10 @@ use data_encoding::BASE64;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use url::Url;
 
 /// Documents that a page's scripts wanted to go to, at most.
@@ -31,8 +32,14 @@ pub const MAX_NAVIGATIONS: usize = 20;
 /// Images, fonts and media that are told of a page, at most.
 const MAX_LEFT_OUT: usize = 200;
 
+/// The field `Accept` of a request for a stream of events (HTML §9.2.2). The protocol calls it one of XMLHttpRequest.
+const EVENTS: &str = "text/event-stream";
+
 /// How long the browser may take to make room for a page, or to throw it away. One that takes longer is ended.
 const ANSWER: Duration = Duration::from_secs(30);
+
+/// How long the document may take to be read. Pages can hang.
+const READING: Duration = Duration::from_secs(20);
 
 /// Reads the document, in a world whose functions the page cannot replace. Shadow trees, which HTML does not show, are
 /// put in place of comments with a key that the page cannot know.
@@ -41,7 +48,7 @@ const SNAPSHOT: &str = include_str!("snapshot.js");
 /// Limits of a page.
 #[derive(Clone, Debug)]
 pub struct PageLimits {
-    /// From the start to the document, by the clock on the wall.
+    /// From the start until the document is read as it stands, by the clock on the wall.
     pub time: Duration,
     /// How much of the page's own time passes.
     pub settle: Duration,
@@ -53,6 +60,13 @@ pub struct PageLimits {
     pub scroll: u32,
     /// What scripts see as the browser's name.
     pub user_agent: String,
+}
+
+impl PageLimits {
+    /// How long the answer to a request may take. A page that waits for what never ends must still come to rest.
+    fn answer_time(&self) -> Duration {
+        (self.settle * 3).min(self.time / 3)
+    }
 }
 
 /// A document that was read.
@@ -93,7 +107,8 @@ impl<'t> Tab<'t> {
             self.ask_browser("Target.createBrowserContext", json!({ "disposeOnDetach": true })).await?;
         let context = json!({ "browserContextId": context["browserContextId"] });
         let clock = PageClock::start();
-        let document = clock.within(self.limits.time, self.render_in(&context, page, &clock)).await;
+        let longest = self.limits.time + READING.min(self.limits.time);
+        let document = clock.within(longest, self.render_in(&context, page, &clock)).await;
         // Ends the page's process, even one that hangs. If the browser fails here, the next page notices it.
         let _ = self.ask_browser("Target.disposeBrowserContext", context).await;
         document.unwrap_or(Err(RenderError::Time))
@@ -109,6 +124,37 @@ impl<'t> Tab<'t> {
                 Err(RenderError::Crashed)
             }
         }
+    }
+
+    /// The answer to this request of a page of this origin; none if it takes too long.
+    async fn answer_to(
+        self,
+        request: String,
+        ask: Ask,
+        page: &str,
+        is_foreign: bool,
+        mut waiting: WaitingRequest,
+    ) -> (String, Ask, Option<ResourceAnswer>) {
+        let sent = waiting.sent();
+        let late = async {
+            sent.await;
+            sleep(self.limits.answer_time()).await;
+        };
+        let (mut answer, is_cached) = tokio::select! {
+            biased;
+            answered = self.cache.get(page, &ask, self.source, waiting) => answered,
+            () = late => {
+                self.counters.count_refused();
+                return (request, ask, None);
+            }
+        };
+        if let ResourceAnswer::Response(resource) = &answer
+            && !origins::may_have(&ask, is_foreign, resource)
+        {
+            answer = ResourceAnswer::Refused;
+        }
+        self.counters.count_request(&answer, is_cached);
+        (request, ask, Some(answer))
     }
 
     async fn render_in(
@@ -141,6 +187,7 @@ impl<'t> Tab<'t> {
             is_served: false,
             loader: None,
             requests: 0,
+            endless: HashMap::new(),
             navigations: Vec::new(),
             left_out: Vec::new(),
         };
@@ -164,8 +211,19 @@ struct TabVisit<'t> {
     /// The protocol's id of the page's document, when it is there.
     loader: Option<String>,
     requests: usize,
+    /// URLs whose answers have no end.
+    endless: HashMap<String, EndlessAnswer>,
     navigations: Vec<String>,
     left_out: Vec<RefusedResource>,
+}
+
+/// An answer without an end, which a page asks for again and again.
+#[derive(Clone, Copy)]
+enum EndlessAnswer {
+    /// A stream of events. The page has had its part.
+    Events,
+    /// It took too long.
+    Late,
 }
 
 /// What an event brings.
@@ -195,7 +253,9 @@ impl TabVisit<'_> {
         let page_origin = self.origin.ascii_serialization();
         let mut asked = FuturesUnordered::new();
         // Answers, which wait while the page is scrolled.
-        let mut held: Vec<(String, ResourceAnswer)> = Vec::new();
+        let mut held: Vec<(String, Option<ResourceAnswer>)> = Vec::new();
+        let clock = self.clock;
+        let mut over = std::pin::pin!(clock.passed(tab.limits.time));
         let (mut scrolling, mut scrolls) = (Scrolling::new(tab.limits.scroll), FuturesUnordered::new());
         loop {
             let step = tokio::select! {
@@ -220,31 +280,27 @@ impl TabVisit<'_> {
                     self.settle(scroll::SETTLE).await?;
                     TabStep::Nothing
                 }
-                Some(answered) = asked.next(), if !asked.is_empty() => {
-                    held.push(answered);
+                Some((request, ask, answer)) = asked.next(), if !asked.is_empty() => {
+                    self.note_answer(ask, &answer);
+                    held.push((request, answer));
                     TabStep::Nothing
+                }
+                () = &mut over => match self.loader {
+                    Some(_) => break,
+                    None => return Err(RenderError::Time),
                 }
             };
             if scrolls.is_empty() {
                 for (request, answer) in held.drain(..) {
-                    self.answer(&request, &answer).await?;
+                    self.answer(&request, answer.as_ref()).await?;
                 }
             }
             match step {
                 TabStep::Nothing => {}
                 TabStep::Ask(request, ask) => {
-                    let (waiting, page) = (self.clock.wait(), &page_origin);
-                    let is_foreign = self.is_foreign(&ask.url);
-                    asked.push(async move {
-                        let (mut answer, is_cached) = tab.cache.get(page, &ask, tab.source, waiting).await;
-                        if let ResourceAnswer::Response(resource) = &answer
-                            && !origins::may_have(&ask, is_foreign, resource)
-                        {
-                            answer = ResourceAnswer::Refused;
-                        }
-                        tab.counters.count_request(&answer, is_cached);
-                        (request, answer)
-                    });
+                    let (waiting, is_foreign) = (self.clock.wait(), self.is_foreign(&ask.url));
+                    let page = &page_origin;
+                    asked.push(tab.answer_to(request, ask, page, is_foreign, waiting));
                 }
                 TabStep::Rest => match scrolling.script() {
                     Some(script) => {
@@ -254,8 +310,19 @@ impl TabVisit<'_> {
                 },
             }
         }
+        // What is under way is wanted no more.
+        drop(asked);
         let html = self.read().await?;
         Ok(RenderedDocument { html, navigations: self.navigations, left_out: self.left_out })
+    }
+
+    /// Remembers what has no end.
+    fn note_answer(&mut self, ask: Ask, answer: &Option<ResourceAnswer>) {
+        if ask.body_time.is_some() {
+            self.endless.insert(ask.url, EndlessAnswer::Events);
+        } else if answer.is_none() {
+            self.endless.insert(ask.url, EndlessAnswer::Late);
+        }
     }
 
     async fn tell(&self, method: &str, params: Value) -> Result<(), RenderError> {
@@ -297,6 +364,19 @@ impl TabVisit<'_> {
         let kind = if is_prefetch { "Prefetch" } else { params["resourceType"].as_str().unwrap_or_default() };
         let preflight_of = field("access-control-request-method");
         let verdict = decide(&method, kind, &url, is_main, preflight_of.as_deref());
+        match self.endless.get(&url).filter(|_| matches!(verdict, RequestVerdict::Ask(_))) {
+            Some(EndlessAnswer::Late) => {
+                self.tab.counters.count_refused();
+                self.refuse(&request, "TimedOut").await?;
+                return Ok(TabStep::Nothing);
+            }
+            Some(EndlessAnswer::Events) => {
+                // A browser asks for a stream that ended again, unless there is no content.
+                self.fulfil(&request, &Resource { status: 204, ..Resource::default() }).await?;
+                return Ok(TabStep::Nothing);
+            }
+            None => {}
+        }
         match verdict {
             RequestVerdict::Navigation if !self.is_served => {
                 self.is_served = true;
@@ -325,7 +405,9 @@ impl TabVisit<'_> {
                 let is_direct = is_main && params["redirectedRequestId"].is_null() && is_of_page;
                 let is_foreign = self.is_foreign(&url);
                 let fields = SENT.into_iter().filter_map(|name| Some((name, field(name)?))).collect();
-                let ask = Ask { url, kind, is_own: is_direct && !is_foreign, fields };
+                let is_stream = field("accept").is_some_and(|accept| accept == EVENTS);
+                let body_time = is_stream.then_some(self.tab.limits.settle);
+                let ask = Ask { url, kind, is_own: is_direct && !is_foreign, body_time, fields };
                 if origins::may_ask(&ask, is_foreign) {
                     self.requests += 1;
                     return Ok(TabStep::Ask(request, ask));
@@ -354,11 +436,12 @@ impl TabVisit<'_> {
         self.refuse(request, "BlockedByClient").await
     }
 
-    async fn answer(&self, request: &str, answer: &ResourceAnswer) -> Result<(), RenderError> {
+    async fn answer(&self, request: &str, answer: Option<&ResourceAnswer>) -> Result<(), RenderError> {
         match answer {
-            ResourceAnswer::Response(resource) => self.fulfil(request, resource).await,
-            ResourceAnswer::Refused => self.refuse(request, "BlockedByClient").await,
-            ResourceAnswer::NotNow => Err(RenderError::NotNow),
+            Some(ResourceAnswer::Response(resource)) => self.fulfil(request, resource).await,
+            Some(ResourceAnswer::Refused) => self.refuse(request, "BlockedByClient").await,
+            Some(ResourceAnswer::NotNow) => Err(RenderError::NotNow),
+            None => self.refuse(request, "TimedOut").await,
         }
     }
 

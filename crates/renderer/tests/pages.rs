@@ -41,6 +41,9 @@ impl ResourceSource for TableSource {
                 tokio::time::sleep(QUEUED).await;
             }
             drop(waiting);
+            if ask.url.contains("/endless") {
+                std::future::pending::<()>().await;
+            }
             answer
         })
     }
@@ -95,6 +98,7 @@ async fn a_page_is_as_its_scripts_made_it() {
                 url: "https://a.test/data".into(),
                 kind: ResourceKind::Data,
                 is_own: false,
+                body_time: None,
                 fields: vec![("accept", "*/*".into())],
             }
     );
@@ -165,6 +169,56 @@ async fn hostile_pages_cost_themselves() {
         .await
         .unwrap();
     assert_eq!(away.navigations, ["http://a.test/more"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_never_ends_is_left_and_the_page_is_read() {
+    // Requests may take three seconds.
+    let renderer = renderer(RenderOptions { settle: Duration::from_secs(1), ..patient() });
+    let source = TableSource::default().with("http://a.test/more", 200, &[], "more");
+    for (name, script) in [
+        ("a poll", "fetch('/endless').catch(() => document.body.append('given up'))"),
+        ("a script", "</script><script async src=/endless.js onerror=\"document.body.append('given up')\">"),
+        // Asks again at once, and is answered at once.
+        (
+            "polls",
+            "let n = 0; const poll = () => fetch('/endless').catch(() => ++n < 9 ? poll() : document.body.append('given up')); \
+             poll()",
+        ),
+    ] {
+        let html = format!("<p>here</p><script>fetch('/more');{script}</script>");
+        let rendered = renderer.render(&page("http://a.test/", &html), &source).await.unwrap();
+        let text = "given up";
+        assert!(rendered.html.contains(text), "{name}: {}", rendered.html);
+    }
+    let asked = source.asked();
+    assert_eq!(asked.iter().filter(|url| url.contains("/endless")).count(), 3, "{asked:?}");
+    assert_eq!(renderer.figures().failed, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_of_events_is_read_for_a_time_and_not_again() {
+    let settle = Duration::from_secs(4);
+    let renderer = renderer(RenderOptions { settle, ..patient() });
+    let events = [("content-type", "text/event-stream")];
+    let source = TableSource::default().with("http://a.test/live", 200, &events, "retry: 1\ndata: news\n\n");
+    let html = "<p>here</p><script>const live = new EventSource('/live');\
+        live.onmessage = event => document.body.append(event.data + ';')</script>";
+    let rendered = renderer.render(&page("http://a.test/", html), &source).await.unwrap();
+    assert!(rendered.html.contains("</script>news;"), "{}", rendered.html);
+    let asked = source.asked.lock().unwrap();
+    let times: Vec<_> = asked.iter().map(|ask| (ask.url.as_str(), ask.body_time)).collect();
+    assert_eq!(times, [("http://a.test/live", Some(settle))]);
+}
+
+/// Each poll has a URL of its own, so no answer comes at once.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_whose_time_is_over_is_read_as_it_stands() {
+    let options = RenderOptions { time: Duration::from_secs(30), ..RenderOptions::default() };
+    let renderer = renderer(RenderOptions { settle: Duration::from_secs(600), ..options });
+    let html = "<p>here</p><script>let n = 0; const poll = () => fetch('/endless?' + n++).catch(poll); poll()</script>";
+    let rendered = renderer.render(&page("http://a.test/", html), &TableSource::default()).await.unwrap();
+    assert!(rendered.html.contains("<p>here</p>"), "{}", rendered.html);
 }
 
 #[tokio::test(flavor = "multi_thread")]

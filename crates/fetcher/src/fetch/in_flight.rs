@@ -5,6 +5,7 @@ use crate::host::feedback::retry_while_exhausted;
 use crate::host::{HostRequest, RequestStart};
 use crate::net::client::{Meter, NetworkError, Reply, Request};
 use crate::run::Run;
+use crate::run::resources::Ticket;
 use std::fmt;
 use std::future::pending;
 use std::net::IpAddr;
@@ -48,7 +49,14 @@ impl fmt::Debug for PendingRequest {
 }
 
 impl PendingRequest {
-    pub fn new(request: Request, start: Option<RequestStart>, run: &Run) -> PendingRequest {
+    /// Sends it. A page that gives up what it asked for ends it: a server that holds its answer back must not hold back
+    /// the other requests of its host.
+    pub fn new(
+        request: Request,
+        start: Option<RequestStart>,
+        ticket: Option<Ticket>,
+        run: &Run,
+    ) -> PendingRequest {
         let (network, timeout) = (run.network.clone(), run.config.timeout);
         let answer = async move {
             let meter = Meter::default();
@@ -56,7 +64,19 @@ impl PendingRequest {
                 let answer = meter.within(timeout, network.get(&request, &meter)).await;
                 answer.unwrap_or(Err(NetworkError::Timeout))
             };
-            let (answer, elapsed) = retry_while_exhausted(get).await;
+            let given_up = async {
+                match &ticket {
+                    Some(ticket) => ticket.given_up().await,
+                    None => pending().await,
+                }
+            };
+            let began = Instant::now();
+            let (answer, elapsed) = tokio::select! {
+                biased;
+                answer = retry_while_exhausted(get) => answer,
+                // It says nothing about the host.
+                () = given_up => (Err(NetworkError::Protocol), began.elapsed()),
+            };
             // A host is not slow because its body waited here.
             Answered { answer, elapsed: elapsed.saturating_sub(meter.waited()), received: meter.total() }
         };

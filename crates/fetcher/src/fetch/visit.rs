@@ -14,6 +14,7 @@ use crate::outcome::{
     Condition, FetchError, FetchResult, FetchedPage, Hold, is_host_failure, resource_of, result_of,
     validators_to_send,
 };
+use crate::run::resources::Ticket;
 use crate::run::{HostId, Run};
 use recrawl_types::{CanonicalUrl, ContentKind, Origin, ScheduleEntry, SentRequest, Validators};
 use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
@@ -141,8 +142,13 @@ impl HostVisit {
             detour: None,
             output_closed: false,
         };
-        let mut sending =
-            Sending { retry: self.retry, start: self.start, detour_path: self.detour_path, sent: self.sent };
+        let mut sending = Sending {
+            retry: self.retry,
+            start: self.start,
+            ticket: None,
+            detour_path: self.detour_path,
+            sent: self.sent,
+        };
         for page in self.finished {
             ended.output_closed |= deliver(page, &run, &out).await.is_err();
         }
@@ -226,6 +232,8 @@ pub struct OutputClosed;
 struct Sending {
     retry: RetryPolicy,
     start: Option<RequestStart>,
+    /// Of a page's resource.
+    ticket: Option<Ticket>,
     /// See [`HostVisit::detour_path`].
     detour_path: Option<Box<str>>,
     /// See [`HostVisit::sent`].
@@ -245,7 +253,10 @@ async fn send(
     if (run.opted_out)(&origin.host) {
         return Ok(Err(NetworkError::Refused));
     }
-    let sent = sending.sent.take().unwrap_or_else(|| PendingRequest::new(request, sending.start, run));
+    let sent = sending
+        .sent
+        .take()
+        .unwrap_or_else(|| PendingRequest::new(request, sending.start, sending.ticket.take(), run));
     let (start, started, retry) = (sent.began, sent.start, sending.retry);
     let Answered { answer, elapsed, received } = sent.answered(may_leave.then_some(&run.leaving)).await?;
     ended.received = received;
@@ -318,6 +329,7 @@ async fn visit_page(
     let conditional = queued.condition == Condition::Conditional;
     let request = request_for(&queued, conditional, last, run);
     // Pages that wait for it are of this schedule.
+    sending.ticket = queued.ticket.clone();
     let may_leave = queued.ticket.is_none() && queued.chain.is_none() && queued.detour.is_none();
     let answer = match send(request, sending, may_leave, run, ended).await {
         Ok(answer) => answer,

@@ -28,7 +28,8 @@ pub struct RobotsRequest {
     pub chain: Option<Box<Chain>>,
     /// Validators of the cached robots.txt.
     pub validators: Validators,
-    /// Only to public addresses: a page's resource asks for it ([`RequestOptions`](crate::RequestOptions)).
+    /// Only to public addresses ([`RequestOptions`](crate::RequestOptions)): a page's resource asks for it, or a redirect
+    /// led out of scope.
     pub is_public_only: bool,
 }
 

@@ -182,6 +182,8 @@ pub struct RequestOptions {
     pub validators: Validators,
     /// Maximum bytes of the body, where that is less than [`FetchConfig::max_body`](crate::FetchConfig).
     pub max_body: Option<usize>,
+    /// How long the body is read, for one without an end; none up to its end.
+    pub body_time: Option<Duration>,
 }
 
 /// A response.
@@ -213,7 +215,7 @@ pub struct Reply {
 /// Why a body may not be whole; the worst last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cut {
-    /// It is longer than [`Request::max_body`].
+    /// It is longer than [`Request::max_body`] or [`RequestOptions::body_time`].
     Limit,
     /// It was decoded up to an end, but the connection ended before the announced one.
     Disconnect,

@@ -11,7 +11,9 @@ use crate::run::report::StoppedBy;
 use recrawl_types::{CanonicalUrl, PageRecord, ScheduleEntry, Share};
 use std::collections::VecDeque;
 use std::fmt;
+use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 use tokio::sync::{Notify, oneshot};
 
 /// Which pages load more than their document, and whether one more may come.
@@ -192,6 +194,15 @@ impl Ticket {
     /// Has the page given up?
     pub fn is_given_up(&self) -> bool {
         self.waiter().answer.as_ref().is_some_and(oneshot::Sender::is_closed)
+    }
+
+    /// Waits until the page gives up.
+    pub async fn given_up(&self) {
+        poll_fn(|context| match &mut self.waiter().answer {
+            Some(answer) => answer.poll_closed(context),
+            None => Poll::Pending,
+        })
+        .await;
     }
 
     fn waiter(&self) -> MutexGuard<'_, Waiter> {

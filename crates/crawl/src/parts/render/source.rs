@@ -41,6 +41,7 @@ impl PageSource<'_> {
             is_public_only: self.rules.is_public_only(&url),
             is_preflight: ask.kind == ResourceKind::Preflight,
             fields: header_map(&ask.fields),
+            body_time: ask.body_time,
             ..RequestOptions::default()
         };
         let Some(mut asked) = self.rendering.ask(url.clone(), manner).await else {
@@ -57,7 +58,7 @@ impl PageSource<'_> {
         }
         match result {
             None => ResourceAnswer::NotNow,
-            Some(result) => match answer_of(result, is_own_site) {
+            Some(result) => match answer_of(result, is_own_site, ask.body_time.is_some()) {
                 ResourceAnswer::Response(resource) if self.is_kept_from(ask, &url, &resource) => {
                     ResourceAnswer::Refused
                 }
@@ -92,11 +93,11 @@ fn header_map(fields: &[(&'static str, String)]) -> HeaderMap {
 
 /// The answer for the browser. Without what our own limits keep back now, a page of the same site would look
 /// emptied; another site's scripts may be missing for ever, and a page must do without them.
-fn answer_of(result: FetchResult, is_own_site: bool) -> ResourceAnswer {
+fn answer_of(result: FetchResult, is_own_site: bool, takes_parts: bool) -> ResourceAnswer {
     let of_status = |status| ResourceAnswer::Response(Arc::new(Resource { status, ..Resource::default() }));
     match result {
         // Half a script is none.
-        FetchResult::Page(response) if response.is_cut() => ResourceAnswer::Refused,
+        FetchResult::Page(response) if response.is_cut() && !takes_parts => ResourceAnswer::Refused,
         FetchResult::Page(response)
         | FetchResult::NotModified(response)
         | FetchResult::Redirect { response, .. } => {

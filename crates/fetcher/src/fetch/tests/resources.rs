@@ -187,6 +187,29 @@ async fn what_nobody_waits_for_is_not_requested_and_a_page_hears_of_its_turn() {
     assert!(urls.iter().all(|url| !"xyz".contains(url.rsplit('/').next().unwrap())), "{urls:?}");
 }
 
+/// A host has one connection by default. The server of a long poll would keep it.
+#[tokio::test(start_paused = true)]
+async fn what_a_page_gives_up_in_flight_makes_room_for_others() {
+    let answer = |r: &Request| match r.url.path_and_query() {
+        "/poll" => Script::from(reply(200, "late")).after(Duration::from_secs(20)),
+        _ => friendly(r),
+    };
+    let mut setup = Setup::new(&["http://a.test/1"], answer);
+    let (report, waited) = run_with(&mut setup, All::default(), async |resources, mut pages| {
+        let rendering = begin(&resources, &mut pages).await;
+        let mut poll = rendering.ask(url("http://a.test/poll"), RequestOptions::default()).await.unwrap();
+        poll.started().await;
+        let given_up = Instant::now();
+        drop(poll);
+        assert_eq!(get(&rendering, "http://a.test/x.js").await, "page 200");
+        given_up.elapsed()
+    })
+    .await;
+    assert!(waited < Duration::from_secs(20), "{waited:?}");
+    // robots.txt, the page, both resources.
+    assert_eq!(report.requests, 4, "what was sent counts");
+}
+
 #[tokio::test(start_paused = true)]
 async fn nothing_is_requested_after_the_end_and_nobody_waits_for_it() {
     let mut setup = Setup::new(&["http://a.test/1", "http://a.test/2"], friendly).delay(DELAY);

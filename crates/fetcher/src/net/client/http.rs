@@ -224,7 +224,7 @@ impl HttpNetwork {
                 // Other bodies may be undecodable.
                 let is_success = response.status().is_success();
                 let codings = if is_success { Coding::from_headers(&headers)? } else { Vec::new() };
-                let read = body::read(response, &codings, request.max_body, &self.memory, received);
+                let read = body::read(response, &codings, request, &self.memory, received);
                 match is_success {
                     true => {
                         let (body, cut) = read.await?;

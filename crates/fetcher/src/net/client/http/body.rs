@@ -9,13 +9,15 @@ mod layer;
 
 use super::before_the_answer;
 use crate::net::client::body_memory::{BodyMemory, MemoryShare};
-use crate::net::client::{Cut, Meter, NetworkError};
+use crate::net::client::{Cut, Meter, NetworkError, Request};
 use crate::net::limits::MAX_CODINGS;
 use bytes::{BufMut, Bytes};
-use futures_util::TryStreamExt;
+use futures_util::{StreamExt, TryStreamExt};
 use layer::{BodyDamage, Layer};
 use reqwest::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderName, TRANSFER_ENCODING};
+use std::future::pending;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::task::coop;
 use tokio_util::io::StreamReader;
@@ -91,22 +93,32 @@ fn names(headers: &HeaderMap, field: &HeaderName) -> impl Iterator<Item = String
 
 type Reader<'a> = Box<dyn AsyncBufRead + Send + Unpin + 'a>;
 
-/// Reads up to `limit` decoded bytes, and returns why there may be more. Counts received bytes. Waits while
-/// other bodies have the memory.
+/// Reads the decoded bytes up to the request's limits, and returns why there may be more. Counts received bytes. Waits
+/// while other bodies have the memory.
 ///
 /// # Errors
 /// The connection failed, or nothing can be decoded.
 pub async fn read(
     response: reqwest::Response,
     codings: &[Coding],
-    limit: usize,
+    request: &Request,
     memory: &BodyMemory,
     received: &Meter,
 ) -> Result<(Bytes, Option<Cut>), NetworkError> {
     let counted = response.bytes_stream().inspect_ok(|chunk| received.add(chunk.len()));
-    let wire = counted.map_err(io::Error::other);
+    let is_late = AtomicBool::new(false);
+    let late = async {
+        match request.manner.body_time {
+            Some(time) => tokio::time::sleep(time).await,
+            None => pending().await,
+        }
+        is_late.store(true, Ordering::Relaxed);
+    };
+    let wire = counted.map_err(io::Error::other).take_until(Box::pin(late));
     let reader = Box::new(StreamReader::new(wire));
-    decode(reader, codings, limit, memory, received).await.map_err(|e| what_broke(&e))
+    let read = decode(reader, codings, request.max_body, memory, received).await;
+    let (body, cut) = read.map_err(|e| what_broke(&e))?;
+    Ok((body, cut.or(is_late.load(Ordering::Relaxed).then_some(Cut::Limit))))
 }
 
 async fn decode(

@@ -30,6 +30,8 @@ enum Act {
     SayForEver(Vec<u8>, Vec<u8>),
     /// Sends this and resets the connection.
     SayAndReset(Vec<u8>),
+    /// Sends this, and nothing more until the client disconnects.
+    SayAndWait(Vec<u8>),
     /// Sends the request back as a body, and keeps the connection.
     Echo,
 }
@@ -69,6 +71,10 @@ async fn answer(mut stream: TcpStream, act: Act) -> std::io::Result<()> {
                 stream.flush().await?;
                 // Closing with a linger of zero sends RST instead of FIN.
                 return stream.set_zero_linger();
+            }
+            Act::SayAndWait(bytes) => {
+                stream.write_all(bytes).await?;
+                return stream.read_to_end(&mut Vec::new()).await.map(drop);
             }
             Act::Echo => stream.write_all(&body(&request, &[])).await?,
         }
@@ -185,6 +191,24 @@ async fn a_connection_that_breaks_within_a_compressed_body_is_a_protocol_failure
     let whole = body(&gzip(&b"hello ".repeat(1000)), &["Content-Encoding: gzip"]);
     let result = get_bytes(whole[..whole.len() - 10].to_vec()).await;
     assert_eq!(result.err(), Some(NetworkError::Protocol));
+}
+
+/// As an event stream: what came is the body, and silence is none.
+#[tokio::test]
+async fn a_body_without_an_end_is_read_for_a_time() {
+    let head = b"HTTP/1.1 200 OK\r\n\r\n".to_vec();
+    for (act, is_silent) in
+        [(Act::SayAndWait([&head[..], b"data: 1"].concat()), false), (Act::SayAndWait(head), true)]
+    {
+        let address = serve(act).await;
+        let asked = request(&format!("http://{address}/"));
+        let body_time = Some(Duration::from_millis(200));
+        let asked = Request { manner: RequestOptions { body_time, ..asked.manner }, ..asked };
+        let network = HttpNetwork::new(&config()).unwrap();
+        let reply = network.get(&asked, &Meter::default()).await.unwrap();
+        let expected: &[u8] = if is_silent { b"" } else { b"data: 1" };
+        assert_eq!((&reply.body[..], reply.cut), (expected, Some(Cut::Limit)));
+    }
 }
 
 #[tokio::test]
