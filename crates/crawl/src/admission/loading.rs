@@ -6,8 +6,8 @@
 
 use super::blocks::Blocks;
 use super::scope::Scope;
-use recrawl_fetcher::Response;
 use recrawl_fetcher::guard::is_public;
+use recrawl_fetcher::{RequestOptions, Response};
 use recrawl_types::CanonicalUrl;
 use recrawl_types::host::literal;
 use std::net::IpAddr;
@@ -47,6 +47,14 @@ impl<'p> LoadRules<'p> {
         let host = url.host();
         !(self.is_inside && (host == self.page.host() || self.scope.admits_host(&host)))
     }
+}
+
+/// How a service that a page names is asked, at its URL or at one that it redirects to; none if the operator refuses it.
+/// Its page may be from anywhere, so only a host in scope may be inside.
+pub fn service_manner(url: &CanonicalUrl, scope: &Scope, blocks: &Blocks) -> Option<RequestOptions> {
+    let is_refused = scope.forbids(url) || blocks.cover(url).is_some();
+    let is_public_only = !scope.admits_host(&url.host());
+    (!is_refused).then(|| RequestOptions { is_public_only, ..RequestOptions::default() })
 }
 
 #[cfg(test)]

@@ -105,7 +105,6 @@ pub fn run(crawl: &Crawl, plan: RoundPlan, traps: &Arc<Traps>) -> Result<Fetched
     let done = Arc::new(recovered.done);
     crawl.display.begin(facts.cycle, schedule.len(), schedule.hosts().len(), done.count());
     let shown = DisplayGuard(&*crawl.display);
-    let room = crawl.space.watch();
     let requests = requests::open(crawl, facts.round().round)?;
     let recorder = Recorder {
         archive: archive.as_mut(),
@@ -113,7 +112,7 @@ pub fn run(crawl: &Crawl, plan: RoundPlan, traps: &Arc<Traps>) -> Result<Fetched
         requests: requests.clone(),
         traps,
         display: &*crawl.display,
-        room,
+        room: crawl.space.watch(),
         crawl,
         round: facts.round(),
         unsynced: 0,
@@ -142,6 +141,7 @@ pub fn run(crawl: &Crawl, plan: RoundPlan, traps: &Arc<Traps>) -> Result<Fetched
             // Asked before each request, so that a block holds at once and not from the next plan on.
             refuses: Arc::new(move |entry: &ScheduleEntry| refusals.refuse(entry)),
             opted_out: Arc::new(move |host: &str| opt_out.line(host).is_some()),
+            in_scope: in_scope(crawl),
             reads_anew: Arc::new(move |entry| pages.read_anew(&entry.url, entry.record.visited.as_ref())),
             rules: Arc::new(crawl.settings.rules.clone()),
             out: fetched,
@@ -169,6 +169,11 @@ pub fn run(crawl: &Crawl, plan: RoundPlan, traps: &Arc<Traps>) -> Result<Fetched
     let asked_again = report.asked_again;
     let ((requisites, conversions), archive) = (counts.since(crawl), archive.as_ref().map(Archive::end));
     Ok(Fetched { stopped_by, skipped, asked_again, requisites, conversions, archive })
+}
+
+fn in_scope(crawl: &Crawl) -> Arc<dyn Fn(&str) -> bool + Send + Sync> {
+    let scope = crawl.settings.scope.clone();
+    Arc::new(move |host| scope.admits_host(host))
 }
 
 /// Notes for the next round, and for those who watch, how the fetching ended.

@@ -3,6 +3,7 @@
 use super::pings;
 use super::shared_state::SharedState;
 use recrawl_console::view::{PingDelivery, Refusal, Verification};
+use recrawl_crawl::admission::loading::service_manner;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::parts::pings::websub::{self, DueRequest, KEY_BYTES, PingSender, WebSub, request};
 use recrawl_fetcher::HttpNetwork;
@@ -102,9 +103,9 @@ async fn send(shared: &SharedState, websub: &WebSub) {
         }
         let Some((config, network)) = &network else { continue };
         let blocks = shared.control.blocks();
-        let may_ask = |url: &CanonicalUrl| !settings.scope.forbids(url) && blocks.cover(url).is_none();
+        let manner = |url: &CanonicalUrl| service_manner(url, &settings.scope, &blocks);
         let DueRequest { hub, form, id } = &due;
-        match request::send(network, hub, form, &may_ask, config.timeout, config.max_redirects).await {
+        match request::send(network, hub, form, &manner, config.timeout, config.max_redirects).await {
             Ok(()) => tracing::debug!(%hub, "asked for a subscription"),
             Err(error) => {
                 websub.failed(id, shared.now());

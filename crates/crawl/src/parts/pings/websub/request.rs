@@ -27,7 +27,7 @@ pub enum HubError {
 }
 
 /// Posts a form to a hub. Follows redirects that keep the method (RFC 9110 §15.4.8 and §15.4.9), each after
-/// [`EVERY`].
+/// [`EVERY`]. `manner` says how each URL is asked; none for one that must not be.
 ///
 /// # Errors
 /// If the hub does not accept it.
@@ -35,15 +35,13 @@ pub async fn send(
     network: &HttpNetwork,
     hub: &CanonicalUrl,
     form: &str,
-    admits: &dyn Fn(&CanonicalUrl) -> bool,
+    manner: &dyn Fn(&CanonicalUrl) -> Option<RequestOptions>,
     timeout: Duration,
     max_redirects: u8,
 ) -> Result<(), HubError> {
     let mut url = hub.clone();
     for _ in 0..=max_redirects {
-        if !admits(&url) {
-            return Err(HubError::Forbidden);
-        }
+        let manner = manner(&url).ok_or(HubError::Forbidden)?;
         let validators = Validators::default();
         let request = Request {
             url: url.clone(),
@@ -52,7 +50,7 @@ pub async fn send(
             types: None,
             last: true,
             hop: None,
-            manner: RequestOptions::default(),
+            manner,
         };
         let answer = tokio::time::timeout(timeout, network.post(&request, Post::form(form.to_owned()))).await;
         let reply = answer.unwrap_or(Err(NetworkError::Timeout)).map_err(HubError::Network)?;

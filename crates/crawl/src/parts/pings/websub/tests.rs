@@ -287,13 +287,14 @@ fn answering(
 #[tokio::test]
 async fn a_request_is_posted_where_the_rules_allow() {
     use super::request::{HubError, send};
-    use recrawl_fetcher::{FetchConfig, HttpNetwork, NetworkError};
+    use recrawl_fetcher::{FetchConfig, HttpNetwork, NetworkError, RequestOptions};
     let config =
         FetchConfig { allow_addresses: vec!["127.0.0.0/8".parse().unwrap()], ..FetchConfig::default() };
     let network = HttpNetwork::new(&config).unwrap();
     let time = std::time::Duration::from_secs(10);
     let post = async |hub: &str, admits: fn(&CanonicalUrl) -> bool| {
-        send(&network, &url(hub), "hub.mode=subscribe", &admits, time, 2).await
+        let manner = |url: &CanonicalUrl| admits(url).then(RequestOptions::default);
+        send(&network, &url(hub), "hub.mode=subscribe", &manner, time, 2).await
     };
     let (address, served) = answering(&[
         "202 Accepted",
@@ -318,4 +319,30 @@ async fn a_request_is_posted_where_the_rules_allow() {
     assert!(sent[0].starts_with("POST /hub HTTP/1.1\r\n"), "{}", sent[0]);
     assert!(sent[0].to_lowercase().contains("content-type: application/x-www-form-urlencoded\r\n"));
     assert!(sent[2].starts_with("POST /moved?a=1 HTTP/1.1\r\n"), "{}", sent[2]);
+}
+
+/// Both hubs are in `fetch.allow_addresses`, but only one host is in scope.
+#[tokio::test]
+async fn a_hub_inside_is_asked_only_in_scope_also_behind_a_redirect() {
+    use super::request::{HubError, send};
+    use crate::admission::{blocks::Blocks, loading::service_manner, scope::Scope};
+    use recrawl_fetcher::{FetchConfig, HttpNetwork, NetworkError};
+    let config =
+        FetchConfig { allow_addresses: vec!["127.0.0.0/8".parse().unwrap()], ..FetchConfig::default() };
+    let network = HttpNetwork::new(&config).unwrap();
+    let scope = crate::config::Scope { hosts: vec!["127.0.0.1".into()], ..crate::config::Scope::default() };
+    let scope = Scope::new(&scope, &UrlRules::default()).unwrap();
+    let blocks = Blocks::default();
+    let post = async |hub: &str| {
+        let manner = |url: &CanonicalUrl| service_manner(url, &scope, &blocks);
+        let time = std::time::Duration::from_secs(10);
+        send(&network, &url(hub), "hub.mode=subscribe", &manner, time, 2).await
+    };
+    let (address, served) =
+        answering(&["202 Accepted", "307 Temporary Redirect\r\nLocation: http://127.0.0.2:8080/restart"]);
+    assert_eq!(post(&format!("http://{address}/hub")).await, Ok(()), "in scope");
+    let refused = Err(HubError::Network(NetworkError::Refused));
+    assert_eq!(post(&format!("http://{address}/hub")).await, refused, "it redirects out of scope");
+    assert_eq!(post("http://127.0.0.2:8080/restart").await, refused, "out of scope");
+    served.join().unwrap();
 }
