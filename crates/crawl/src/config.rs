@@ -735,6 +735,8 @@ fn check_keys(table: &toml::Table, file: &Path) -> Result<(), ConfigError> {
             let exists = known.iter().any(|k| *k == key || (key.ends_with('.') && k.starts_with(&key)));
             if !exists {
                 let nearest = nearest(&known, &key);
+                // A message is a line.
+                let key = key.chars().take(MAX_MISSPELT).collect();
                 return Err(ConfigError::UnknownKey { file: file.into(), key, nearest });
             }
         }
@@ -742,8 +744,14 @@ fn check_keys(table: &toml::Table, file: &Path) -> Result<(), ConfigError> {
     Ok(())
 }
 
+/// Bytes of the longest key that may be a known one, misspelt.
+const MAX_MISSPELT: usize = 64;
+
 /// The most similar of the known keys, if one is similar.
 fn nearest(known: &[String], key: &str) -> Option<String> {
+    if key.len() > MAX_MISSPELT {
+        return None;
+    }
     let alike = known.iter().map(|known| (strsim::normalized_damerau_levenshtein(known, key), known));
     let best = alike.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(likeness, _)| *likeness > 0.4);
     best.map(|(_, known)| known.clone())

@@ -69,13 +69,11 @@ impl CountedPart {
         ignore: &[String],
         ignore_text: &[String],
     ) -> Result<CountedPart, PartError> {
-        let selectors = include.iter().chain(ignore);
-        Ok(CountedPart {
-            cost: SelectorCost::estimate(selectors),
-            include: list("include", include)?,
-            ignore: list("ignore", ignore)?,
-            ignore_text: patterns(ignore_text)?,
-        })
+        let (included, ignored) = (list("include", include)?, list("ignore", ignore)?);
+        let ignore_text = patterns(ignore_text)?;
+        // Only now their lengths are known to be bounded.
+        let cost = SelectorCost::estimate(include.iter().chain(ignore));
+        Ok(CountedPart { cost, include: included, ignore: ignored, ignore_text })
     }
 
     /// Are there selectors? Otherwise the page needs no tree.

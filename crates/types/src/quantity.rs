@@ -152,6 +152,9 @@ impl fmt::Display for Size {
     }
 }
 
+/// Bytes of a number with its unit, at most.
+const MAX_WRITTEN: usize = 64;
+
 /// A configured value before its unit is parsed.
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -174,6 +177,10 @@ pub fn read_written<'de, D: Deserializer<'de>, T>(
         Written::Whole(number) => number.to_string(),
         Written::Fraction(number) => number.to_string(),
     };
+    if text.len() > MAX_WRITTEN {
+        let why = format!("a value of {} bytes; write a number with its unit, such as \"5 min\"", text.len());
+        return Err(D::Error::custom(why));
+    }
     parse(&text).map_err(D::Error::custom)
 }
 

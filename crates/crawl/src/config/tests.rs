@@ -31,12 +31,16 @@ fn an_unknown_key_names_the_nearest() {
     assert!(error.contains("politeness.delay_per_host"), "{error}");
     assert!(parse("[nonsense]\n").unwrap_err().contains("nonsense"));
     assert!(parse("x = 1").unwrap_err().contains("unknown key `x`"));
+    let long = parse(&format!("[cycle]\n{} = 1", "x".repeat(1 << 20))).unwrap_err();
+    assert!(long.contains("unknown key `cycle.xxx") && long.len() < 300, "{long}");
 }
 
 #[test]
 fn a_wrong_value_names_its_line() {
     let error = parse("[cycle]\n\nperiod = 5\n").unwrap_err();
     assert!(error.contains("line 3") && error.contains("unit"), "{error}");
+    let long = parse(&format!("[cycle]\nperiod = '{}'", "1 h ".repeat(50_000))).unwrap_err();
+    assert!(long.contains("a value of 200000 bytes") && long.len() < 300, "{long}");
     assert!(parse("[cycle]\npages = \"101%\"").unwrap_err().contains("line 2"));
     assert!(parse("[cycle\n").unwrap_err().contains("line 1"));
 }

@@ -95,6 +95,9 @@ fn invalid_entries_are_refused_with_their_list_and_a_remedy() {
         assert!(!error.why.contains('\n'), "{error:?}");
     }
     let many = vec!["p".to_owned(); MAX_PART_ENTRIES + 1];
+    // It is not read before that is known.
+    let long = [":not(".repeat(60_000) + "a" + &")".repeat(60_000)];
+    assert!(CountedPart::new(&long, &[], &[]).unwrap_err().why.starts_with("an entry of 360001 bytes"));
     assert!(CountedPart::new(&[], &many, &[]).unwrap_err().why.starts_with("51 entries"));
 }
 

@@ -1,7 +1,7 @@
 //! The known pages of a host to which a gate is closed, counted per gate.
 
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::forbidding::{Forbidding, MAX_LOOKED_AT, OfOrigin};
+use recrawl_crawl::forbidding::{Forbidding, OfOrigin};
 use recrawl_crawl::labels::counted;
 use recrawl_repository::{Generation, OriginRun};
 use serde_json::{Value, json};
@@ -37,9 +37,9 @@ impl Refusals {
         run: Option<&OriginRun>,
         of: &OfOrigin,
     ) -> Result<Refusals, Failure> {
-        let (pages, known) =
-            run.map_or((0..0, 0), |run| (run.first..run.first + run.pages.min(MAX_LOOKED_AT), run.pages));
-        let looked_at = pages.end - pages.start;
+        let (first, known) = run.map_or((0, 0), |run| (run.first, run.pages));
+        let looked_at = known.min(of.most_looked_at);
+        let pages = first..first + looked_at;
         let mut by_rule = BTreeMap::<String, RefusedPages>::new();
         let mut gather = generation.gather(pages);
         while let Some((_, url, record)) = gather.next_page().map_err(Failure::work)? {
