@@ -65,12 +65,12 @@ def started(programs, folder, formula, web):
 
 
 def freshness_by_cycle(console, control, cycles):
-    """Waits for the end of each cycle, asks the web how fresh the copies are, and moves its clock on."""
+    """At the end of each cycle, asks the web how fresh the copies are, and moves its clock on."""
     fresh, last = [], None
     while len(fresh) < cycles:
         status = asked(console, "/api/v1/status")
         ended = (status["last"] or {}).get("cycle")
-        if status["state"] == "waiting" and ended != last:
+        if ended != last:
             last = ended
             held = asked(control, "/held")["all"]
             fresh.append(held["fresh"] / max(1, held["held"]))

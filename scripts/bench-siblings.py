@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Compares the objectives, and policies that read other pages or learn from their visits, with all others, over data sets.
+"""Compares policies that read other pages or learn from their visits with all others, over data sets.
 
-    scripts/bench-policies.py target/release/recrawl-lab DATA_SET…
+    scripts/bench-siblings.py target/release/recrawl DATA_SET…
 
-Each policy is replayed on each data set at 5 %, with three seeds. The objectives and those that read siblings are also
-replayed with two and five rounds a cycle, and clusters of pages where the data set has contents. Printed are ChangeRate, freshness,
+Each policy is replayed on each data set at 5 %, with three seeds. Those that read siblings are also replayed with
+two and five rounds a cycle, and clusters of pages where the data set has contents. Printed are ChangeRate, freshness,
 age, the 95th percentile of the delay and the longest neglect in cycles, means over the seeds. Then each of
 them is tested against the best of the others in each of the first three, in as many rounds, with the first seed:
 + better, - worse, = no difference by the paired tests (over cycles and over groups, both p < .05). More rounds change
@@ -19,7 +19,6 @@ from pathlib import Path
 
 SEEDS = ["0", "1", "2"]
 NEW = ["p_sib", "p_burst", "u_fresh_sib", "u_harm_sib", "p_next", "u_fresh_next", "u_harm_next"]
-OBJECTIVES = ["balanced", "fresh", "changes"]
 CLUSTERS = ["cls_nad", "cls_sad", "cls_aad", "cls_gad", "cls_threshold", "lb"]
 BOUNDS = ["bayes_greedy", "true_rate", "oracle"]
 MEASURES = {"change_rate": 1, "freshness": 1, "age": -1}
@@ -29,7 +28,7 @@ PRINTED = [*MEASURES, "delay_p95", "longest_neglect"]
 def replay(program, data, rounds, seed, policies):
     words = [program, "simulate", "--json", "--data", data, "--rounds", rounds, "--random-seed", seed]
     for policy in policies:
-        words += ["--formula" if policy in OBJECTIVES else "--policy", policy]
+        words += ["--policy", policy]
     out = subprocess.run(words, capture_output=True, text=True)
     if out.returncode != 0:
         sys.exit(f"{data}: {out.stderr}")
@@ -60,9 +59,9 @@ def report(program, data):
         if clusters:
             figures |= {("1", name): v for name, v in seeds("1", clusters).items()}
         for rounds in ["2", "5"]:
-            figures |= {(rounds, name): v for name, v in seeds(rounds, NEW + OBJECTIVES).items()}
+            figures |= {(rounds, name): v for name, v in seeds(rounds, NEW).items()}
         best = {m: max(old, key=lambda name: figures["1", name][i] * MEASURES[m]) for i, m in enumerate(MEASURES)}
-        keys = [("1", name) for name in NEW] + [(rounds, name) for rounds in ["2", "5"] for name in NEW + OBJECTIVES]
+        keys = [(rounds, name) for rounds in ["1", "2", "5"] for name in NEW]
         keys += [("1", name) for name in clusters]
         tests = {(key, m): pool.submit(verdict, program, data, key[0], m, key[1], best[m]) for key in keys for m in MEASURES}
         lines = [f"{Path(data).name}: best of the others: " + ", ".join(f"{m} {best[m]}" for m in MEASURES)]
