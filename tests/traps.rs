@@ -239,3 +239,18 @@ fn addresses_of_a_shape_that_is_refused_are_not_recorded_and_explained() {
         assert!(why.contains(rule), "{why}");
     }
 }
+
+/// A directory keeps its rules of URLs, but an earlier default becomes today's.
+#[test]
+fn earlier_defaults_of_dropped_parameters_go_on_as_todays() {
+    for rules in recrawl_types::UrlRules::earlier_defaults() {
+        let world = World::new(web(3, 1), "");
+        world.configure(&format!("[urls]\ndrop_parameters = {:?}", rules.drop_parameters));
+        world.crawl(1);
+        world.configure("");
+        world.crawl(1);
+        world.configure("[urls]\ndrop_parameters = [\"sid\"]");
+        let line = fails(world.crawl_command(1).output().unwrap(), 2);
+        assert!(line.contains("urls.drop_parameters differs from the value"), "{line}");
+    }
+}

@@ -7,6 +7,7 @@ mod downgrade;
 mod exchange;
 mod sent;
 mod tap;
+mod trust;
 mod way;
 
 use crate::net::access::{self, HostAccess};
@@ -40,7 +41,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tap::RawHead;
 use tokio::time::timeout;
-pub use way::check_authorities;
+pub use trust::check_authorities;
 use way::{PublicWay, Way};
 
 /// How long the body of a response is waited for that its header decides, such as a redirect or a 404. A page's is only
@@ -62,14 +63,17 @@ pub enum SetupError {
         value: String,
     },
     /// A certificate of `extra_ca` cannot be read.
-    #[error("extra_ca: cannot read a certificate: {} (use PEM)", last_source(.0))]
-    Authority(#[source] reqwest::Error),
+    #[error("extra_ca: cannot read a certificate: {0} (use PEM)")]
+    Authority(String),
     /// A file of `extra_ca` holds no certificate.
     #[error("extra_ca: a file contains no certificate (use PEM)")]
     NoAuthority,
     /// TLS could not be set up, for example because the system has no CA certificates.
     #[error("cannot set up the HTTP client: {} (is ca-certificates installed?)", last_source(.0))]
     Client(#[source] reqwest::Error),
+    /// The same with certificates of `extra_ca`.
+    #[error("cannot set up TLS: {0} (is ca-certificates installed?)")]
+    Tls(#[source] rustls::Error),
 }
 
 /// Fields and body of a POST.
@@ -269,44 +273,10 @@ impl HttpNetwork {
         if let Some(refusal) = self.refusal(request, &host, way) {
             return Err(refusal);
         }
-        let method = match post {
-            Some(Post { is_delete: true, .. }) => Method::DELETE,
-            Some(_) => Method::POST,
-            None if request.manner.is_preflight => Method::OPTIONS,
-            None => Method::GET,
-        };
-        let hop = request.hop.as_ref();
-        let url = hop.map_or_else(|| request.url.to_url(), |hop| hop.url.clone());
-        let mut outgoing = reqwest::Request::new(method.clone(), url.clone());
-        let headers = outgoing.headers_mut();
-        let mut add = |name: HeaderName, value: &Option<Box<str>>| {
-            // Some servers send validators that cannot be sent back. Then the request is
-            // unconditional.
-            if let Some(value) = value.as_ref().and_then(|v| HeaderValue::from_str(v).ok()) {
-                headers.insert(name, value);
-            }
-        };
-        add(IF_NONE_MATCH, &request.validators.etag);
-        add(IF_MODIFIED_SINCE, &request.validators.last_modified);
-        headers.extend(request.manner.fields.clone());
-        if post.is_some() {
-            // The answer of a service is no page; every kind will do.
-            headers.entry(ACCEPT).or_insert(HeaderValue::from_static("*/*"));
-        }
-        if post.is_none() && !request.manner.is_anonymous {
-            access::add(&self.access, &request.url, headers);
-        }
-        if let Some(cookies) = hop.and_then(|hop| hop.cookies.as_ref()) {
-            access::add_cookies(cookies, headers);
-        }
-        if request.last {
-            headers.insert(CONNECTION, HeaderValue::from_static("close"));
-        }
-        if let Some(Post { headers, body, .. }) = post {
-            outgoing.headers_mut().extend(headers);
-            *outgoing.body_mut() = Some(body.into());
-        }
-        let kept = self.sent.as_ref().map(|sent| (sent, outgoing.headers().clone()));
+        let outgoing = self.outgoing(request, post);
+        let kept = self.sent.as_ref().map(|sent| {
+            (sent, outgoing.method().clone(), outgoing.url().clone(), outgoing.headers().clone())
+        });
         let origin = Origin::from_url(&request.url);
         let is_http1 = self.http1.has(&origin);
         let (response, connected) = with_connect_flag(way.client(is_http1)?.send(outgoing)).await;
@@ -340,8 +310,50 @@ impl HttpNetwork {
             return Err(NetworkError::of_guard(&way.guard, refused));
         }
         let version = response.version();
-        let sent = kept.map(|(sent, fields)| sent.text(&method, &url, &fields, version));
+        let sent = kept.map(|(sent, method, url, fields)| sent.text(&method, &url, &fields, version));
         Ok(OpenedResponse { response, head, peer, sent })
+    }
+
+    /// The request as it is sent, but for the fields of every request.
+    fn outgoing(&self, request: &Request, post: Option<Post>) -> reqwest::Request {
+        let method = match post {
+            Some(Post { is_delete: true, .. }) => Method::DELETE,
+            Some(_) => Method::POST,
+            None if request.manner.is_preflight => Method::OPTIONS,
+            None => Method::GET,
+        };
+        let hop = request.hop.as_ref();
+        let url = hop.map_or_else(|| request.url.to_url(), |hop| hop.url.clone());
+        let mut outgoing = reqwest::Request::new(method, url);
+        let headers = outgoing.headers_mut();
+        let mut add = |name: HeaderName, value: &Option<Box<str>>| {
+            // Some servers send validators that cannot be sent back. Then the request is
+            // unconditional.
+            if let Some(value) = value.as_ref().and_then(|v| HeaderValue::from_str(v).ok()) {
+                headers.insert(name, value);
+            }
+        };
+        add(IF_NONE_MATCH, &request.validators.etag);
+        add(IF_MODIFIED_SINCE, &request.validators.last_modified);
+        headers.extend(request.manner.fields.clone());
+        if post.is_some() {
+            // The answer of a service is no page; every kind will do.
+            headers.entry(ACCEPT).or_insert(HeaderValue::from_static("*/*"));
+        }
+        if post.is_none() && !request.manner.is_anonymous {
+            access::add(&self.access, &request.url, headers);
+        }
+        if let Some(cookies) = hop.and_then(|hop| hop.cookies.as_ref()) {
+            access::add_cookies(cookies, headers);
+        }
+        if request.last {
+            headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        if let Some(Post { headers, body, .. }) = post {
+            outgoing.headers_mut().extend(headers);
+            *outgoing.body_mut() = Some(body.into());
+        }
+        outgoing
     }
 }
 

@@ -4,13 +4,13 @@
 //! each request: its connections are shared, and it looks names up by itself.
 
 use super::exchange::{Exchange, TakingLayer};
-use super::{SetupError, common_fields, user_agent};
+use super::{SetupError, common_fields, trust, user_agent};
 use crate::net::client::NetworkError;
 use crate::net::dns::Resolver;
 use crate::net::guard::Guard;
 use crate::net::limits::FetchConfig;
 use recrawl_types::host::literal;
-use reqwest::{Certificate, Client, ClientBuilder};
+use reqwest::{Client, ClientBuilder};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -59,8 +59,9 @@ impl Way {
             .dns_resolver(Arc::new(resolver.clone()))
             .connect_timeout(config.connect_timeout)
             .connector_layer(TakingLayer);
-        for pem in &config.extra_ca {
-            builder = builder.tls_certs_merge(authorities(pem)?);
+        if !config.extra_ca.is_empty() {
+            let protocols: &[&[u8]] = if is_http1 { &[b"http/1.1"] } else { &[b"h2", b"http/1.1"] };
+            builder = builder.tls_backend_preconfigured(trust::tls(&config.extra_ca, protocols)?);
         }
         if let Some(proxy) = &config.proxy {
             builder = builder.proxy(proxy.rule());
@@ -85,20 +86,6 @@ fn builder() -> ClientBuilder {
     // Fails if a provider is installed already, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::builder()
-}
-
-fn authorities(pem: &[u8]) -> Result<Vec<Certificate>, SetupError> {
-    let bundle = Certificate::from_pem_bundle(pem).map_err(SetupError::Authority)?;
-    if bundle.is_empty() { Err(SetupError::NoAuthority) } else { Ok(bundle) }
-}
-
-/// Checks the content of a file of certificates, before a crawl begins with it.
-///
-/// # Errors
-/// That it has none, or that one cannot be read.
-pub fn check_authorities(pem: &[u8]) -> Result<(), SetupError> {
-    let client = builder().no_proxy().tls_certs_only(authorities(pem)?);
-    client.build().map(drop).map_err(SetupError::Authority)
 }
 
 /// The way to public addresses alone. Its client is made with the first request, since most crawls need none.
