@@ -48,7 +48,9 @@ impl MementoRequest {
         // The folder at which a proxy serves the console.
         let folder = text("x-forwarded-prefix").trim_end_matches('/');
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'_' | b'.');
-        let folder = if folder.bytes().all(is_plain) { folder } else { "" };
+        // Anything else would go on with the host's name.
+        let is_path = folder.starts_with('/') && !folder.starts_with("//");
+        let folder = if is_path && folder.bytes().all(is_plain) { folder } else { "" };
         Ok(MementoRequest { url, base: format!("{scheme}://{host}{folder}") })
     }
 
@@ -267,6 +269,24 @@ mod tests {
             [(None, 0), (Some(40), 0), (Some(30), 0), (Some(29), 1), (Some(10), 2), (Some(9), 2)]
         {
             assert_eq!(chosen(&[30, 20, 10], asked), at, "{asked:?}");
+        }
+    }
+
+    #[test]
+    fn a_prefix_adds_a_path_and_nothing_else() {
+        let base = |prefix: &'static str| {
+            let fields = [("host", "console.test"), ("x-forwarded-prefix", prefix)];
+            let headers =
+                fields.map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
+            let uri = Uri::from_static("/timegate/http://a.test/");
+            let read = MementoRequest::read(&uri, &HeaderMap::from_iter(headers), "/timegate/".len());
+            read.unwrap().base
+        };
+        for (prefix, path) in [("/watch/", "/watch"), ("/", ""), ("", ""), ("/a/b-c.d", "/a/b-c.d")] {
+            assert_eq!(base(prefix), format!("http://console.test{path}"), "{prefix}");
+        }
+        for other in [".evil.example", "//evil.example", "evil", "@evil.example", "/a b"] {
+            assert_eq!(base(other), "http://console.test", "{other}");
         }
     }
 

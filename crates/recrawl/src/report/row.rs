@@ -29,6 +29,9 @@ impl RowColumn {
     }
 }
 
+/// How a formula begins in spreadsheets, where some take full-width signs and skip white space.
+const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
+
 /// A value of a row, or null.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
@@ -46,13 +49,13 @@ impl Cell {
         value.map_or(Cell::Null, Into::into)
     }
 
-    /// As a field of CSV (RFC 4180): empty for null, quoted if needed. Spreadsheets run a text that begins with `=`, `+`, `-`,
-    /// `@`, a tab or a carriage return as a formula, quoted or not, so an apostrophe goes before it. Where they take `;` for
-    /// the separator, only quotes keep a text in one cell.
+    /// As a field of CSV (RFC 4180): empty for null, quoted if needed. Spreadsheets run a text that begins with one of
+    /// [`FORMULA`] as a formula, quoted or not, so an apostrophe goes before it. Where they take `;` for the separator, only
+    /// quotes keep a text in one cell.
     pub fn csv(&self) -> Cow<'_, str> {
         match self {
             Cell::Null => "".into(),
-            Cell::Text(text) if text.starts_with(['=', '+', '-', '@', '\t', '\r']) => {
+            Cell::Text(text) if text.starts_with(FORMULA) => {
                 Cell::from(format!("'{text}")).csv().into_owned().into()
             }
             Cell::Text(text) if text.is_empty() || text.contains([',', ';', '"', '\r', '\n']) => {
@@ -133,6 +136,9 @@ mod tests {
             (Cell::from("-1"), "'-1"),
             (Cell::from("@SUM(1)"), "'@SUM(1)"),
             (Cell::from("\t=1"), "'\t=1"),
+            (Cell::from("\n=1"), "\"'\n=1\""),
+            (Cell::from("＝1"), "'＝1"),
+            (Cell::from("＠SUM(1)"), "'＠SUM(1)"),
             (Cell::from("a=1"), "a=1"),
             (Cell::Number(-0.5), "-0.5"),
             (Cell::from(true), "true"),
