@@ -3,6 +3,7 @@
 //! All of it is one future on a thread of its own, so a slow target or disk never makes the crawl wait. Where each
 //! target stands is stored soon after a message was taken, and before a digest is sent.
 
+mod bounded;
 mod command;
 mod digests;
 mod each;

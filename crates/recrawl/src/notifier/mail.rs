@@ -1,5 +1,6 @@
 //! Sends messages by mail.
 
+use super::bounded::BoundedStream;
 use super::not_taken::{NotTaken, within};
 use super::webhook::words;
 use lettre::address::Envelope;
@@ -122,9 +123,17 @@ impl Mailer {
         // Certificates name an address without brackets.
         let tls = TlsParameters::new(host.trim_matches(['[', ']']).to_owned()).map_err(|e| told(&e))?;
         let (hello, server) = (ClientId::default(), SocketAddr::new(address, *port));
-        let outer = is_tls.then(|| tls.clone());
-        let connected =
-            AsyncSmtpConnection::connect_tokio1(server, Some(self.timeout), &hello, outer, None).await;
+        let connected = match is_tls {
+            // Behind the certificate of the configured name.
+            true => {
+                let time = Some(self.timeout);
+                AsyncSmtpConnection::connect_tokio1(server, time, &hello, Some(tls.clone()), None).await
+            }
+            false => {
+                let stream = BoundedStream::connect(server).await.map_err(|e| told(&e))?;
+                AsyncSmtpConnection::connect_with_transport(Box::new(stream), &hello).await
+            }
+        };
         let mut connection = connected.map_err(|e| told(&e))?;
         if !is_tls && connection.can_starttls() {
             connection.starttls(tls, &hello).await.map_err(|e| told(&e))?;

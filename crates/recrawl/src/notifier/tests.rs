@@ -220,6 +220,37 @@ async fn mail_that_was_taken_does_not_fail_by_a_slow_end() {
     assert_eq!(sent, Ok(Ok(())));
 }
 
+/// A mail server whose answer to this has no end.
+fn endless_mail_server(after_hello: bool, piece: &'static str) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            if after_hello {
+                write!(stream, "220 test\r\n").unwrap();
+                BufReader::new(stream.try_clone().unwrap()).read_line(&mut String::new()).unwrap();
+            }
+            // Until the client has enough.
+            while stream.write_all(piece.repeat(100).as_bytes()).is_ok() {}
+        }
+    });
+    port
+}
+
+#[tokio::test]
+async fn a_mail_server_whose_answers_have_no_end_is_left() {
+    for (after_hello, piece) in [(false, "220 xxxx"), (false, "220-x\r\n"), (true, "250-X\r\n")] {
+        let text = format!(
+            "[[notify]]\nname = \"me\"\nsmtp = \"smtp://127.0.0.1:{}\"\nallow_addresses = [\"127.0.0.1\"]\n\
+             from = \"a@a.test\"\nto = [\"b@a.test\"]\ntimeout = \"5 min\"\n",
+            endless_mail_server(after_hello, piece)
+        );
+        let sent = sent(&settings(&text)).await;
+        assert!(matches!(&sent, Err(why) if why.to_string().contains("no end")), "{piece:?} {sent:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_digest_is_delivered_at_the_end_of_its_period() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,0 +1,69 @@
+//! A connection that brings no more than a mail server has to say.
+
+use lettre::transport::smtp::client::AsyncTokioStream;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+
+/// Bytes of all answers together, with those of TLS.
+const MAX_RECEIVED: usize = 64 << 10;
+
+/// A connection that fails behind [`MAX_RECEIVED`]. The client keeps an answer, and reads it anew by each line, until it
+/// ends.
+#[derive(Debug)]
+pub struct BoundedStream {
+    inner: TcpStream,
+    left: usize,
+}
+
+impl BoundedStream {
+    pub async fn connect(server: SocketAddr) -> io::Result<BoundedStream> {
+        Ok(BoundedStream { inner: TcpStream::connect(server).await?, left: MAX_RECEIVED })
+    }
+}
+
+impl AsyncRead for BoundedStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        ready!(Pin::new(&mut self.inner).poll_read(context, buf))?;
+        let received = buf.filled().len() - before;
+        Poll::Ready(match self.left.checked_sub(received) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => Err(io::Error::other("its answers have no end")),
+        })
+    }
+}
+
+impl AsyncWrite for BoundedStream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.inner).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_shutdown(context)
+    }
+}
+
+impl AsyncTokioStream for BoundedStream {
+    fn peer_addr(&self) -> io::Result<SocketAddr> {
+        self.inner.peer_addr()
+    }
+}
