@@ -16,8 +16,9 @@ use recrawl_extractor::Looked;
 use recrawl_types::{ArchivePosition, CanonicalUrl};
 
 /// So that no style sheet of a page hides what this document is.
-const SHOWN: &str = "display: block !important; visibility: visible !important; opacity: 1 !important; \
-                     position: static !important";
+const SHOWN: &str = "all: initial !important; display: block !important; visibility: visible !important; \
+    opacity: 1 !important; clip-path: none !important; position: relative !important; z-index: 2147483647 !important; \
+    font: 14px/1.5 system-ui, sans-serif !important; color: CanvasText !important; background: Canvas !important";
 /// Maximum bytes of a body that becomes a document. The rest is left out.
 const MAX_SHOWN_BODY: usize = 1 << 20;
 
@@ -144,8 +145,13 @@ fn head_and_notice(page: &ArchivedPage, answer: &ArchivedAnswer, left_out: &str)
         "<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Archived: {url}</title>\n"
     );
-    let time = timestamp(answer.time() * 1000);
-    (head, format!("<p style=\"{SHOWN}\"><small>Archived copy of {url}, {time}. {left_out}</small></p>\n"))
+    (head, notice(&url, answer.time(), left_out))
+}
+
+/// The line that says what a document is. No element stands in it: a style sheet would reach that.
+fn notice(url: &str, second: u64, left_out: &str) -> String {
+    let time = timestamp(second * 1000);
+    format!("<p style=\"{SHOWN}\">Archived copy of {url}, {time}. {left_out}</p>\n")
 }
 
 /// A line behind the body of a page of which only the beginning is shown.
@@ -172,4 +178,22 @@ fn version(
     let max_body = max_body.unwrap_or_else(|| page.settings.max_archived_body());
     let version = page.read(found.place.at, max_body).map_err(not_found)?;
     Ok((page, found.number, version))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_style_sheet_of_a_page_outweighs_a_part_of_the_notice() {
+        let line = notice("http://a.test/?a&amp;b", 1, "All is left out.");
+        let (style, words) = line.strip_prefix("<p style=\"").unwrap().split_once("\">").unwrap();
+        assert_eq!(
+            words,
+            "Archived copy of http://a.test/?a&amp;b, 1970-01-01T00:00:01Z. All is left out.</p>\n"
+        );
+        // The first resets each property, so that what is not named here is not the page's either.
+        assert!(style.starts_with("all: initial !important; "), "{style}");
+        assert!(style.split(';').all(|declaration| declaration.ends_with(" !important")), "{style}");
+    }
 }
