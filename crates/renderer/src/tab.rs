@@ -67,6 +67,11 @@ impl PageLimits {
     fn answer_time(&self) -> Duration {
         (self.settle * 3).min(self.time / 3)
     }
+
+    /// How long a stream of events is read: well within that time.
+    fn event_time(&self) -> Duration {
+        self.settle.min(self.answer_time() / 2)
+    }
 }
 
 /// A document that was read.
@@ -406,7 +411,7 @@ impl TabVisit<'_> {
                 let is_foreign = self.is_foreign(&url);
                 let fields = SENT.into_iter().filter_map(|name| Some((name, field(name)?))).collect();
                 let is_stream = field("accept").is_some_and(|accept| accept == EVENTS);
-                let body_time = is_stream.then_some(self.tab.limits.settle);
+                let body_time = is_stream.then(|| self.tab.limits.event_time());
                 let ask = Ask { url, kind, is_own: is_direct && !is_foreign, body_time, fields };
                 if origins::may_ask(&ask, is_foreign) {
                     self.requests += 1;
