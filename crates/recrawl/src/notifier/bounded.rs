@@ -11,17 +11,22 @@ use tokio::net::TcpStream;
 /// Bytes of all answers together, with those of TLS.
 const MAX_RECEIVED: usize = 64 << 10;
 
+/// Bytes that are read at a time.
+const PART: usize = 1 << 10;
+
 /// A connection that fails behind [`MAX_RECEIVED`]. The client keeps an answer, and reads it anew by each line, until it
-/// ends.
+/// ends: so each part waits for its turn, and the time limit of the message holds.
 #[derive(Debug)]
 pub struct BoundedStream {
     inner: TcpStream,
     left: usize,
+    /// Was the last thing a pause?
+    has_paused: bool,
 }
 
 impl BoundedStream {
     pub async fn connect(server: SocketAddr) -> io::Result<BoundedStream> {
-        Ok(BoundedStream { inner: TcpStream::connect(server).await?, left: MAX_RECEIVED })
+        Ok(BoundedStream { inner: TcpStream::connect(server).await?, left: MAX_RECEIVED, has_paused: false })
     }
 }
 
@@ -31,9 +36,16 @@ impl AsyncRead for BoundedStream {
         context: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let before = buf.filled().len();
-        ready!(Pin::new(&mut self.inner).poll_read(context, buf))?;
-        let received = buf.filled().len() - before;
+        if !std::mem::replace(&mut self.has_paused, true) {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let most = buf.remaining().min(PART);
+        let mut part = ReadBuf::new(buf.initialize_unfilled_to(most));
+        ready!(Pin::new(&mut self.inner).poll_read(context, &mut part))?;
+        let received = part.filled().len();
+        buf.advance(received);
+        self.has_paused = false;
         Poll::Ready(match self.left.checked_sub(received) {
             Some(left) => {
                 self.left = left;
