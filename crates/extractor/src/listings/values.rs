@@ -22,7 +22,7 @@ pub(super) enum ValueRank {
     Published,
     /// An identifier.
     Identifier,
-    /// What the entry is about, or what is attached to it.
+    /// The page that the entry is about, or a file attached to it.
     Elsewhere,
 }
 
