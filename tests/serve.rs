@@ -171,7 +171,10 @@ fn a_crawl_of_which_nobody_answers_is_red() {
     daemon.seed(&["http://127.9.9.9:59999/".into()]);
     let red = daemon.until("red", |s| s["health"]["level"] == "red");
     let reason = red["health"]["reason"].as_str().unwrap();
-    assert!(reason.contains("no page was fetched yet: 1 denied by robots.txt, or without"), "{red}");
+    assert!(
+        reason.contains("no page was fetched yet: 1 on hosts whose robots.txt could not be fetched"),
+        "{red}"
+    );
     daemon.stop();
 }
 

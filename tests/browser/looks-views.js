@@ -68,7 +68,7 @@ export async function looks(wayback) {
   // The line behind the copy says what it is.
   await page.route(/\/archived\?/, async (route) => {
     const answer = await route.fetch();
-    const body = (await answer.text()).replace(/<hr>\n<p style="[^"]*"><small>Archived copy[\s\S]*?<\/small><\/p>/, "");
+    const body = (await answer.text()).replace(/<hr>\n<p style="[^"]*">Archived copy[\s\S]*?<\/p>/, "");
     await route.fulfill({ response: answer, body });
   });
   /** The version that the console lists first. */

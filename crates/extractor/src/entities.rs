@@ -10,6 +10,8 @@ use std::collections::HashMap;
 const MAX_ENTITIES: usize = 1_024;
 /// Maximum bytes of an entity's text.
 const MAX_ENTITY_TEXT: usize = MAX_URL_BYTES;
+/// Bytes of an entity's name.
+const MAX_NAME: usize = 256;
 
 /// The entities of a document: name and text.
 #[derive(Default)]
@@ -25,8 +27,8 @@ impl Entities {
                 rest = comment.find("-->").map_or("", |end| &comment[end + 3..]);
             } else if let Some(definition) = rest.strip_prefix("ENTITY") {
                 rest = definition;
-                let Some((name, text)) = name_and_text(definition) else { continue };
-                rest = &definition[definition.find(text).unwrap_or_default() + text.len()..];
+                let Some((name, text, behind)) = name_and_text(definition) else { continue };
+                rest = behind;
                 if self.0.len() == MAX_ENTITIES {
                     return;
                 }
@@ -116,13 +118,17 @@ fn reference(text: &str) -> Option<(&str, &str)> {
     Some((&text[..end], behind))
 }
 
-/// Name and quoted text of a definition, if it has both.
-fn name_and_text(definition: &str) -> Option<(&str, &str)> {
-    let (name, rest) = definition.trim_start().split_once(|c: char| c.is_ascii_whitespace())?;
+/// Name and quoted text of a definition, if it has both, and what is behind them. Neither is looked for beyond its limit,
+/// so that many definitions without an end cost little.
+fn name_and_text(definition: &str) -> Option<(&str, &str, &str)> {
+    let definition = definition.trim_start();
+    let end = definition.bytes().take(MAX_NAME).position(|byte| byte.is_ascii_whitespace())?;
+    let (name, rest) = definition.split_at(end);
     let rest = rest.trim_start();
-    let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    let quote = *rest.as_bytes().first().filter(|byte| matches!(byte, b'"' | b'\''))?;
     let text = &rest[1..];
-    (name != "%").then_some((name, &text[..text.find(quote)?]))
+    let end = text.bytes().take(MAX_ENTITY_TEXT + 1).position(|byte| byte == quote)?;
+    (name != "%").then_some((name, &text[..end], &text[end..]))
 }
 
 /// The character of `38` or `x26`.

@@ -10,6 +10,8 @@ use scraper::{Html, Node};
 
 /// Work for all fragments of a page together. Contents behind it stay texts. Each byte costs a few steps.
 const MAX_WORK: u64 = 1 << 24;
+/// Nodes of all fragments of a page together, likewise: as many as any page may have. The last fragment may add as many.
+const MAX_NODES: usize = 1 << 17;
 /// Work for a fragment without content.
 const LEAST_WORK: u64 = 1 << 10;
 
@@ -17,17 +19,22 @@ const LEAST_WORK: u64 = 1 << 10;
 #[derive(Default)]
 pub(crate) struct NoscriptReader {
     work: u64,
+    nodes: usize,
 }
 
 impl NoscriptReader {
     /// A tree with the content below its root; none if it has no markup, or if the page has spent its work. `parse` makes
     /// a tree of a fragment, and tells its work.
     pub(crate) fn read(&mut self, content: &str, parse: impl Fn(&str) -> (Html, u64)) -> Option<Html> {
-        if self.work > MAX_WORK || memchr::memchr2(b'<', b'&', content.as_bytes()).is_none() {
+        if self.work > MAX_WORK
+            || self.nodes > MAX_NODES
+            || memchr::memchr2(b'<', b'&', content.as_bytes()).is_none()
+        {
             return None;
         }
         let (fragment, work) = parse(content);
         self.work += LEAST_WORK + work;
+        self.nodes += fragment.tree.values().len();
         Some(fragment)
     }
 }

@@ -38,6 +38,7 @@ impl RecentErrors {
     /// Clears the counts at the start of a cycle.
     pub fn begin(&mut self) {
         self.kinds.clear();
+        self.before_round.clear();
         self.told.clear();
     }
 

@@ -200,8 +200,8 @@ impl LookWriter<'_> {
             let files = &mut DrawingLook { look: self, resolver };
             let written = drawings::written(&page, drawing, &mut sprites, files);
             // One that is too large fills any room.
-            let has_room = self.take(written.as_ref().map_or(usize::MAX, String::len));
-            drawn.push((drawing, written.filter(|_| has_room)));
+            let has_room = self.take(written.as_ref().map_or(usize::MAX, |(_, bytes)| *bytes));
+            drawn.push((drawing, written.filter(|_| has_room).map(|(markup, _)| markup)));
         }
         for (drawing, written) in drawn {
             replace(html, drawing, &pieces.put(LookPiece::Markup(written.unwrap_or_default())));

@@ -244,7 +244,7 @@ fn see(settings: &Settings, page: &ArchivedPage, args: &WatchArgs) -> Result<Val
     let (title, text) = titled_text(&version, url, settings).map_err(|missing| page.failure(&missing))?;
     let found = numbers(&text);
     if !args.on.json {
-        show(url, title.as_deref(), &text, &found)?;
+        show(url, title.as_deref(), &text, &found, args.below)?;
     }
     let is_sent = settings.pages.rule_for(url).is_none_or(|rule| rule.render == Render::Never);
     let hint = if is_sent { RENDER } else { "" };
@@ -280,13 +280,26 @@ fn has_elements(version: &ArchivedVersion, url: &CanonicalUrl, settings: &Settin
     (essence.contains("html") || essence.ends_with("xml")) && !is_listing
 }
 
-fn show(url: &CanonicalUrl, title: Option<&str>, text: &str, found: &[f64]) -> Result<(), Failure> {
+fn show(
+    url: &CanonicalUrl,
+    title: Option<&str>,
+    text: &str,
+    found: &[f64],
+    below: Option<f64>,
+) -> Result<(), Failure> {
     print_labelled(format!("page        {url}"))?;
     print_labelled(format!("title       {}", title.unwrap_or("none")))?;
     let listed: Vec<String> = found.iter().take(MAX_SHOWN_NUMBERS).map(ToString::to_string).collect();
     let more = if found.len() > MAX_SHOWN_NUMBERS { ", …" } else { "" };
     let listed = if listed.is_empty() { "none".into() } else { listed.join(", ") };
     print_labelled(format!("numbers     {listed}{more}"))?;
+    if let (Some(below), Some(first)) = (below, found.first())
+        && *first < below
+    {
+        print_labelled(format!(
+            "below       {first} is below {below} already: told at its next change, if it still is"
+        ))?;
+    }
     let (lines, characters) = MAX_SHOWN;
     let shown: String = text.trim().lines().take(lines).collect::<Vec<_>>().join("\n");
     let cut: String = shown.chars().take(characters).collect();

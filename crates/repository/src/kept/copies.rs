@@ -189,7 +189,7 @@ impl CopyWriter {
         self.payload.put_u8(match held {
             Held::Unsure => 0,
             Held::Taken { .. } => 1,
-            Held::Refused { .. } => 2,
+            Held::Refused { .. } => 5,
             Held::Skipped { .. } => 3,
             Held::TakenDown => 4,
         });
@@ -358,16 +358,21 @@ impl CopyReader {
                 let (state, digest) = settled()?;
                 Held::Taken { state, digest, version: take.varint()? }
             }
+            // Written before reasons were kept.
             2 => {
                 let (state, digest) = settled()?;
-                let (since, why) = (take.varint()?, text(&mut take)?);
-                Held::Refused { state, digest, since, why }
+                Held::Refused { state, digest, since: 0, why: String::new() }
             }
             3 => {
                 let (state, digest) = settled()?;
                 Held::Skipped { state, digest }
             }
             4 => Held::TakenDown,
+            5 => {
+                let (state, digest) = settled()?;
+                let (since, why) = (take.varint()?, text(&mut take)?);
+                Held::Refused { state, digest, since, why }
+            }
             _ => return Err(Malformed("unknown state of a document")),
         };
         self.taken = self.payload.len() - take.0.len();

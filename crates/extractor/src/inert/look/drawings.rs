@@ -31,6 +31,8 @@ const NEVER: [&str; 8] = ["autofocus", "base", "is", "ping", "slot", "src", "src
 const MAX_USED: usize = 32;
 /// Bytes of a drawing.
 const MAX_BYTES: usize = 1 << 20;
+/// Bytes that an element or attribute counts as that is looked at and left out.
+const LEFT_OUT: usize = 16;
 
 /// Passes on what a drawing names.
 pub(super) trait DrawingFiles {
@@ -85,13 +87,13 @@ impl<H: Borrow<Html>> DrawnDocument<H> {
 /// Other files that drawings take elements from, by reference.
 pub(super) type Sprites = HashMap<String, Option<Rc<DrawnDocument<Html>>>>;
 
-/// A drawing as markup; none if it is too large.
+/// A drawing as markup, and the bytes that it counts as; none if it is too large.
 pub(super) fn written(
     page: &DrawnDocument<&Html>,
     drawing: NodeId,
     sprites: &mut Sprites,
     files: &mut dyn DrawingFiles,
-) -> Option<String> {
+) -> Option<(String, usize)> {
     let node = page.html.tree.get(drawing)?;
     let element = node.value().as_element()?;
     let max_bytes = MAX_BYTES.min(files.room());
@@ -100,6 +102,7 @@ pub(super) fn written(
         space: element.name.ns.clone(),
         max_bytes,
         out: String::new(),
+        left_out: 0,
         used: VecDeque::new(),
     };
     if !writer.is_kept(element) {
@@ -134,7 +137,8 @@ pub(super) fn written(
         writer.out.push_str("</defs>");
     }
     writer.end(element);
-    (writer.out.len() <= max_bytes).then_some(writer.out)
+    let bytes = writer.bytes();
+    (bytes <= max_bytes).then_some((writer.out, bytes))
 }
 
 struct DrawingWriter<'f> {
@@ -143,22 +147,28 @@ struct DrawingWriter<'f> {
     space: Namespace,
     max_bytes: usize,
     out: String,
+    /// Elements and attributes that were looked at and left out.
+    left_out: usize,
     /// File, or none for the page; and `id`.
     used: VecDeque<(String, String)>,
 }
 
 impl DrawingWriter<'_> {
+    fn bytes(&self) -> usize {
+        self.out.len() + LEFT_OUT * self.left_out
+    }
+
     fn node(&mut self, node: NodeRef<'_, Node>) {
         match node.value() {
             // What is too large is thrown away at the end.
-            _ if self.out.len() > self.max_bytes => {}
+            _ if self.bytes() > self.max_bytes => {}
             Node::Text(text) => self.out.push_str(&escaped(text)),
             Node::Element(element) if self.is_kept(element) => {
                 self.start(element);
                 node.children().for_each(|child| self.node(child));
                 self.end(element);
             }
-            _ => {}
+            _ => self.left_out += 1,
         }
     }
 
@@ -177,8 +187,9 @@ impl DrawingWriter<'_> {
                 _ if value.contains('(') || name == "style" => Some(self.painted(value)),
                 _ => Some(value.to_string()),
             };
-            if let Some(value) = value.filter(|_| is_harmless(name) && seen.insert(name)) {
-                self.out.extend([" ", name, "=\"", &escaped(&value), "\""]);
+            match value.filter(|_| is_harmless(name) && seen.insert(name)) {
+                Some(value) => self.out.extend([" ", name, "=\"", &escaped(&value), "\""]),
+                None => self.left_out += 1,
             }
         }
         self.out.push('>');
