@@ -137,7 +137,7 @@ fn the_hub_of_a_feed_tells_of_changes_over_restarts_and_a_forger_does_not() {
     let hub = Hub::start();
     let world = daemon::world_of(
         web_with(&hub),
-        &format!("{REST}[scope]\nhosts = [\"127.0.0.1\"]\n[pings]\nwebsub = \"{BASE}/\"\n"),
+        &format!("{REST}[scope]\nhosts = [\"*\"]\n[pings]\nwebsub = \"{BASE}/\"\n"),
     );
     let feed = world.server.seeds()[0].clone() + "feed.rss";
     let daemon = filled(&world);

@@ -352,7 +352,7 @@ fn an_odd_item_of_a_json_feed_costs_no_other() {
                 "http://jsonfeed.org/version/1",
                 "https://www.jsonfeed.org/version/1/",
             ] {
-                let found = listing(&format!(r#"{{"version": "{version}", "items": {items}}}"#));
+                let found = listing(format!(r#"{{"version": "{version}", "items": {items}}}"#));
                 assert_eq!(
                     (paths_of(&found), found.kind, found.damage),
                     (expected.clone(), ListingKind::Json, None),
@@ -378,7 +378,7 @@ fn an_item_without_a_usable_link_has_its_next_best_url() {
         ("<link>my file.html</link>", "/maps/my%20file.html"),
         ("<link>/my file.html</link><guid>https://example.com/1</guid>", "/my%20file.html"),
     ] {
-        let found = listing(&format!("<rss><channel><item>{item}</item></channel></rss>"));
+        let found = listing(format!("<rss><channel><item>{item}</item></channel></rss>"));
         assert_eq!(paths_of(&found), [path], "{item}");
     }
 }

@@ -118,7 +118,7 @@ impl Web {
                 let (page, before) = (self.pages[at], self.seen[at].take());
                 let is_changed = before.as_ref().is_some_and(|seen| seen.page != page);
                 let mut history =
-                    before.as_ref().map_or_else(|| History::first_fetch(cycle), |seen| seen.history.clone());
+                    before.as_ref().map_or_else(|| History::first_fetch(cycle), |seen| seen.history);
                 if before.is_some() {
                     history.record(cycle, is_changed);
                 }
@@ -204,6 +204,6 @@ impl SeenPage {
         if self.page.answer == PageAnswer::Gone {
             record.known.status = PageStatus::Gone;
         }
-        PageRecord { visited: Some(Visited { history: self.history.clone(), content }), ..record }
+        PageRecord { visited: Some(Visited { history: self.history, content }), ..record }
     }
 }
