@@ -259,7 +259,7 @@ fn other_programs_find_a_page_at_a_time() {
         assert_eq!(get(&daemon, &format!("/{route}/http://unknown.example/"), "").status, 404);
         assert_eq!(get(&daemon, &format!("/{route}/no-url"), "").status, 422);
     }
-    assert_eq!(get(&daemon, &format!("/memento/2026/{url}"), "").status, 400);
+    assert_eq!(get(&daemon, &format!("/memento/2026/{url}"), "").status, 422);
     // Behind a proxy.
     let proxied = "X-Forwarded-Proto: https\r\nX-Forwarded-Prefix: /watch/\r\n";
     let gate = get(&daemon, &format!("/timegate/{url}"), proxied);

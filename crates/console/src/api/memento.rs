@@ -193,9 +193,7 @@ pub async fn memento(
     let time =
         time.and_then(|time| time.to_zoned(TimeZone::UTC).ok()?.timestamp().as_second().try_into().ok());
     let time: u64 = time.ok_or_else(|| {
-        Problem::new(ProblemType::Malformed, format!("{digits:?} is no time"))
-            .at("path")
-            .todo("write it as YYYYMMDDhhmmss, in UTC")
+        Problem::invalid("digits", format!("{digits:?} is no time"), "write it as YYYYMMDDhhmmss, in UTC")
     })?;
     let version = OneVersion { url: asked.url.clone(), which: Which::At(time) };
     let raw = console.ask(move |view| view.raw(&version)).await?;

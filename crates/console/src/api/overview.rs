@@ -1,6 +1,6 @@
 //! The whole crawl: status, cycles, failures, operator decisions, metrics.
 
-use super::read::Params;
+use super::read::{Params, since};
 use crate::console::Console;
 use crate::metrics;
 use crate::problem::Problem;
@@ -30,9 +30,6 @@ pub struct RecentParams {
     since: Option<u64>,
 }
 
-/// The last time that a number of JavaScript can hold.
-const LAST_TIME: u64 = (1 << 53) - 1;
-
 /// Rates, answers and response times of the last hour.
 ///
 /// A point every 10 seconds, since the process started. Quantiles are estimated from a histogram.
@@ -42,10 +39,7 @@ pub async fn recent(
     State(console): State<Arc<Console>>,
     Params(ask): Params<RecentParams>,
 ) -> Result<Json<Recent>, Problem> {
-    let since = ask.since.unwrap_or(0);
-    if since > LAST_TIME {
-        return Err(Problem::invalid("since", "invalid time", "use milliseconds since 1970"));
-    }
+    let since = since(ask.since, "use milliseconds since 1970")?;
     Ok(Json(console.view.recent(since)))
 }
 

@@ -193,6 +193,17 @@ fn token(parts: &Parts) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
 }
 
+/// The last time that a number of JavaScript can hold.
+const LAST_TIME: u64 = (1 << 53) - 1;
+
+/// The time from which on a query asks; 0 without one.
+pub fn since(asked: Option<u64>, todo: &str) -> Result<u64, Problem> {
+    match asked.unwrap_or(0) {
+        time if time > LAST_TIME => Err(Problem::invalid("since", "invalid time", todo)),
+        time => Ok(time),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
