@@ -125,9 +125,12 @@ fn is_plain_name(name: &str) -> bool {
 fn is_one_image(list: &str) -> bool {
     let Some((image, descriptor)) = list.split_once(' ') else { return false };
     let is_number = |number: &str| number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    image.starts_with("data:image/")
-        && !image.contains(|c: char| c.is_ascii_whitespace())
-        && descriptor.strip_suffix(['w', 'x']).is_some_and(is_number)
+    stands_in_list(image) && descriptor.strip_suffix(['w', 'x']).is_some_and(is_number)
+}
+
+/// Is it an image with its data that a list of images can name? Blanks would end the address.
+fn stands_in_list(image: &str) -> bool {
+    image.starts_with("data:image/") && !image.contains(|c: char| c.is_ascii_whitespace())
 }
 
 fn cleaner() -> Builder<'static> {

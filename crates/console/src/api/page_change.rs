@@ -115,12 +115,12 @@ pub async fn feed_atom(
     Params(asked): Params<FeedParams>,
 ) -> Result<Response, Problem> {
     let query = asked.query()?;
-    let (pages, mut of) = (query.pages.concat(), query.kinds.join(","));
+    let (pages, mut filters) = (query.pages.concat(), query.kinds.join(","));
     if query.since > 0 {
-        of += &format!("\nsince {}", query.since);
+        filters += &format!("\nsince {}", query.since);
     }
     let list = console.ask(move |view| view.page_changes(&query)).await?;
-    let feed = feed::atom(&list, &pages, &of, asked_as.as_deref().unwrap_or_default());
+    let feed = feed::atom(&list, &pages, &filters, asked_as.as_deref().unwrap_or_default());
     let tag = feed::tag(&feed);
     let known = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     let mut known = known.flat_map(|value| value.split(',')).map(str::trim);

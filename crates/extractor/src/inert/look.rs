@@ -16,7 +16,7 @@ use self::sheets::{MAX_IMPORTS, NOWHERE, css_string};
 use crate::base::ReferenceResolver;
 use crate::html;
 use crate::inert::shown::{self, ShownAs};
-use crate::inert::{alternative, cleaned, escaped, is_plain_name, rename, show_target};
+use crate::inert::{alternative, cleaned, escaped, is_plain_name, rename, show_target, stands_in_list};
 use crate::media::media_type;
 use crate::requisites::{LAZY_SRC, LAZY_SRCSET, document, resolved};
 use crate::shadow;
@@ -305,9 +305,7 @@ impl LookWriter<'_> {
                 || LAZY_SRCSET.contains(&name)
         };
         element.attrs.retain(|(name, _)| !is_source(&name.local));
-        // Blanks would end the address in a list.
-        let is_one = data.starts_with("data:image/") && !data.contains(|c: char| c.is_ascii_whitespace());
-        let descriptor = descriptor.filter(|_| is_one);
+        let descriptor = descriptor.filter(|_| stands_in_list(&data));
         let address = pieces.put(LookPiece::Address(data));
         match descriptor {
             Some(descriptor) => set(element, "srcset", format!("{address} {descriptor}")),

@@ -27,7 +27,7 @@ pub(super) enum ShownAs {
 /// A change of the tree.
 enum TreeChange {
     Remove,
-    /// What is in it is for browsers that do not show such elements.
+    /// Its content is for browsers that do not show such elements.
     Empty,
     /// A text in the place of an element.
     Write(String),
