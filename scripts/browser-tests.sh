@@ -66,6 +66,8 @@ timeout --kill-after=10 1500 node --test --test-concurrency=1 --test-reporter=sp
     --test-reporter=tap --test-reporter-destination=target/browser-test.tap tests/browser/*.test.js || status=$?
 wait "$rendering" || status=$?
 cat target/rendering-test.log
+# Failures stand last, with their reasons: a long log is read from its end.
+awk '/^ *not ok/ { told = 1 } told { print } /^ *\.\.\.$/ { told = 0 }' target/browser-test.tap
 awk '/^# pass / { passed += $3 } /^# fail / { failed += $3 } /^# cancelled / { failed += $3 } /^# skipped / { skipped = $3 }
      /^test result:/ { passed += $4; failed += $6 }
      END { printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped }' target/rendering-test.log target/browser-test.tap >"$totals"

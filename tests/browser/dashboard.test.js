@@ -601,7 +601,7 @@ describe("while a cycle is paused", () => {
     const { page, done } = await view("#/control", { expected: [401] });
     await page.getByRole("button", { name: "Resume crawl" }).click();
     await giveToken(page, "two words");
-    assert.match(await page.locator("#token-wrong").textContent(), /one word/);
+    await page.locator("#token-wrong", { hasText: "one word" }).waitFor();
     await giveToken(page, "x".repeat(32));
     await page.locator("#token-wrong", { hasText: "unknown token" }).waitFor();
     assert.ok(await page.locator("#token[open]").isVisible(), "one does not start over");
@@ -638,7 +638,7 @@ describe("while a cycle is paused", () => {
     await page.getByRole("heading", { name: "Paste the one-time link" }).waitFor();
     assert.deepEqual(await violations(page), []);
     await giveToken(page, "anything");
-    assert.match(await page.locator("#token-wrong").textContent(), /ends with/);
+    await page.locator("#token-wrong", { hasText: "ends with" }).waitFor();
     await giveToken(page, "0".repeat(64));
     await page.locator("#token-wrong", { hasText: "was used, has expired" }).waitFor();
     const link = await daemon.link();
