@@ -4,7 +4,7 @@ use crate::admission::consent;
 use crate::capture::head;
 use crate::config::Consent;
 use recrawl_archive::answer::ArchivedAnswer;
-use recrawl_archive::{ArchiveReader, Compressor, EarlierCapture, Record};
+use recrawl_archive::{ArchiveReader, Compressor, Record};
 use recrawl_extractor::{
     BodyFields, ExtractOptions, Extracted, Requisite, RequisiteKind, consent_of_header, extract, media_type,
     requisites,
@@ -19,7 +19,7 @@ use std::time::Duration;
 pub struct RequisiteRecord {
     /// Its URL.
     pub url: CanonicalUrl,
-    /// For the archive; none where a server confirmed what is there. Its place becomes that of a row that it replaces.
+    /// For the archive; none where the answer is what is there. Its place becomes that of a row that it replaces.
     pub member: Option<Vec<u8>>,
     /// For the table, once the member is durable.
     pub change: RequisiteChange,
@@ -163,16 +163,6 @@ impl RequisiteReader {
             None => Content::payload_of(body),
         };
         let same = before.as_ref().filter(|row| row.payload == payload);
-        let record = match same {
-            Some(row) => Record::Same { body, of: EarlierCapture { at: row.archived_at } },
-            None => {
-                let truncated = response.cut.map(crate::capture::truncation);
-                Record::Response { truncated, body, before: before.as_ref().map(|row| row.archive) }
-            }
-        };
-        let (address, is_same) = (url.as_text(), same.is_some());
-        let (head, headers) = head(&address, at, &response, Some(self.round));
-        let member = record.compress(&mut Compressor::new(), &head, headers);
         let (archive, archived_at) =
             same.map_or((Default::default(), at), |row| (row.archive, row.archived_at));
         let row = RequisiteRow {
@@ -184,12 +174,24 @@ impl RequisiteReader {
             fresh_until: self.fresh_until(&response, at),
             ..RequisiteRow::default()
         };
+        // As after a 304: records of each visit would grow the archive by half as much as pages that change.
+        let (member, change) = match same {
+            Some(_) => (None, RequisiteChange::Confirmed(row)),
+            None => {
+                let truncated = response.cut.map(crate::capture::truncation);
+                let before = before.as_ref().map(|row| row.archive);
+                let record = Record::Response { truncated, body, before };
+                let address = url.as_text();
+                let (head, headers) = head(&address, at, &response, Some(self.round));
+                let member = Some(record.compress(&mut Compressor::new(), &head, headers));
+                (member, RequisiteChange::Replaced(row))
+            }
+        };
         let named = match target {
             Some(target) => [Requisite { url: target, kind: requisite.kind }].into(),
             None => self.named_in(requisite, body, &consent::fields(&response)),
         };
-        let change = if is_same { RequisiteChange::Confirmed(row) } else { RequisiteChange::Replaced(row) };
-        let record = RequisiteRecord { url: url.clone(), member: Some(member), change };
+        let record = RequisiteRecord { url: url.clone(), member, change };
         AnswerRecord::Record(Box::new(record), named)
     }
 
