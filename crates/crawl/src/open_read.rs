@@ -107,14 +107,30 @@ pub fn decisions(data_dir: &Path, tables: impl FnOnce() -> Tables) -> Result<Dec
 const LOOK: Duration = Duration::from_secs(10);
 
 /// Opens the tables of a data directory that this process has locked; `sync` makes them durable.
-/// Waits for other processes that have them open: these can only be readers.
 ///
 /// # Errors
 /// When the tables cannot be opened, or a reader takes too long.
 pub fn own_tables(data_dir: &Path, sync: SyncFolder) -> io::Result<SledTables> {
+    once_free(|| SledTables::open_with(&data_dir.join(TABLES), sync.clone()))
+}
+
+/// Copies the tables of a data directory that this process has locked.
+///
+/// # Errors
+/// When they cannot be copied, or a reader takes too long.
+pub fn copy_tables(data_dir: &Path, to: &Path) -> io::Result<()> {
+    once_free(|| match SledTables::back_up(&data_dir.join(TABLES), &to.join(TABLES))? {
+        true => Ok(()),
+        false => Err(io::Error::other(IN_USE)),
+    })
+}
+
+/// Waits for other processes that have the tables open: while this one has the lock of the directory, these can only be
+/// readers, or a daemon that is about to close them.
+fn once_free<T>(attempt: impl Fn() -> io::Result<T>) -> io::Result<T> {
     let begun = Instant::now();
     loop {
-        match SledTables::open_with(&data_dir.join(TABLES), sync.clone()) {
+        match attempt() {
             Err(e) if is_in_use(&e) && begun.elapsed() < LOOK => thread::sleep(Duration::from_millis(20)),
             done => return done,
         }
@@ -123,7 +139,8 @@ pub fn own_tables(data_dir: &Path, sync: SyncFolder) -> io::Result<SledTables> {
 
 /// Does another process have the tables open? sled reports this only in the text of its error.
 fn is_in_use(error: &io::Error) -> bool {
-    error.to_string().contains("could not acquire lock")
+    let text = error.to_string();
+    text.contains("could not acquire lock") || text == IN_USE
 }
 
 /// Rounds that are read for the reports of the last cycles: all that are kept one by one.
@@ -216,14 +233,19 @@ mod tests {
 
     #[test]
     fn who_only_looks_is_waited_for() {
-        let folder = tempfile::tempdir().unwrap();
-        let looking = SledTables::open(&folder.path().join(TABLES)).unwrap();
-        assert!(tables(folder.path()).err().is_some_and(|why| why.starts_with("in use")));
-        let looker = thread::spawn(move || {
-            thread::sleep(Duration::from_millis(100));
-            drop(looking);
-        });
-        assert!(own_tables(folder.path(), recrawl_repository::sync_files()).is_ok());
-        looker.join().unwrap();
+        let [folder, backup] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let meanwhile = |work: &dyn Fn()| {
+            let looking = SledTables::open(&folder.path().join(TABLES)).unwrap();
+            assert!(tables(folder.path()).err().is_some_and(|why| why.starts_with("in use")));
+            let looker = thread::spawn(move || {
+                thread::sleep(Duration::from_millis(100));
+                drop(looking);
+            });
+            work();
+            looker.join().unwrap();
+        };
+        meanwhile(&|| drop(own_tables(folder.path(), recrawl_repository::sync_files()).unwrap()));
+        meanwhile(&|| copy_tables(folder.path(), backup.path()).unwrap());
+        assert!(backup.path().join(TABLES).is_dir());
     }
 }

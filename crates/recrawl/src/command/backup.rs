@@ -21,7 +21,7 @@ use recrawl_crawl::settings::Settings;
 use recrawl_crawl::vault::restore;
 use recrawl_delivery::doubt;
 use recrawl_repository::storage::{self, FileStorage, Storage};
-use recrawl_repository::{Damage, OpenError, Repository, SledTables, copies};
+use recrawl_repository::{Damage, OpenError, Repository, copies};
 use recrawl_types::Size;
 use serde_json::json;
 use std::fs::{self, File};
@@ -207,9 +207,9 @@ fn writing(settings: &Settings) -> Result<Repository, Failure> {
 
 /// Copies what no generation has: tables and small files.
 fn beside(folder: &Path, out: &Path) -> Result<(), Failure> {
-    let tables = folder.join(TABLES);
-    if tables.is_dir() && !SledTables::back_up(&tables, &out.join(TABLES))? {
-        return Err(Failure::Work(format!("{}: {}", tables.display(), open_read::IN_USE)));
+    if folder.join(TABLES).is_dir() {
+        open_read::copy_tables(folder, out)
+            .map_err(|e| Failure::Work(format!("{}: {e}", folder.join(TABLES).display())))?;
     }
     for name in BESIDE.iter().filter(|name| folder.join(name).is_file()) {
         fs::create_dir_all(out.join(name).parent().unwrap_or(out))?;
