@@ -16,6 +16,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import time
 
 from mock_crawl import asked
 
@@ -58,7 +59,12 @@ class Crawl:
         return subprocess.run(words, capture_output=True, text=True, timeout=120)
 
     def must(self, *words):
+        begun = time.monotonic()
         done = self.run(*words)
+        # A process that was killed gives its locks back when its last thread has ended.
+        while "in use by" in done.stderr and time.monotonic() - begun < 60:
+            time.sleep(0.05)
+            done = self.run(*words)
         if done.returncode:
             sys.exit(f"recrawl {' '.join(words)} ended with {done.returncode}: {done.stderr}")
         return done.stdout
