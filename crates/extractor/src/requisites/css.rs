@@ -39,7 +39,7 @@ pub(crate) fn scan<'c>(css: &'c str, found: &mut dyn FnMut(CssReference<'c>)) {
     let mut parser = Parser::new(css);
     // MAX_NESTING bounds the nesting.
     parser.set_nested_block_limit(0);
-    CssScan { css, found, may_import: true }.block(&mut parser, 0, CssContext::default());
+    CssScan { css, found, may_import: true }.statements(&mut parser, 0, false);
 }
 
 /// The text with another one in place of each reference. `</` is written so that no text ends an element around it.
@@ -60,6 +60,8 @@ struct CssContext {
     is_font_face: bool,
     /// Is a string a URL, as in `image-set()`?
     has_bare_urls: bool,
+    /// Does it belong to a selector? `:link` and `[href]` are words in a value, too.
+    is_selector: bool,
     /// Does a selector of an attribute begin here?
     is_attribute: bool,
 }
@@ -84,82 +86,103 @@ impl<'c> CssScan<'c, '_> {
         );
     }
 
-    fn block(&mut self, parser: &mut Parser<'c>, depth: usize, context: CssContext) {
-        let (mut is_font_face, mut colon) = (false, None);
+    /// The style sheet, or a block in braces.
+    fn statements(&mut self, parser: &mut Parser<'c>, depth: usize, is_font_face: bool) {
+        while !parser.is_exhausted() {
+            let is_selector = is_rule(parser);
+            let context = CssContext { is_font_face, is_selector, ..CssContext::default() };
+            self.tokens(parser, depth, context, true);
+        }
+    }
+
+    /// The tokens up to the end of what they stand in, or of the statement.
+    fn tokens(&mut self, parser: &mut Parser<'c>, depth: usize, mut context: CssContext, is_statement: bool) {
+        let (mut opens_font_face, mut colon) = (false, None);
         loop {
             let start = parser.position().byte_index();
             let Ok(token) = parser.next_including_whitespace_and_comments() else { return };
-            let before = colon.take();
+            // A comment may stand within a selector.
+            let before = if matches!(token, Token::Comment(_)) { continue } else { colon.take() };
             match token.clone() {
+                Token::Semicolon if is_statement => return,
                 Token::Colon => colon = Some(start),
-                Token::Ident(name) => match before {
-                    Some(colon) if is_link(&name) => {
-                        self.push(colon..parser.position().byte_index(), CssTarget::Link);
-                    }
+                Token::Ident(name) if context.is_selector => match before {
+                    Some(colon) if is_link(&name) => self.push(since(colon, parser), CssTarget::Link),
                     _ if context.is_attribute && name.eq_ignore_ascii_case("href") => {
-                        self.push(start..parser.position().byte_index(), CssTarget::Href);
+                        self.push(since(start, parser), CssTarget::Href);
                     }
                     _ => {}
                 },
-                Token::UnquotedUrl(reference) => {
-                    self.load(start..parser.position().byte_index(), &reference, context);
-                }
+                Token::UnquotedUrl(reference) => self.load(since(start, parser), &reference, context),
                 Token::QuotedString(reference) if context.has_bare_urls => {
-                    self.load(start..parser.position().byte_index(), &reference, context);
+                    self.load(since(start, parser), &reference, context);
                 }
                 Token::BadUrl(_) | Token::BadString(_) => {
-                    self.push(start..parser.position().byte_index(), CssTarget::Nothing);
+                    self.push(since(start, parser), CssTarget::Nothing);
                 }
                 Token::Function(name) if is_url(&name) => {
                     let reference = nested_string(parser);
-                    let range = start..parser.position().byte_index();
+                    let range = since(start, parser);
                     match reference {
                         Some(reference) => self.load(range, &reference, context),
                         None => self.push(range, CssTarget::Nothing),
                     }
                 }
-                Token::Function(name) => {
-                    let name = name.to_ascii_lowercase();
-                    let has_bare_urls = matches!(&*name, "image-set" | "-webkit-image-set");
-                    self.nested(parser, start, depth, CssContext { has_bare_urls, ..context });
-                }
-                block @ (Token::ParenthesisBlock | Token::SquareBracketBlock) => {
-                    let is_attribute = block == Token::SquareBracketBlock;
-                    self.nested(
-                        parser,
-                        start,
-                        depth,
-                        CssContext { has_bare_urls: false, is_attribute, ..context },
-                    );
+                block @ (Token::Function(_) | Token::ParenthesisBlock | Token::SquareBracketBlock) => {
+                    let inner = CssContext {
+                        has_bare_urls: matches!(&block, Token::Function(name) if is_image_set(name)),
+                        is_attribute: block == Token::SquareBracketBlock,
+                        ..context
+                    };
+                    self.nested(parser, start, depth, |scan, parser| {
+                        scan.tokens(parser, depth + 1, inner, false);
+                    });
                 }
                 Token::CurlyBracketBlock => {
                     self.may_import &= depth > 0;
-                    let inner = CssContext {
-                        is_font_face: std::mem::take(&mut is_font_face),
-                        ..CssContext::default()
-                    };
-                    self.nested(parser, start, depth, inner);
+                    self.nested(parser, start, depth, |scan, parser| {
+                        scan.statements(parser, depth + 1, opens_font_face);
+                    });
+                    if is_statement {
+                        return;
+                    }
                 }
-                Token::AtKeyword(name) => match name.to_ascii_lowercase().as_str() {
-                    "import" => self.import(parser, start, depth),
-                    "namespace" => to_semicolon(parser),
-                    name => is_font_face = name == "font-face",
-                },
+                Token::AtKeyword(name) => {
+                    match name.to_ascii_lowercase().as_str() {
+                        "import" => self.import(parser, start, depth),
+                        "namespace" => to_semicolon(parser),
+                        name => {
+                            opens_font_face = name == "font-face";
+                            // Parentheses of the others have declarations.
+                            context.is_selector &= name == "scope";
+                            continue;
+                        }
+                    }
+                    if is_statement {
+                        return;
+                    }
+                }
                 _ => {}
             }
         }
     }
 
-    fn nested(&mut self, parser: &mut Parser<'c>, start: usize, depth: usize, context: CssContext) {
+    fn nested(
+        &mut self,
+        parser: &mut Parser<'c>,
+        start: usize,
+        depth: usize,
+        read: impl FnOnce(&mut Self, &mut Parser<'c>),
+    ) {
         let is_too_deep = depth == MAX_NESTING;
         let _ = parser.parse_nested_block(|inner| {
             if !is_too_deep {
-                self.block(inner, depth + 1, context);
+                read(self, inner);
             }
             Ok::<_, ParseError<()>>(())
         });
         if is_too_deep {
-            self.push(start..parser.position().byte_index(), CssTarget::Nothing);
+            self.push(since(start, parser), CssTarget::Nothing);
         }
     }
 
@@ -168,7 +191,7 @@ impl<'c> CssScan<'c, '_> {
             Ok(Token::QuotedString(text) | Token::UnquotedUrl(text)) => Some(text.to_string()),
             Ok(Token::Function(name)) if is_url(&name) => nested_string(parser),
             Ok(Token::Semicolon) => {
-                return self.push(start..parser.position().byte_index(), CssTarget::Nothing);
+                return self.push(since(start, parser), CssTarget::Nothing);
             }
             _ => None,
         };
@@ -193,12 +216,38 @@ impl<'c> CssScan<'c, '_> {
     }
 }
 
+/// Does a block end the statement that begins here? Then selectors begin it, unless it is a declaration of a custom
+/// property: a block may be its value.
+fn is_rule(parser: &mut Parser<'_>) -> bool {
+    let start = parser.state();
+    let is_custom = matches!(parser.next(), Ok(Token::Ident(name)) if name.starts_with("--"));
+    parser.reset(&start);
+    let has_block = loop {
+        match parser.next() {
+            Ok(Token::CurlyBracketBlock) => break true,
+            Ok(Token::Semicolon) | Err(_) => break false,
+            Ok(_) => {}
+        }
+    };
+    parser.reset(&start);
+    has_block && !is_custom
+}
+
+/// The bytes from here to what was read last.
+fn since(start: usize, parser: &Parser<'_>) -> Range<usize> {
+    start..parser.position().byte_index()
+}
+
 fn is_link(pseudo_class: &str) -> bool {
     pseudo_class.eq_ignore_ascii_case("link") || pseudo_class.eq_ignore_ascii_case("any-link")
 }
 
 fn is_url(function: &str) -> bool {
     function.eq_ignore_ascii_case("url") || function.eq_ignore_ascii_case("src")
+}
+
+fn is_image_set(function: &str) -> bool {
+    function.eq_ignore_ascii_case("image-set") || function.eq_ignore_ascii_case("-webkit-image-set")
 }
 
 /// The string in the function whose name was just read.

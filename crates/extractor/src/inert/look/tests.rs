@@ -257,6 +257,30 @@ fn styles_of_links_are_for_those_without_a_target() {
 }
 
 #[test]
+fn words_of_links_that_are_no_selectors_stay() {
+    for rule in [
+        "p { grid-area:link }",
+        "p{grid-area:link;color:red}",
+        "p { grid-template-columns: [href] 1fr; a:/**/link }",
+        "p { --x:link { a: b } }",
+        "@supports (grid-area:link) { p { a: b } }",
+        "@container style(--x:link) { p { a: b } }",
+        "p { a: \\3a link; b: 'x' }",
+        "/* a:link { [href] */ p { a: \":link {\" }",
+    ] {
+        assert_eq!(look(&format!("<style>{rule}</style>")).head, format!("{LINKS}<style>{rule}</style>\n"));
+    }
+    assert!(look("<p style='grid-area:link'>x").body.contains("grid-area:link"));
+    let nested = "<style>nav { a:link { c: d } &:/**/any-link, [ href ] { e:link } } @scope (a:link) { p { f: g } }</style>";
+    assert_eq!(
+        look(nested).head,
+        LINKS.to_owned()
+            + "<style>nav { a:where(a)[title] { c: d } &:where(a)[title], [ title ] { e:link } } \
+               @scope (a:where(a)[title]) { p { f: g } }</style>\n"
+    );
+}
+
+#[test]
 fn styles_of_a_shadow_tree_are_for_it_alone() {
     let looked = look(
         "<div><template shadowrootmode=open><style>p { color: red }</style><p>in it</p><slot></slot></template><b>b</b></div>\
