@@ -4,7 +4,7 @@
 //! in a string, a member twice, a number beyond all limits, a comma too many, `items` with keys.
 
 use super::EntryCollector;
-use super::values::{EntryValues, MAX_TEXT, ValueRank, cut};
+use super::values::{EntryValues, MAX_TEXT, ValueRank, as_html, cut};
 
 /// Values in each other at most.
 const MAX_DEPTH: usize = 128;
@@ -81,11 +81,6 @@ fn item(reader: &mut FeedReader<'_>) -> Option<EntryValues> {
     })?;
     values.texts = vec![summary, if html.is_empty() { plain } else { html }];
     Some(values)
-}
-
-/// A plain text as HTML, with its lines.
-fn as_html(text: &str) -> String {
-    cut(text, MAX_TEXT).replace('&', "&amp;").replace('<', "&lt;").replace('\n', "<br>")
 }
 
 struct FeedReader<'t> {

@@ -71,6 +71,11 @@ impl EntryValues {
     }
 }
 
+/// A plain text as HTML, with its lines.
+pub(super) fn as_html(text: &str) -> String {
+    cut(text, MAX_TEXT).replace('&', "&amp;").replace('<', "&lt;").replace('\n', "<br>")
+}
+
 /// The first `max` bytes of a text, cut between characters.
 pub(super) fn cut(text: &str, max: usize) -> &str {
     let end = (0..=max.min(text.len())).rev().find(|at| text.is_char_boundary(*at));

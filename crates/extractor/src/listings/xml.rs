@@ -6,12 +6,11 @@
 
 use super::bases::Bases;
 use super::formats::{EntryField, ListingFormat};
-use super::values::{EntryValues, MAX_TEXT, ValueRank, cut};
+use super::values::{EntryValues, MAX_TEXT, ValueRank, as_html, cut};
 use super::{EntryCollector, address};
 use crate::entities::Entities;
 use crate::xhtml::{parts, reader};
 use memchr::memchr_iter;
-use quick_xml::escape::escape;
 use quick_xml::events::{BytesStart, Event};
 use recrawl_types::url::MAX_URL_BYTES;
 use std::borrow::Cow;
@@ -361,7 +360,7 @@ impl Walk<'_> {
             return self.address(ValueRank::Own, &text);
         }
         let Some(OpenEntry { values, .. }) = &mut self.entry else { return };
-        let text = if self.is_plain && field.is_text() { escape(text) } else { text.into() };
+        let text = if self.is_plain && field.is_text() { as_html(text.trim()) } else { text };
         let trimmed = text.trim();
         match field {
             EntryField::Permalink => values.identifier(is_foreign, trimmed),
