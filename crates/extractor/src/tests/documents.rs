@@ -273,3 +273,54 @@ fn what_a_browser_made_of_a_page_is_read_in_its_syntax_with_its_queries() {
     );
     assert_eq!((&page.text[..], &paths(&page)[..]), ("т", &["/a/x"][..]));
 }
+
+/// Links and text of pages with frames, as Chromium 156 builds them: a frame counts in a set of frames alone, which takes the
+/// place of a body without content, and stands for no `noframes`.
+#[test]
+fn frames_and_their_sets_are_read_as_browsers_do() {
+    let cases: [(&str, &[&str], &str); 21] = [
+        ("<frameset cols=*><frame src=/f></frameset><body><a href=/b>b</a></body>", &["/f"], ""),
+        ("<body><a href=/b>b</a></body><frameset><frame src=/f></frameset>", &["/b"], "b"),
+        ("<body><frameset><frame src=/f></frameset></body>", &[], ""),
+        ("<body><a href=/b></a><frameset><frame src=/f></frameset></body>", &["/b"], ""),
+        ("<p>x<frameset><frame src=/f></frameset>", &[], "x"),
+        ("<frame src=/f><a href=/b>b</a>", &["/b"], "b"),
+        ("<noframes><a href=/n>n</a></noframes><a href=/b>b</a>", &["/b"], "b"),
+        ("<body><noframes><a href=/n>n</a></noframes><a href=/b>b</a>", &["/b"], "b"),
+        ("<frameset><frame src=/f><noframes><a href=/n>n</a></noframes></frameset>", &["/f"], ""),
+        (
+            "<frameset><frame src=/f></frameset><noframes><body><a href=/n>n</a></body></noframes>",
+            &["/f"],
+            "",
+        ),
+        ("<frameset><frameset><frame src=/g></frameset><frame src=/f></frameset>", &["/g", "/f"], ""),
+        ("<div><frameset><frame src=/f>", &["/f"], ""),
+        ("<frameset><a href=/a>x</a><frame src=/f></frameset>", &["/f"], ""),
+        ("<table><tr><td><frame src=/f>t</table>", &[], "t"),
+        ("<body><br><frameset><frame src=/f></frameset>", &[], ""),
+        ("<iframe src=/i></iframe><frameset><frame src=/f></frameset>", &["/i"], ""),
+        (
+            "<head><title>t</title></head><frameset><frame src=/f></frameset></frameset><p>after<a href=/z>z</a>",
+            &["/f"],
+            "",
+        ),
+        ("<svg></svg><frameset><frame src=/f></frameset>", &["/f"], ""),
+        ("<script>1</script><frameset><frame src=/f></frameset>", &["/f"], ""),
+        ("<input type=hidden><frameset><frame src=/f></frameset>", &["/f"], ""),
+        (
+            "<template><frame src=/f><a href=/t>t</a></template><frameset><frame src=/g></frameset>",
+            &["/g"],
+            "",
+        ),
+    ];
+    for (html, links, text) in cases {
+        for html in [html.to_owned(), format!("<!doctype html><html>{html}"), html.to_uppercase()] {
+            let found = read(html.as_bytes(), &typed("text/html"));
+            let same = |found: &str, expected: &str| found.eq_ignore_ascii_case(expected);
+            assert!(same(&found.text.replace('\n', ""), text), "{html}: {:?}", found.text);
+            let found = paths(&found);
+            assert_eq!(found.len(), links.len(), "{html}: {found:?}");
+            assert!(links.iter().all(|link| found.iter().any(|path| same(path, link))), "{html}: {found:?}");
+        }
+    }
+}
