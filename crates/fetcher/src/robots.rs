@@ -67,7 +67,7 @@ impl RobotsRules {
         let mut group_has_rules = false;
         for line in file.split(|&b| matches!(b, b'\n' | b'\r' | 0)) {
             let Some((key, value)) = key_and_value(line) else { continue };
-            if key.eq_ignore_ascii_case(b"user-agent") {
+            if key == RobotsKey::UserAgent {
                 if group_has_rules {
                     (address, group_has_rules) = (None, false);
                 }
@@ -76,13 +76,12 @@ impl RobotsRules {
                 address = address.max(Some(this));
                 continue;
             }
-            if key.eq_ignore_ascii_case(b"sitemap") {
+            if key == RobotsKey::Sitemap {
                 let room = MAX_SITEMAPS - sitemaps.len();
                 sitemaps.extend(addresses(value).into_iter().take(room).map(Box::from));
                 continue;
             }
-            let allow = key.eq_ignore_ascii_case(b"allow");
-            let is_rule = allow || key.eq_ignore_ascii_case(b"disallow");
+            let is_rule = key != RobotsKey::CrawlDelay;
             group_has_rules |= is_rule;
             let rules = match address {
                 Some(Addressee::Us) => &mut ours,
@@ -91,8 +90,8 @@ impl RobotsRules {
                 Some(Addressee::Others) | None => continue,
             };
             if is_rule {
-                rules.add(value, allow);
-            } else if key.eq_ignore_ascii_case(b"crawl-delay") {
+                rules.add(value, key == RobotsKey::Allow);
+            } else {
                 rules.crawl_delay = rules.crawl_delay.max(seconds(value));
             }
         }
@@ -171,11 +170,52 @@ pub fn cut(file: &[u8], limit: usize) -> &[u8] {
     &file[..end]
 }
 
-/// `key : value # comment`, trimmed.
-fn key_and_value(line: &[u8]) -> Option<(&[u8], &[u8])> {
-    let line = line.split(|&b| b == b'#').next().unwrap_or(line);
-    let colon = line.iter().position(|&b| b == b':')?;
-    Some((line[..colon].trim_ascii(), line[colon + 1..].trim_ascii()))
+/// `key : value # comment`, trimmed. A blank may stand for the colon between two words, as in Google's parser.
+fn key_and_value(line: &[u8]) -> Option<(RobotsKey, &[u8])> {
+    let line = line.split(|&b| b == b'#').next().unwrap_or(line).trim_ascii();
+    let end = line.iter().position(|&b| b == b':');
+    let end = end.or_else(|| {
+        let blank = line.iter().position(u8::is_ascii_whitespace)?;
+        let is_word = !line[blank..].trim_ascii().iter().any(u8::is_ascii_whitespace);
+        is_word.then_some(blank)
+    })?;
+    Some((RobotsKey::of(line[..end].trim_ascii())?, line[end + 1..].trim_ascii()))
+}
+
+/// The meaning of a record.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RobotsKey {
+    UserAgent,
+    Allow,
+    Disallow,
+    Sitemap,
+    CrawlDelay,
+}
+
+/// Keys by their beginnings and with the usual slips, as Google's parser takes them (github.com/google/robotstxt): site
+/// owners test their files with it.
+const KEYS: [(&str, RobotsKey); 12] = [
+    ("user-agent", RobotsKey::UserAgent),
+    ("useragent", RobotsKey::UserAgent),
+    ("user agent", RobotsKey::UserAgent),
+    ("allow", RobotsKey::Allow),
+    ("disallow", RobotsKey::Disallow),
+    ("dissallow", RobotsKey::Disallow),
+    ("dissalow", RobotsKey::Disallow),
+    ("disalow", RobotsKey::Disallow),
+    ("diasllow", RobotsKey::Disallow),
+    ("disallaw", RobotsKey::Disallow),
+    ("sitemap", RobotsKey::Sitemap),
+    ("site-map", RobotsKey::Sitemap),
+];
+
+impl RobotsKey {
+    fn of(key: &[u8]) -> Option<RobotsKey> {
+        let begins =
+            |name: &str| key.get(..name.len()).is_some_and(|k| k.eq_ignore_ascii_case(name.as_bytes()));
+        let named = KEYS.iter().find(|(name, _)| begins(name)).map(|(_, key)| *key);
+        named.or(key.eq_ignore_ascii_case(b"crawl-delay").then_some(RobotsKey::CrawlDelay))
+    }
 }
 
 /// Compares the token at the start of the value without case. Ignores the rest (`/1.0`, §2.2.1).

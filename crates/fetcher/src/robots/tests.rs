@@ -185,12 +185,53 @@ fn line_ends_byte_order_marks_and_garbage() {
         ("User-agent: *\0Disallow: /x\0", &["/"], &["/x"]),
         ("<!DOCTYPE html>\n<html><body>404</body></html>\n", &["/"], &[]),
         ("", &["/"], &[]),
-        (":\n::\n: /\nUser-agent: *\n:Disallow: /\nDisallow /\n", &["/"], &[]),
+        (":\n::\n: /\nUser-agent: *\n:Disallow: /\nDisallow / x\n", &["/"], &[]),
     ]);
     let mut bytes = b"User-agent: *\nDisallow: /".to_vec();
     bytes.extend([0xff, 0xfe, b'\n']);
     let rules = RobotsRules::parse(&bytes, "recrawl");
     assert!(rules.allows("/") && !rules.allows("/%FF%FE"), "bytes that are no UTF-8 are encoded");
+}
+
+/// Site owners test their files with Google's parser, which takes these.
+#[test]
+fn slips_that_google_takes_are_rules() {
+    for key in [
+        "Dissallow",
+        "Dissalow",
+        "disalow",
+        "Diasllow",
+        "DISALLAW",
+        "Disallowed",
+        "Disallow \t",
+        "disallow-all",
+    ] {
+        check(&[(&format!("User-agent: *\n{key}: /x\n"), &["/y"], &["/x"])]);
+    }
+    for agent in ["Useragent:", "User agent :", "user-agents: ", "User-agent:", "User-agent ", "useragent\t "]
+    {
+        for value in ["*", "recrawl"] {
+            check(&[(&format!("{agent}{value}\nDisallow: /x\n"), &["/y"], &["/x"])]);
+        }
+    }
+    check(&[
+        ("\u{feff}user-agent *\ndisallow /x # ours\nallowed /x/y\n", &["/x/y", "/y"], &["/x"]),
+        // It takes none of these.
+        (
+            "User-agent: *\nDis allow: /x\nD isallow: /x\nDisalow_: /y\nDissal: /x\nAlow: /y\n",
+            &["/x"],
+            &["/y"],
+        ),
+        ("User-agent: *\nDisallow /x /z\n/x\nDisallow\n", &["/x", "/z"], &[]),
+        ("User-agent recrawl other\nDisallow: /x\n", &["/x"], &[]),
+        ("User-agent: other, recrawl\nDisallow: /x\n", &["/x"], &[]),
+        ("User-agent: *\nUser agent recrawl\nDisallow: /x\n", &[], &["/x"]),
+    ]);
+    let rules = rules(
+        "Site-map: https://a.test/1\nsitemaps: https://a.test/2\nSitemap https://a.test/3\nsite map: /4\n",
+    );
+    let expected = ["https://a.test/1", "https://a.test/2", "//a.test/3"];
+    assert_eq!(rules.sitemaps.iter().map(|s| &**s).collect::<Vec<_>>(), expected);
 }
 
 #[test]

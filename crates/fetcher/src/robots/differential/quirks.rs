@@ -1,6 +1,7 @@
 //! Differences between other parsers and RFC 9309, as rewritings under which our parser shows them
 //! too.
 
+use crate::robots::{KEYS as OURS, RobotsKey};
 use robotstxt::matcher::{LongestMatchRobotsMatchStrategy as Google, RobotsMatchStrategy};
 use robotstxt::parser::escape_pattern;
 
@@ -17,7 +18,7 @@ pub const PROTEGO: &[Quirk] = &[
     Quirk { name: "line ends", rewrite: |file, path| (python_lines(&no_nul(file)), path.into()) },
     Quirk { name: "no size limit", rewrite: without_comments },
     Quirk { name: "missing colon", rewrite: protego_colon },
-    Quirk { name: "misspelt key", rewrite: misspelt },
+    Quirk { name: "key by its beginning", rewrite: whole_keys },
     Quirk { name: "agent", rewrite: protego_agent },
     Quirk { name: "end of group", rewrite: protego_group },
     Quirk { name: "literal dollar", rewrite: literal_dollar },
@@ -29,7 +30,7 @@ pub const PROTEGO: &[Quirk] = &[
 pub const PROTEGO_DELAY: &[Quirk] = &[
     Quirk { name: "byte order mark", rewrite: mark },
     Quirk { name: "missing colon", rewrite: protego_colon },
-    Quirk { name: "misspelt key", rewrite: misspelt },
+    Quirk { name: "key by its beginning", rewrite: whole_keys },
     Quirk { name: "agent", rewrite: protego_agent },
     Quirk { name: "end of group", rewrite: protego_group },
     Quirk { name: "last one counts", rewrite: last_delay },
@@ -40,8 +41,6 @@ pub const ROBOTSTXT: &[Quirk] = &[
     Quirk { name: "byte order mark", rewrite: mark },
     Quirk { name: "line ends", rewrite: |file, path| (no_nul(file), path.into()) },
     Quirk { name: "no size limit", rewrite: without_comments },
-    Quirk { name: "missing colon", rewrite: robotstxt_colon },
-    Quirk { name: "key by its beginning", rewrite: key_prefix },
     Quirk { name: "agent", rewrite: robotstxt_agent },
     Quirk { name: "end of group", rewrite: robotstxt_group },
     Quirk { name: "wildcard", rewrite: robotstxt_wildcard },
@@ -78,13 +77,25 @@ fn without_comment(line: &str) -> &str {
     line.split('#').next().unwrap_or(line).trim()
 }
 
-/// Rewrites the lines that have a colon; passes the key in lower case.
+/// Rewrites the records; passes the key as our parser takes it, or in lower case.
 fn by_record(file: &str, mut f: impl FnMut(&str, &str) -> Option<Vec<String>>) -> String {
     by_line(file, |line| {
-        let record = without_comment(line).split_once(':');
-        let rewritten = record.and_then(|(key, value)| f(&key.trim().to_lowercase(), value.trim()));
+        let record = record(without_comment(line));
+        let rewritten = record.and_then(|(key, value)| f(&key, value));
         rewritten.unwrap_or_else(|| vec![line.into()])
     })
+}
+
+fn record(text: &str) -> Option<(String, &str)> {
+    let mut words = text.split_ascii_whitespace();
+    let two = || Some((words.next()?, words.next().filter(|_| words.next().is_none())?));
+    let (key, value) = text.split_once(':').or_else(two)?;
+    let key = key.trim().to_lowercase();
+    let name = match RobotsKey::of(key.as_bytes()) {
+        Some(RobotsKey::CrawlDelay) | None => key,
+        Some(ours) => OURS.iter().find(|(_, key)| *key == ours)?.0.to_owned(),
+    };
+    Some((name, value.trim()))
 }
 
 /// Rewrites the non-empty values of Allow and Disallow.
@@ -118,45 +129,33 @@ fn without_comments(file: &str, path: &str) -> (String, String) {
 }
 
 fn protego_colon(file: &str, path: &str) -> (String, String) {
-    let file = by_line(file, |line| {
-        let text = without_comment(line);
-        if let Some((key, value)) = text.split_once(':')
-            && (is_key(&key.trim().to_lowercase())
-                || value.is_empty()
-                || value.starts_with(char::is_whitespace))
-        {
-            return vec![line.into()];
-        }
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let known = (1..=words.len().min(2)).find(|&n| is_key(&words[..n].join(" ").to_lowercase()));
-        vec![known.map_or(line.into(), |n| format!("{}: {}", words[..n].join(" "), words[n..].join(" ")))]
-    });
+    let file =
+        by_line(file, |line| {
+            let text = without_comment(line);
+            if let Some((key, value)) = text.split_once(':')
+                && (is_key(&key.trim().to_lowercase())
+                    || value.is_empty()
+                    || value.starts_with(char::is_whitespace))
+            {
+                return vec![line.into()];
+            }
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let known = (1..=words.len().min(2)).find(|&n| is_key(&words[..n].join(" ").to_lowercase()));
+            vec![known.map_or(format!("#{text}"), |n| {
+                format!("{}: {}", words[..n].join(" "), words[n..].join(" "))
+            })]
+        });
     (file, path.into())
 }
 
-fn robotstxt_colon(file: &str, path: &str) -> (String, String) {
-    let file = by_line(file, |line| {
-        let text = without_comment(line);
-        match text.split_whitespace().collect::<Vec<_>>()[..] {
-            [key, value] if !text.contains(':') => vec![format!("{key}: {value}")],
-            _ => vec![line.into()],
+/// A longer key is another one.
+fn whole_keys(file: &str, path: &str) -> (String, String) {
+    let file = by_line(file, |line| match without_comment(line).split_once(':') {
+        Some((key, value)) => {
+            let key = key.trim().to_lowercase();
+            vec![format!("{}{}: {}", if is_key(&key) { "" } else { "x" }, right_key(&key), value.trim())]
         }
-    });
-    (file, path.into())
-}
-
-fn misspelt(file: &str, path: &str) -> (String, String) {
-    (by_record(file, |key, value| Some(vec![format!("{}: {value}", right_key(key))])), path.into())
-}
-
-fn key_prefix(file: &str, path: &str) -> (String, String) {
-    let mut meant =
-        vec![("user-agent", "user-agent"), ("useragent", "user-agent"), ("user agent", "user-agent")];
-    meant.extend([("allow", "allow"), ("disallow", "disallow")]);
-    meant.extend(TYPOS.map(|typo| (typo, "disallow")));
-    let file = by_record(file, |key, value| {
-        let (_, meant) = meant.iter().find(|(prefix, _)| key.starts_with(prefix))?;
-        Some(vec![format!("{meant}: {value}")])
+        None => vec![line.into()],
     });
     (file, path.into())
 }
