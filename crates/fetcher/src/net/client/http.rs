@@ -323,7 +323,11 @@ impl HttpNetwork {
             None => Method::GET,
         };
         let hop = request.hop.as_ref();
-        let url = hop.map_or_else(|| request.url.to_url(), |hop| hop.url.clone());
+        let mut url = hop.map_or_else(|| request.url.to_url(), |hop| hop.url.clone());
+        // The parser leaves it, which the URL Standard escapes in a path. Known URLs keep it.
+        if url.path().contains('^') {
+            url.set_path(&url.path().replace('^', "%5E"));
+        }
         let mut outgoing = reqwest::Request::new(method, url);
         let headers = outgoing.headers_mut();
         let mut add = |name: HeaderName, value: &Option<Box<str>>| {

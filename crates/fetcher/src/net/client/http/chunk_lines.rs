@@ -1,4 +1,5 @@
-//! Chunked bodies whose lines end with LF alone. Browsers read them; hyper wants CR LF (RFC 9112 §7.1).
+//! Chunked bodies whose lines end with LF alone, or without the empty line at the end. Browsers read them; hyper wants
+//! each CR LF (RFC 9112 §7.1).
 
 use std::mem::take;
 
@@ -16,9 +17,7 @@ pub struct ChunkLines {
 /// The bytes to come.
 #[derive(Debug, Default, PartialEq, Eq)]
 enum ChunkState {
-    /// The first line. Servers end all lines alike, so if this one has its CR, nothing else is looked at.
     #[default]
-    First,
     Size,
     /// The bytes of a chunk that are still to come.
     Content(u64),
@@ -63,6 +62,10 @@ impl ChunkLines {
 
     /// Nothing of this body follows that hyper does not read by itself.
     pub fn end(&mut self, out: &mut Vec<u8>) {
+        // The content is whole, as its size told: some servers close the connection in place of the empty line.
+        if self.next == ChunkState::Trailer && matches!(&*self.line, b"" | b"\r") {
+            self.line = b"\r\n".into();
+        }
         out.append(&mut self.line);
         self.next = ChunkState::Rest;
     }
@@ -75,11 +78,9 @@ impl ChunkLines {
         let line = take(&mut self.line);
         let text = line.strip_suffix(b"\n").unwrap_or(&line);
         let text = text.strip_suffix(b"\r").unwrap_or(text);
-        let is_whole = line.ends_with(b"\r\n");
         self.next = match &self.next {
-            ChunkState::First if is_whole => ChunkState::Rest,
             // hyper judges what is no size.
-            ChunkState::First | ChunkState::Size => match size(text) {
+            ChunkState::Size => match size(text) {
                 Some(0) => ChunkState::Trailer,
                 Some(size) => ChunkState::Content(size),
                 None => ChunkState::Rest,
@@ -119,8 +120,14 @@ mod tests {
                 "A; x=\"y\"\n\n23\r\n67\n90\r\n0\nX: y\n\nHTTP/1.1 2\n",
                 "A; x=\"y\"\r\n\n23\r\n67\n90\r\n0\r\nX: y\r\n\r\nHTTP/1.1 2\n",
             ),
-            // Nothing is changed behind a first line that is right.
-            ("5\r\nhe\nlo\n0\n\n", "5\r\nhe\nlo\n0\n\n"),
+            ("5 ; x\r\nhe\nlo\n0\n\n", "5 ; x\r\nhe\nlo\r\n0\r\n\r\n"),
+            // The end of the connection is the empty line.
+            ("1\r\na\r\n0\r\n", "1\r\na\r\n0\r\n\r\n"),
+            ("0\n\r", "0\r\n\r\n"),
+            ("00;x\r\nX: y\r\n", "00;x\r\nX: y\r\n\r\n"),
+            ("0\r\nX: y", "0\r\nX: y"),
+            ("1\r\na\r\n0", "1\r\na\r\n0"),
+            ("3\r\na\r\n", "3\r\na\r\n"),
             // hyper judges what is no chunk, from there on as received.
             ("zz\nhe\n", "zz\r\nhe\n"),
             ("5\nhe\nlo!\n3\nabc\n", "5\r\nhe\nlo!\r\n3\nabc\n"),

@@ -17,7 +17,7 @@ use std::task::{Context, Poll, ready};
 const MAX_KEPT: usize = 512 << 10;
 /// Headers of a connection that no response has taken yet.
 const MAX_UNTAKEN: usize = 2;
-/// Bytes that are read at a time while a header is open.
+/// Bytes that are read at a time while a header or a chunked body is open.
 const PART: usize = 8 << 10;
 /// Bytes at most that hyper reads without a pause. It takes the length of a chunk byte by byte, and zeros or blanks can
 /// go on for ever: in a pause other tasks run, and it sees that the request was given up.
@@ -274,7 +274,7 @@ pub struct Tap {
     heads: Option<RawHeads>,
     /// Requests so far.
     number: u64,
-    /// The lines of a chunked body, as long as hyper needs them in another form.
+    /// The lines of a chunked body, up to its end.
     chunks: Option<ChunkLines>,
     /// Bytes of a header, or of such a body, that hyper has not taken yet.
     left: Vec<u8>,

@@ -14,6 +14,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
+mod characters;
 mod fields;
 mod pauses;
 mod stale;
@@ -271,6 +272,8 @@ async fn what_is_not_sound_http_is_a_protocol_failure() {
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhello",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\nhello",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\nhello\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\nhello!\n0\n\n",
     ] {
         let result = get_bytes(bytes.to_vec()).await;
@@ -287,6 +290,9 @@ async fn lines_of_chunks_may_end_with_a_line_feed_alone() {
         format!("{length:x}\n{content}\n0\n\n"),
         format!("1;x=y\na\n{:X}\n{}\r\n0\r\nX-Trailer: z\n\n", length - 1, &content[1..]),
         format!("{length:x}\r\n{content}\r\n0\r\n\r\n"),
+        // Blanks and extensions, and no empty line before the connection ends.
+        format!("000{length:x} \t;x=\"y\"; z\r\n{content}\r\n0 \r\n"),
+        format!("{length:x}  \n{content}\n0;x\n"),
     ] {
         let reply = get_bytes(format!("HTTP/1.1 200 OK\r\n{lines}{chunked}").into_bytes()).await.unwrap();
         assert_eq!((&reply.body[..], reply.cut), (content.as_bytes(), None), "{:?}", &chunked[..9]);
