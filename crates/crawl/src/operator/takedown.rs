@@ -117,7 +117,8 @@ pub(crate) fn remove_from(
 fn forget_detours(tables: &SledTables, meant: &Pattern) -> Result<(), Failure> {
     for row in tables.hosts() {
         let (origin, state) = row?;
-        let path = state.detour_path.as_ref().map(|path| format!("{origin}{path}"));
+        let whole = |path: &str| if path.starts_with('/') { format!("{origin}{path}") } else { path.into() };
+        let path = state.detour_path.as_deref().map(whole);
         let path = path.and_then(|path| UrlRules::keep_all().canonicalize(&path).ok());
         if path.is_some_and(|path| meant.names_path(&path)) {
             let state = HostState { detour_path: None, vain_detours: 0, ..state };
@@ -364,5 +365,9 @@ mod tests {
             HostTable::load(&tables, &origin).unwrap().unwrap().detour_path
         };
         assert_eq!(left(prefix("http://a.test:8080/ch")), None);
+        let state = HostState { detour_path: Some("https://consent.a.test/check".into()), ..state };
+        HostTable::store(&tables, &origin, &state).unwrap();
+        assert!(left(prefix("http://a.test:8080/")).is_some());
+        assert_eq!(left(prefix("https://consent.a.test/")), None);
     }
 }
