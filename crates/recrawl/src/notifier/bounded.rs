@@ -1,14 +1,14 @@
 //! A connection that brings no more than a mail server has to say.
 
 use lettre::transport::smtp::client::AsyncTokioStream;
+use std::fmt::Debug;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 
-/// Bytes of all answers together, with those of TLS.
+/// Bytes of all answers together, with those of STARTTLS.
 const MAX_RECEIVED: usize = 64 << 10;
 
 /// Bytes that are read at a time.
@@ -17,20 +17,21 @@ const PART: usize = 1 << 10;
 /// A connection that fails behind [`MAX_RECEIVED`]. The client keeps an answer, and reads it anew by each line, until it
 /// ends: so each part waits for its turn, and the time limit of the message holds.
 #[derive(Debug)]
-pub struct BoundedStream {
-    inner: TcpStream,
+pub struct BoundedStream<S> {
+    inner: S,
+    server: SocketAddr,
     left: usize,
     /// Was the last thing a pause?
     has_paused: bool,
 }
 
-impl BoundedStream {
-    pub async fn connect(server: SocketAddr) -> io::Result<BoundedStream> {
-        Ok(BoundedStream { inner: TcpStream::connect(server).await?, left: MAX_RECEIVED, has_paused: false })
+impl<S> BoundedStream<S> {
+    pub fn new(inner: S, server: SocketAddr) -> BoundedStream<S> {
+        BoundedStream { inner, server, left: MAX_RECEIVED, has_paused: false }
     }
 }
 
-impl AsyncRead for BoundedStream {
+impl<S: AsyncRead + Unpin> AsyncRead for BoundedStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -56,7 +57,7 @@ impl AsyncRead for BoundedStream {
     }
 }
 
-impl AsyncWrite for BoundedStream {
+impl<S: AsyncWrite + Unpin> AsyncWrite for BoundedStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -74,8 +75,8 @@ impl AsyncWrite for BoundedStream {
     }
 }
 
-impl AsyncTokioStream for BoundedStream {
+impl<S: AsyncRead + AsyncWrite + Send + Sync + Unpin + Debug> AsyncTokioStream for BoundedStream<S> {
     fn peer_addr(&self) -> io::Result<SocketAddr> {
-        self.inner.peer_addr()
+        Ok(self.server)
     }
 }

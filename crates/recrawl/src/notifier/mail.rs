@@ -12,9 +12,19 @@ use lettre::transport::smtp::extension::ClientId;
 use recrawl_crawl::parts::notify::{Mail, NotifyTarget};
 use recrawl_fetcher::{FetchConfig, HttpNetwork, Network};
 use recrawl_notifications::message::Message;
+use rustls::ClientConfig;
+use rustls::crypto::ring;
+use rustls::pki_types::ServerName;
+use rustls_platform_verifier::BuilderVerifierExt;
+use std::fmt::Debug;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
 use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
 /// Time for the end of a connection, after the mail is taken.
 const QUIT: Duration = Duration::from_secs(1);
@@ -121,21 +131,15 @@ impl Mailer {
         let Mail { is_tls, host, port, credentials, .. } = &self.mail;
         let address = self.network.address(host).await.map_err(|e| words(e).to_owned())?;
         // Certificates name an address without brackets.
-        let tls = TlsParameters::new(host.trim_matches(['[', ']']).to_owned()).map_err(|e| told(&e))?;
+        let name = host.trim_matches(['[', ']']);
         let (hello, server) = (ClientId::default(), SocketAddr::new(address, *port));
-        let connected = match is_tls {
-            // Behind the certificate of the configured name.
-            true => {
-                let time = Some(self.timeout);
-                AsyncSmtpConnection::connect_tokio1(server, time, &hello, Some(tls.clone()), None).await
-            }
-            false => {
-                let stream = BoundedStream::connect(server).await.map_err(|e| told(&e))?;
-                AsyncSmtpConnection::connect_with_transport(Box::new(stream), &hello).await
-            }
+        let stream = TcpStream::connect(server).await.map_err(|e| told(&e))?;
+        let mut connection = match is_tls {
+            true => greeted(encrypted(stream, name, system_tls()?).await?, server, &hello).await?,
+            false => greeted(stream, server, &hello).await?,
         };
-        let mut connection = connected.map_err(|e| told(&e))?;
         if !is_tls && connection.can_starttls() {
+            let tls = TlsParameters::new(name.to_owned()).map_err(|e| told(&e))?;
             connection.starttls(tls, &hello).await.map_err(|e| told(&e))?;
         } else if !is_tls && !address.is_loopback() {
             return Err("the server offers no STARTTLS: use smtps://".into());
@@ -149,6 +153,34 @@ impl Mailer {
         }
         Ok(connection)
     }
+}
+
+/// TLS that trusts the system's authorities, as STARTTLS does.
+fn system_tls() -> Result<ClientConfig, String> {
+    let provider = Arc::new(ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config = config.and_then(BuilderVerifierExt::with_platform_verifier);
+    Ok(config.map_err(|e| told(&e))?.with_no_client_auth())
+}
+
+/// TLS from the first byte, behind the certificate of this name.
+pub async fn encrypted(
+    stream: TcpStream,
+    name: &str,
+    tls: ClientConfig,
+) -> Result<TlsStream<TcpStream>, String> {
+    let name = ServerName::try_from(name.to_owned()).map_err(|e| told(&e))?;
+    TlsConnector::from(Arc::new(tls)).connect(name, stream).await.map_err(|e| told(&e))
+}
+
+/// The connection behind the first words of both sides.
+pub async fn greeted<S: AsyncRead + AsyncWrite + Send + Sync + Unpin + Debug + 'static>(
+    stream: S,
+    server: SocketAddr,
+    hello: &ClientId,
+) -> Result<AsyncSmtpConnection, String> {
+    let stream = Box::new(BoundedStream::new(stream, server));
+    AsyncSmtpConnection::connect_with_transport(stream, hello).await.map_err(|e| told(&e))
 }
 
 /// The subject without a template.

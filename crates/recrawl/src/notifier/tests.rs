@@ -1,8 +1,12 @@
 use super::*;
+use lettre::transport::smtp::extension::ClientId;
 use recrawl_crawl::config::Config;
 use recrawl_repository::storage::{FaultyStorage, MemoryStorage, StorageFault, Survivors};
 use recrawl_repository::{Repository, StoredVisit};
 use recrawl_types::{Change as Verdict, Outcome, PageRecord, Share, UrlRules};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,6 +15,8 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::time::Instant;
+use tokio::io::AsyncWriteExt;
+use tokio_rustls::TlsAcceptor;
 
 const HOUR: u64 = 3_600_000;
 
@@ -249,6 +255,33 @@ async fn a_mail_server_whose_answers_have_no_end_is_left() {
         let sent = sent(&settings(&text)).await;
         assert!(matches!(&sent, Err(why) if why.to_string().contains("no end")), "{piece:?} {sent:?}");
     }
+}
+
+/// As that of a server without TLS; its answer has no end of a line either.
+#[tokio::test]
+async fn a_mail_server_behind_tls_has_the_same_bound() {
+    const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../fetcher/src/net/client/http/certificates");
+    let pem = |name: &str| std::fs::read(format!("{FOLDER}/{name}")).unwrap();
+    let provider = || Arc::new(rustls::crypto::ring::default_provider());
+    let shown = vec![CertificateDer::from_pem_slice(&pem("server.pem")).unwrap()];
+    let key = PrivateKeyDer::from_pem_slice(&pem("server.key.pem")).unwrap();
+    let config = ServerConfig::builder_with_provider(provider()).with_safe_default_protocol_versions();
+    let config = config.unwrap().with_no_client_auth().with_single_cert(shown, key).unwrap();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let server = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.unwrap();
+        let mut stream = TlsAcceptor::from(Arc::new(config)).accept(stream).await.unwrap();
+        while stream.write_all(&[b'2'; 1_000]).await.is_ok() {}
+    });
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(&pem("authority.pem")).unwrap()).unwrap();
+    let tls = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions();
+    let tls = tls.unwrap().with_root_certificates(roots).with_no_client_auth();
+    let stream = tokio::net::TcpStream::connect(server).await.unwrap();
+    let stream = mail::encrypted(stream, "h2.test", tls).await.unwrap();
+    let told = mail::greeted(stream, server, &ClientId::default()).await.map(drop);
+    assert!(matches!(&told, Err(why) if why.contains("no end")), "{told:?}");
 }
 
 #[tokio::test]
