@@ -246,9 +246,17 @@ fn earlier_defaults_of_dropped_parameters_go_on_as_todays() {
     for rules in recrawl_types::UrlRules::earlier_defaults() {
         let world = World::new(web(3, 1), "");
         world.configure(&format!("[urls]\ndrop_parameters = {:?}", rules.drop_parameters));
-        world.crawl(1);
+        let page = format!("{}?t=5;sid=0123456789abcdef", world.server.seeds()[0]);
+        succeeds(world.crawl_command(1).args(["--seed", &page]).output().unwrap());
         world.configure("");
         world.crawl(1);
+        // A page that is known by a URL of then is found by it.
+        for command in [&["explain", &page][..], &["takedown", "--dry-run", "--page", &page]] {
+            let told = succeeds(world.run(command));
+            assert!(told.contains(&page) && !told.contains("no page of it"), "{command:?}: {told}");
+        }
+        let why = world.run(&["show", &page]);
+        assert!(!String::from_utf8_lossy(&why.stderr).contains("unknown"), "{why:?}");
         world.configure("[urls]\ndrop_parameters = [\"sid\"]");
         let line = fails(world.crawl_command(1).output().unwrap(), 2);
         assert!(line.contains("urls.drop_parameters differs from the value"), "{line}");

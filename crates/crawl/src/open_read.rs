@@ -12,7 +12,7 @@ use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{
     Generation, OpenError, ReadError, Repository, ScheduleFile, SledTables, SyncFolder,
 };
-use recrawl_types::{Cycle, Round, ScheduleSource};
+use recrawl_types::{CanonicalUrl, Cycle, Round, ScheduleSource};
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::path::Path;
@@ -44,6 +44,19 @@ pub fn repository_or_damage(settings: &Settings) -> Result<Result<Repository, Re
             folder.display()
         ))),
         Err(other) => Err(Failure::work(other)),
+    }
+}
+
+/// The page that a person names, as the data directory knows it; without one, as the rules write it.
+///
+/// # Errors
+/// As [`Settings::known_page`].
+pub fn named_page(settings: &Settings, text: &str) -> Result<CanonicalUrl, Failure> {
+    match repository(settings) {
+        Ok(repository) => Ok(settings.known_page(text, &repository.current())?.0),
+        // A new directory knows no page.
+        Err(Failure::Usage(_)) => settings.named_page(text),
+        Err(other) => Err(other),
     }
 }
 

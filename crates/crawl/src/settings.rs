@@ -32,10 +32,10 @@ use recrawl_change::ChangeRules;
 use recrawl_extractor::{ExtractLimits, ExtractOptions};
 use recrawl_fetcher::FetchConfig;
 use recrawl_formula::Formula;
-use recrawl_repository::SledTables;
+use recrawl_repository::{Generation, SledTables};
 use recrawl_scheduler::Ties;
 use recrawl_scheduler::policy::{self, PolicyKind};
-use recrawl_types::{CanonicalUrl, MediaTypes, Reads, Site, UrlRules};
+use recrawl_types::{CanonicalUrl, MediaTypes, PageRecord, Reads, Site, UrlRules};
 use recrawl_verifier::Waiting;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -45,6 +45,9 @@ const MAX_LINKS: u32 = 30_000;
 
 /// Maximum entries of a sitemap, by its protocol.
 const MAX_ENTRIES: u32 = 50_000;
+
+/// A page by its URL, with its place and record if it is known.
+pub type KnownPage = (CanonicalUrl, Option<(u64, PageRecord)>);
 
 /// A checked configuration.
 #[derive(Clone, Debug)]
@@ -130,6 +133,23 @@ impl Settings {
     /// [`Failure::Usage`], that it is no URL.
     pub fn named_page(&self, url: &str) -> Result<CanonicalUrl, Failure> {
         self.rules.canonicalize(url).map_err(|e| Failure::Usage(format!("invalid URL {url}: {e}")))
+    }
+
+    /// The page that a person names. A known page may be from before the rules
+    /// dropped a parameter of its URL ([`UrlRules::earlier_defaults`]), so the URL as it is written comes first.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`], that it is no URL; [`Failure::Work`] when the generation cannot be read.
+    pub fn known_page(&self, text: &str, generation: &Generation) -> Result<KnownPage, Failure> {
+        let ruled = self.named_page(text)?;
+        let written = UrlRules::keep_all().canonicalize(text).ok().filter(|written| *written != ruled);
+        if let Some(written) = written
+            && let Some(found) = generation.get(&written)?
+        {
+            return Ok((written, Some(found)));
+        }
+        let found = generation.get(&ruled)?;
+        Ok((ruled, found))
     }
 
     /// The scope as it will be with this page as a seed.

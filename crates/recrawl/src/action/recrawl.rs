@@ -3,11 +3,20 @@
 use super::todo;
 use crate::report::explain;
 use recrawl_console::view::Refusal;
+use recrawl_crawl::failure::Failure;
 use recrawl_crawl::operator::control::Control;
-use recrawl_crawl::settings::Settings;
+use recrawl_crawl::settings::{KnownPage, Settings};
 use recrawl_repository::{Generation, SledTables};
 use recrawl_types::{CanonicalUrl, PageRecord};
 use std::sync::Arc;
+
+/// The page that an operator names.
+pub fn known_page(settings: &Settings, generation: &Generation, text: &str) -> Result<KnownPage, Refusal> {
+    settings.known_page(text, generation).map_err(|failure| match failure {
+        Failure::Usage(why) => Refusal::invalid("url", why, "write it as https://example.com/page"),
+        Failure::Work(why) => Refusal::failed(why),
+    })
+}
 
 /// The known page that an operator asks for, if it may be fetched; also in a crawl without a daemon.
 pub fn asked(
@@ -18,10 +27,8 @@ pub fn asked(
     text: &str,
     now: u64,
 ) -> Result<(CanonicalUrl, PageRecord), Refusal> {
-    let url: CanonicalUrl = settings.rules.canonicalize(text.trim()).map_err(|e| {
-        Refusal::invalid("url", format!("{text:?}: {e}"), "write it as https://example.com/page")
-    })?;
-    let Some((_, record)) = generation.get(&url).map_err(Refusal::failed)? else {
+    let (url, found) = known_page(settings, generation, text)?;
+    let Some((_, record)) = found else {
         return Err(Refusal::NotFound(format!("{url}: unknown URL; add it as a seed")));
     };
     if let Some(refusal) = settings.scope.refuse(&url) {

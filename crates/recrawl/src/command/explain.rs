@@ -11,27 +11,26 @@ use recrawl_crawl::open_read;
 use recrawl_crawl::output::page_history::PageHistory;
 use recrawl_crawl::settings::formula_file;
 use recrawl_formula::Formula;
-use recrawl_types::CanonicalUrl;
 
 /// Number of reports searched for the last crawl cycle: imports and takedowns write reports too.
 const RECENT: usize = 100;
 
 pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let mut settings = args.at.settings()?;
-    let url = settings.named_page(&args.url)?;
-    fleet::refuse_foreign(&settings.data_dir, &url)?;
+    fleet::refuse_foreign(&settings.data_dir, &settings.named_page(&args.url)?)?;
     let formula = match &args.formula {
         Some(text) => formula_file::find(text).map_err(|e| Failure::Usage(format!("--formula: {e}")))?,
         None => formula_file::in_force(&settings)?,
     };
     // A daemon has the tables open, so it alone can answer in full.
     if let Some(daemon) = Daemon::beside(&settings.data_dir) {
-        return explained_by(&daemon, &url, args.formula.as_ref().map(|_| &formula), args.json);
+        return explained_by(&daemon, &args.url, args.formula.as_ref().map(|_| &formula), args.json);
     }
     let repository = open_read::repository(&settings)?;
     let generation = repository.current();
     let data_dir = settings.data_dir.clone();
-    let Some((ordinal, record)) = generation.get(&url).map_err(Failure::work)? else {
+    let (url, found) = settings.known_page(&args.url, &generation)?;
+    let Some((ordinal, record)) = found else {
         let tables = open_read::tables(&data_dir);
         let decided = open_read::decisions(&data_dir, || tables.clone())?;
         return Err(unknown(&mut settings, &decided, &tables, &url)?);
@@ -67,13 +66,8 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
 }
 
 /// The same by a running daemon, which has the tables.
-fn explained_by(
-    daemon: &Daemon,
-    url: &CanonicalUrl,
-    formula: Option<&Formula>,
-    as_json: bool,
-) -> Result<(), Failure> {
-    let mut path = format!("/api/v1/page?url={}", encoded(&url.to_string()));
+fn explained_by(daemon: &Daemon, url: &str, formula: Option<&Formula>, as_json: bool) -> Result<(), Failure> {
+    let mut path = format!("/api/v1/page?url={}", encoded(url));
     if let Some(formula) = formula {
         path += &format!("&formula={}", encoded(&formula.to_toml().map_err(Failure::work)?));
     }

@@ -14,6 +14,7 @@ use recrawl_crawl::clock::RoundToRun;
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::cycle::{self, RoundEnd};
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::open_read;
 use recrawl_crawl::operator::control::Mark;
 use recrawl_crawl::output::page_history::PageHistory;
 use recrawl_crawl::round::RoundKind;
@@ -33,7 +34,7 @@ const MAX_ROUNDS: u32 = 3;
 
 pub fn run(args: &FetchArgs) -> Result<(), Failure> {
     let settings = args.on.at.settings()?;
-    let url = settings.named_page(&args.url)?;
+    let url = open_read::named_page(&settings, &args.url)?;
     if args.wait {
         // Without a wait a daemon sends it on.
         fleet::refuse_foreign(&settings.data_dir, &url)?;

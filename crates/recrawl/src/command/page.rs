@@ -160,9 +160,11 @@ fn test_archived(args: &PageTestArgs) -> Result<(), Failure> {
 /// Fetches a page that no crawl has fetched. `failure` says why the archive has nothing of it.
 fn never_fetched(args: &PageTestArgs, failure: Failure) -> Result<PeekedPages, Failure> {
     let settings = args.on.at.settings()?;
-    let Ok(url) = settings.rules.canonicalize(&args.url) else { return Err(failure) };
-    let generation = open_read::repository(&settings).ok().map(|repository| repository.current());
-    let known = generation.map_or(Ok(None), |generation| generation.get(&url)).map_err(Failure::work)?;
+    let Ok(mut url) = settings.rules.canonicalize(&args.url) else { return Err(failure) };
+    let mut known = None;
+    if let Ok(repository) = open_read::repository(&settings) {
+        (url, known) = settings.known_page(&args.url, &repository.current())?;
+    }
     if known.is_some_and(|(_, record)| record.visited.is_some()) {
         return Err(failure);
     }

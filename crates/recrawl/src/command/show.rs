@@ -21,12 +21,12 @@ use std::sync::Arc;
 /// When the URL is invalid or unknown, or the page was never fetched.
 pub fn archived(at: &Where, url: &str) -> Result<ArchivedPage, Failure> {
     let mut settings = at.settings_or_daemon()?;
-    let url = settings.named_page(url)?;
-    fleet::refuse_foreign(&settings.data_dir, &url)?;
+    fleet::refuse_foreign(&settings.data_dir, &settings.named_page(url)?)?;
     let repository = open_read::repository(&settings)?;
     let data_dir = settings.data_dir.clone();
     let decided = || open_read::decisions(&data_dir, || open_read::tables(&data_dir));
-    let Some((_, record)) = repository.current().get(&url).map_err(Failure::work)? else {
+    let (url, found) = settings.known_page(url, &repository.current())?;
+    let Some((_, record)) = found else {
         return Err(unknown(&mut settings, &decided()?, &open_read::tables(&data_dir), &url)?);
     };
     settings.scope.refuse_taken_down(decided()?.taken_down);

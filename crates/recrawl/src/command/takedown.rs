@@ -9,12 +9,14 @@ use crate::process;
 use recrawl_console::view::{Accepted, Effect};
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::open_read;
 use recrawl_crawl::operator::takedown::{self, Covered, TakedownOrder, TakedownResult, TakedownSummary};
 use recrawl_crawl::part::InTables;
 use recrawl_crawl::settings::Settings;
 use recrawl_crawl::vault;
 use recrawl_repository::storage::FileStorage;
 use recrawl_repository::{CopyHead, CopyReader, ReadError, copies};
+use recrawl_types::UrlRules;
 use serde_json::json;
 
 /// Rules printed that keep pages from being requested.
@@ -189,10 +191,20 @@ fn meant(args: &TakedownArgs, settings: &Settings) -> Result<Pattern, Failure> {
     let meant = match (&args.host, &args.prefix, &args.page) {
         (Some(host), _, _) => Pattern::host(host).map_err(|e| format!("--host: {e}")),
         (_, Some(prefix), _) => Pattern::named_prefix(prefix).map_err(|e| format!("--prefix: {e}")),
-        (_, _, Some(page)) => Pattern::named_page(page, &settings.rules).map_err(|e| format!("--page: {e}")),
+        (_, _, Some(page)) => return named_page(page, settings),
         (None, None, None) => Err("pass --host HOST, --prefix URL or --page URL".into()),
     };
     meant.map_err(Failure::Usage)
+}
+
+/// One page, as the data directory knows it.
+fn named_page(text: &str, settings: &Settings) -> Result<Pattern, Failure> {
+    if let Ok(Pattern::Page(written)) = Pattern::named_page(text, &UrlRules::keep_all())
+        && open_read::named_page(settings, &written.as_text())? == written
+    {
+        return Ok(Pattern::Page(written));
+    }
+    Pattern::named_page(text, &settings.rules).map_err(|e| Failure::Usage(format!("--page: {e}")))
 }
 
 /// What this takedown does not remove.

@@ -2,6 +2,7 @@
 
 use super::shared_state::SharedState;
 use crate::action::formula;
+use crate::action::recrawl::known_page;
 use crate::fleet::elsewhere;
 use crate::report::explain::{ExplainedPage, Explanation, unknown};
 use crate::report::page::page_json;
@@ -73,11 +74,9 @@ pub fn document(shared: &SharedState, page: &OnePage) -> Result<Value, Refusal> 
 /// Everything that decides whether a page is visited next.
 pub fn explained(shared: &SharedState, page: &OnePage) -> Result<Explanation, Refusal> {
     let mut settings = (*shared.settings()).clone();
-    let url = settings.rules.canonicalize(&page.url).map_err(|e| {
-        Refusal::invalid("url", format!("{:?}: {e}", page.url), "write it as https://example.com/page")
-    })?;
-    let other = page.formula.as_deref().map(formula::parse).transpose()?;
     let generation = shared.generation();
+    let (url, found) = known_page(&settings, &generation, &page.url)?;
+    let other = page.formula.as_deref().map(formula::parse).transpose()?;
     let tables = Ok(shared.tables.clone());
     if let Some(partition) = shared.partition.as_deref().filter(|partition| !partition.owns(url.key())) {
         let (id, fleet) = (partition.owner_of(url.key()), shared.place.fleet.as_deref());
@@ -88,7 +87,7 @@ pub fn explained(shared: &SharedState, page: &OnePage) -> Result<Explanation, Re
         )));
     }
     // Before a place among the scans is taken: an unknown page needs no scan.
-    let Some((ordinal, record)) = generation.get(&url).map_err(Refusal::failed)? else {
+    let Some((ordinal, record)) = found else {
         let why =
             unknown(&mut settings, &shared.control.decided(), &tables, &url).map_err(Refusal::failed)?;
         return Err(Refusal::NotFound(why.to_string()));

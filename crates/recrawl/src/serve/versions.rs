@@ -1,6 +1,7 @@
 //! The archived versions of a page, for the console. As `recrawl show`, it reads what the last commit leads to.
 
 use super::shared_state::SharedState;
+use crate::action::recrawl::known_page;
 use crate::report::explain::unknown;
 use crate::report::versions::{content, fill, why_not};
 use crate::texts::{
@@ -35,10 +36,8 @@ fn page(
     url: &str,
 ) -> Result<(CanonicalUrl, Result<ArchivedPage, MissingText>), Refusal> {
     let settings = shared.settings();
-    let url = settings.rules.canonicalize(url).map_err(|e| {
-        Refusal::invalid("url", format!("{url:?}: {e}"), "write it as https://example.com/page")
-    })?;
-    let Some((_, record)) = shared.generation().get(&url).map_err(Refusal::failed)? else {
+    let (url, found) = known_page(&settings, &shared.generation(), url)?;
+    let Some((_, record)) = found else {
         let tables = Ok(shared.tables.clone());
         let why = unknown(&mut (*settings).clone(), &shared.control.decided(), &tables, &url)
             .map_err(Refusal::failed)?;
