@@ -144,11 +144,17 @@ const SHOWN = {
   difference: ({ difference: texts }) => difference(texts, "Difference to the version before", "version_texts"),
   beside: ({ difference: texts }) => beside(texts, "Both versions side by side", "version_texts"),
   // The frame has no origin: nothing in it can run, ask anybody or reach this page.
-  page: ({ no_text: missing }, place) =>
+  // What says so stands outside: a style sheet of the page may hide all that is in it.
+  page: ({ no_text: missing, version }, place) =>
     missing
       ? none(missing)
       : [
-          h("p", {}, h("a", { href: place, target: "_blank", rel: "noopener noreferrer" }, "Open in a new tab")),
+          h(
+            "p",
+            {},
+            `Archived copy of ${seconds(version.time)}. `,
+            h("a", { href: place, target: "_blank", rel: "noopener noreferrer" }, "Open in a new tab"),
+          ),
           h("iframe", { sandbox: true, src: place, title: "Archived page", referrerpolicy: "no-referrer" }),
         ],
 };
