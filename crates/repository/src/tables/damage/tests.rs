@@ -1,8 +1,9 @@
 //! Flipped bits in every file of the tables.
 
+use super::super::{DropCounts, RequisiteRow, TREES};
 use super::*;
 use recrawl_types::host::{RobotsBody, RobotsState};
-use recrawl_types::{HostState, HostTable, LastmodCounts, Origin, Round, Scheme, Validators};
+use recrawl_types::{HostState, HostTable, LastmodCounts, Origin, Ping, Round, Scheme, UrlRules, Validators};
 use std::collections::BTreeMap;
 
 type Rows = BTreeMap<(Vec<u8>, Vec<u8>), Vec<u8>>;
@@ -24,15 +25,23 @@ fn filled(dir: &Path) {
     }
     let sites = (0..20).map(|site| (format!("site{site}.test"), vec![site; 30]));
     tables.apply_round(Round(3), sites).unwrap();
-    tables
-        .apply_lastmods(
-            Round(3),
-            [(origin(1), LastmodCounts { newer_changed: 3, ..LastmodCounts::default() })],
-        )
-        .unwrap();
+    let counts = || [(origin(1), LastmodCounts { newer_changed: 3, ..LastmodCounts::default() })];
+    tables.apply_lastmods(Round(3), counts()).unwrap();
+    tables.apply_ping_counts(Round(3), counts()).unwrap();
+    tables.add_dropped_links(&origin(1), DropCounts { linked: 3, listed: 1 }).unwrap();
+    let page = UrlRules::keep_all().canonicalize("https://host1.test/page").unwrap();
+    tables.keep_ping(&page, Some(Ping::at(7))).unwrap();
+    tables.keep_requisite(&page, &RequisiteRow::default()).unwrap();
     tables.set_setting("plan", &[b'x'; 900]).unwrap();
     let noise = (0..600_000u32).map(|i| (i.wrapping_mul(i).wrapping_mul(2_654_435_761) >> 13) as u8);
     tables.set_setting("control_seeds", &noise.collect::<Vec<_>>()).unwrap();
+    // Before the flush, which stores its number.
+    for name in TREES {
+        assert!(
+            !tables.database.open_tree(name).unwrap().is_empty(),
+            "keep a row in `{name}`, so that it is checked"
+        );
+    }
     tables.flush().unwrap();
 }
 
