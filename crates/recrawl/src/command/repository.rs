@@ -16,12 +16,13 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::settings::{Settings, ranking};
 use recrawl_notifications::store::{self, DeliveryFileError};
-use recrawl_repository::storage::{FileStorage, MemoryStorage};
+use recrawl_repository::storage::{FileStorage, MemoryStorage, Storage};
 use recrawl_repository::{
     CopyReader, Damage, GenerationSummary, ReadError, Repository, SledTables, TablesFound, copies,
 };
 use recrawl_types::Round;
 use serde_json::{Value, json};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -114,6 +115,13 @@ fn missing(settings: &Settings, repository: &Repository) -> Result<Vec<String>, 
     Ok(missing)
 }
 
+/// The archive, and which of its files may be missing.
+fn archive(settings: &Settings) -> io::Result<(Arc<dyn Storage>, MayBeGone)> {
+    let found = opener::find(&settings.data_dir)?;
+    let may_be_gone = MayBeGone { oldest: settings.config.storage.archive_max.0 > 0, all: found.is_none() };
+    Ok((found.unwrap_or_else(|| Arc::new(MemoryStorage::new())), may_be_gone))
+}
+
 fn check(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     let repository = match open_read::repository_or_damage(settings)? {
         Ok(repository) => repository,
@@ -122,9 +130,7 @@ fn check(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     // Damage does not end the check: one list tells of all of it.
     let mut damage = repository.verify();
     let summary = *repository.current().summary();
-    let found = opener::find(&settings.data_dir)?;
-    let may_be_gone = MayBeGone { oldest: settings.config.storage.archive_max.0 > 0, all: found.is_none() };
-    let archive = found.unwrap_or_else(|| Arc::new(MemoryStorage::new()));
+    let (archive, may_be_gone) = archive(settings)?;
     let archive = verify::verify(&*archive, &repository.current(), may_be_gone)?;
     let mut notes = archive.notes;
     notes.extend(missing(settings, &repository)?);

@@ -1,10 +1,9 @@
 //! `recrawl repository verify --salvage OUT`: saves readable data to a new data directory.
 
-use super::new_folder;
+use super::{archive, new_folder};
 use crate::command::{counted, print, print_json, thousands};
 use recrawl_archive::cap::Bodies;
-use recrawl_archive::opener;
-use recrawl_archive::verify::{self, MayBeGone};
+use recrawl_archive::verify;
 use recrawl_crawl::data_dir::TABLES;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
@@ -22,12 +21,8 @@ pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure
     let folder = &settings.data_dir;
     let from = FileStorage::existing(folder).map_err(|e| recrawl_crawl::data_dir::cannot_open(folder, &e))?;
     let to: Arc<dyn Storage> = Arc::new(new_folder(out, Some(folder))?);
-    let archive = opener::open(folder)?;
     // A body whose file is not there is not saved, but verifying tells of it.
-    let may_be_gone = MayBeGone {
-        oldest: settings.config.storage.archive_max.0 > 0,
-        all: !folder.join(opener::FOLDER).is_dir(),
-    };
+    let (archive, may_be_gone) = archive(settings)?;
     let bodies = Bodies::in_storage(&*archive)?;
     let lost_bodies = Cell::new(0);
     let mend = |key: &[u8], record: &mut PageRecord| {
