@@ -483,7 +483,7 @@ fn documents_have_markdown_and_fields() {
 /// Whatever happened to a target behind our back is found, and mended by the next delivery.
 #[test]
 fn a_target_is_compared_with_what_was_delivered() {
-    for api in [Api::OpenSearch, Api::Meilisearch, Api::Typesense, Api::Solr] {
+    for api in Api::ALL {
         let world = World::with(api);
         world.configure("", "bearer = \"env:API_KEY\"");
         world.crawl(0);

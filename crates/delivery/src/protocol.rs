@@ -211,12 +211,17 @@ pub struct NoTarget(String);
 
 impl fmt::Display for NoTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let examples: Vec<&str> = KINDS.iter().map(|kind| kind.example).collect();
+        let examples: Vec<&str> = TargetPlace::examples().collect();
         write!(f, "{}; write it as one of: {}", self.0, examples.join(", "))
     }
 }
 
 impl TargetPlace {
+    /// A target of each kind.
+    pub fn examples() -> impl Iterator<Item = &'static str> {
+        KINDS.iter().map(|kind| kind.example)
+    }
+
     /// Reads `deliver.to`.
     ///
     /// # Errors

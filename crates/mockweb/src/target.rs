@@ -23,6 +23,21 @@ pub enum Api {
     Solr,
 }
 
+impl Api {
+    /// All of them.
+    pub const ALL: [Api; 4] = [Api::OpenSearch, Api::Meilisearch, Api::Typesense, Api::Solr];
+
+    /// The index of a server at this address, as `deliver.to` names it.
+    pub fn index_at(self, server: &str) -> String {
+        match self {
+            Api::OpenSearch => format!("opensearch+http://{server}/docs"),
+            Api::Meilisearch => format!("meilisearch+http://{server}/docs"),
+            Api::Typesense => format!("typesense+http://{server}/docs"),
+            Api::Solr => format!("solr+http://{server}/solr/docs"),
+        }
+    }
+}
+
 /// The end of a request that goes wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestFault {
@@ -105,12 +120,7 @@ impl SearchServer {
         let server = Arc::new(Mutex::new(SearchServer::new(api)));
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a port");
         let address = listener.local_addr().expect("it is bound");
-        let to = match api {
-            Api::OpenSearch => format!("opensearch+http://{address}/docs"),
-            Api::Meilisearch => format!("meilisearch+http://{address}/docs"),
-            Api::Typesense => format!("typesense+http://{address}/docs"),
-            Api::Solr => format!("solr+http://{address}/solr/docs"),
-        };
+        let to = api.index_at(&address.to_string());
         let served = server.clone();
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {

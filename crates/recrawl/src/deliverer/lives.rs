@@ -13,11 +13,12 @@ use rand::{RngExt, SeedableRng};
 use recrawl_crawl::admission::blocks::Blocks;
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::settings::Settings;
+use recrawl_delivery::protocol::{TargetPlace, TargetProtocol};
 use recrawl_delivery::{SyncError, doubt, name_of, note_takedown};
 use recrawl_mockweb::target::{Api, RequestFault, SearchServer};
 use recrawl_repository::storage::{MemoryStorage, Storage};
 use recrawl_repository::{CopyReader, Held, Repository, copy_file};
-use server::{LifeSender, address, held};
+use server::{LifeSender, held};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -104,7 +105,7 @@ impl Life {
             "[scope]\nhosts = [\"a.test\"]\n{exclude}\n[consent]\nnoindex = {}\n[[deliver]]\nname = \"search\"\nto = \"{}\"\nbearer = \"file:{}\"\n\
              batch = {}\ntimeout = \"{LATENESS} ms\"\ncanonical = \"fold\"\ncontent = \"{content}\"\n",
             self.obeys_noindex,
-            address(self.api),
+            self.address(),
             self.key.path().display(),
             self.batch,
         );
@@ -177,8 +178,12 @@ impl Life {
         );
     }
 
+    fn address(&self) -> String {
+        self.api.index_at("a.test")
+    }
+
     fn copy_name(&self) -> String {
-        name_of(address(self.api))
+        name_of(&self.address())
     }
 
     /// The entries of the copy.
@@ -345,6 +350,20 @@ fn live(api: Api, seed: u64, happened: &mut Happened) {
     life.is_exact(happened);
 }
 
+/// The kind of a server in its address; none of another target.
+fn kind_of_server(to: &str) -> Option<String> {
+    let place = TargetPlace::parse(to).unwrap();
+    let kind = place.address.split_once('+').map(|(kind, _)| kind.to_owned());
+    kind.filter(|_| matches!(place.protocol, TargetProtocol::Server(_)))
+}
+
+#[test]
+fn each_kind_of_server_has_a_stand_in_that_lives() {
+    let kinds: BTreeSet<String> = TargetPlace::examples().filter_map(kind_of_server).collect();
+    let lived = Api::ALL.iter().map(|api| kind_of_server(&api.index_at("a.test")).unwrap()).collect();
+    assert_eq!(kinds, lived, "a kind of server has a stand-in, and that a place in `Api::ALL`");
+}
+
 /// RECRAWL_LIVES sets how many lives of each protocol there are, RECRAWL_LIFE_SEED with which one to begin.
 #[test]
 #[expect(
@@ -356,7 +375,7 @@ fn each_kind_of_target_is_exact_and_keeps_nothing_that_was_taken_down() {
         std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
     };
     let first = setting("RECRAWL_LIFE_SEED", 1);
-    for api in [Api::OpenSearch, Api::Meilisearch, Api::Typesense, Api::Solr] {
+    for api in Api::ALL {
         let (mut happened, lives) = (Happened::default(), setting("RECRAWL_LIVES", 40));
         for seed in first..first + lives {
             // Shown if the life fails.

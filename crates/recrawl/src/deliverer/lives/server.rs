@@ -6,19 +6,10 @@ use recrawl_delivery::protocol::{
     AfterAnswer, CopyItem, HttpMethod, TargetProtocol, TargetRequest, TargetServer,
 };
 use recrawl_delivery::{BatchAnswers, CopyChange, Interrupted, ItemAnswer, SendChanges};
-use recrawl_mockweb::target::{Api, AskedRequest, SearchServer};
+use recrawl_mockweb::target::{AskedRequest, SearchServer};
 use recrawl_repository::storage::{MemoryStorage, Storage};
 use recrawl_types::CanonicalUrl;
 use std::collections::BTreeMap;
-
-pub fn address(api: Api) -> &'static str {
-    match api {
-        Api::OpenSearch => "opensearch+http://a.test/docs",
-        Api::Meilisearch => "meilisearch+http://a.test/docs",
-        Api::Typesense => "typesense+http://a.test/docs",
-        Api::Solr => "solr+http://a.test/solr/docs",
-    }
-}
 
 /// The texts that a server holds, by page.
 pub fn held(store: &SearchServer) -> BTreeMap<u8, String> {
