@@ -82,7 +82,7 @@ fn the_first_mistakes_are_told_in_plain_words() {
         (
             &["config", "check", "--config", "two.toml"],
             2,
-            "set exactly one of webhook, command, file and smtp; none is",
+            "set exactly one of webhook, command, file, smtp; none is",
         ),
         (
             &["config", "check", "--config", "vault.toml"],

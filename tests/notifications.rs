@@ -699,7 +699,7 @@ fn what_is_wrong_with_a_target_is_said_at_once() {
     let hook = "webhook = \"http://127.0.0.1:8080/\"\n";
     let check = || program().args(["config", "check", "--config"]).arg(world.config_file()).output().unwrap();
     for (target, told) in [
-        ("", "set exactly one of webhook, command, file and smtp; none is set"),
+        ("", "set exactly one of webhook, command, file, smtp; none is set"),
         ("webhook = \"http://a.test/\"\nfile = \"x\"", "webhook, file are set"),
         ("webhook = \"http://127.0.0.1:4711/hook\"", "is the console of this crawl"),
         ("webhook = \"http://localhost:4711/hook\"", "is the console of this crawl"),

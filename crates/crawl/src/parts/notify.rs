@@ -201,20 +201,48 @@ pub fn warning(config: &Config) -> Option<String> {
     })
 }
 
+/// A kind of receiver.
+struct ReceiverKind {
+    /// The key that chooses it.
+    key: &'static str,
+    /// Is the key set?
+    is_given: fn(&NotifyTable) -> bool,
+    /// Checks its keys.
+    read: fn(&NotifyTable, &Config) -> Result<Receiver, String>,
+}
+
+const KINDS: &[ReceiverKind] = &[
+    ReceiverKind { key: "webhook", is_given: |table| !table.webhook.0.is_empty(), read: webhook },
+    ReceiverKind {
+        key: "command",
+        is_given: |table| !table.command.is_empty(),
+        read: |table, _| Ok(Receiver::Command(table.command.clone())),
+    },
+    ReceiverKind {
+        key: "file",
+        is_given: |table| !table.file.as_os_str().is_empty(),
+        read: |table, _| lines_file(table).map(Receiver::File),
+    },
+    ReceiverKind {
+        key: "smtp",
+        is_given: |table| !table.smtp.is_empty(),
+        read: |table, _| mail(table).map(|mail| Receiver::Mail(Box::new(mail))),
+    },
+];
+
 /// The one receiver of a table. Keys of another kind of receiver are refused.
 fn receiver(table: &NotifyTable, config: &Config) -> Result<Receiver, String> {
-    let given: Vec<&str> = [
-        ("webhook", !table.webhook.0.is_empty()),
-        ("command", !table.command.is_empty()),
-        ("file", !table.file.as_os_str().is_empty()),
-        ("smtp", !table.smtp.is_empty()),
-    ]
-    .into_iter()
-    .filter_map(|(key, is_given)| is_given.then_some(key))
-    .collect();
+    let given: Vec<&ReceiverKind> = KINDS.iter().filter(|kind| (kind.is_given)(table)).collect();
     let [kind] = given[..] else {
-        let given = if given.is_empty() { "none is".into() } else { format!("{} are", given.join(", ")) };
-        return Err(format!("set exactly one of webhook, command, file and smtp; {given} set"));
+        let listed = |kinds: &mut dyn Iterator<Item = &ReceiverKind>| {
+            kinds.map(|kind| kind.key).collect::<Vec<_>>().join(", ")
+        };
+        let all = listed(&mut KINDS.iter());
+        let given = match given.is_empty() {
+            true => "none is".into(),
+            false => format!("{} are", listed(&mut given.into_iter())),
+        };
+        return Err(format!("set exactly one of {all}; {given} set"));
     };
     let default = NotifyTable::default();
     for (key, is_given, kinds) in [
@@ -228,16 +256,11 @@ fn receiver(table: &NotifyTable, config: &Config) -> Result<Receiver, String> {
         ("to", !table.to.is_empty(), &["smtp"]),
         ("subject", !table.subject.is_empty(), &["smtp"]),
     ] {
-        if is_given && !kinds.contains(&kind) {
-            return Err(format!("{key} has no effect with {kind}: remove it"));
+        if is_given && !kinds.contains(&kind.key) {
+            return Err(format!("{key} has no effect with {}: remove it", kind.key));
         }
     }
-    Ok(match kind {
-        "webhook" => webhook(table, config)?,
-        "command" => Receiver::Command(table.command.clone()),
-        "file" => Receiver::File(lines_file(table)?),
-        _ => Receiver::Mail(Box::new(mail(table)?)),
-    })
+    (kind.read)(table, config)
 }
 
 fn lines_file(table: &NotifyTable) -> Result<PathBuf, String> {
@@ -311,4 +334,20 @@ fn mail(table: &NotifyTable) -> Result<Mail, String> {
         to: table.to.clone(),
         subject: given(&table.subject),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_of_notifications_has_each_kind_of_receiver() {
+        let page = include_str!("../../../../docs/notifications.md");
+        for ReceiverKind { key, .. } in KINDS {
+            assert!(
+                page.contains(&format!("\n- **`{key}`**: ")),
+                "docs/notifications.md does not tell of {key}"
+            );
+        }
+    }
 }
