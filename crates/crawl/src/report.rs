@@ -347,6 +347,28 @@ mod tests {
         assert_eq!(ratio(0, 0), None);
     }
 
+    /// The fields that a source declares from this line on.
+    fn fields<'s>(source: &'s str, begin: &str) -> Vec<&'s str> {
+        let body = source.split_once(begin).unwrap().1.split_once("\n}").unwrap().0;
+        let name = |line: &'s str| Some(line.trim_start().trim_start_matches("pub ").split_once(": ")?.0);
+        let is_name = |name: &&str| name.bytes().all(|c| c == b'_' || c.is_ascii_lowercase());
+        body.lines().filter_map(name).filter(is_name).collect()
+    }
+
+    #[test]
+    fn the_page_of_outputs_names_each_field_of_a_report() {
+        let page = include_str!("../../../docs/outputs.md");
+        let tally = fields(include_str!("report/tally.rs"), "\ntally! {\n");
+        let report = fields(include_str!("report.rs"), "\npub struct RoundReport {\n");
+        assert!(tally.len() > 50 && report.len() > 25, "{tally:?} {report:?}");
+        for field in tally.into_iter().chain(report).filter(|field| *field != "tally") {
+            assert!(
+                page.contains(&format!("`{field}`")),
+                "docs/outputs.md does not name the figure `{field}`"
+            );
+        }
+    }
+
     #[test]
     fn pages_count_by_their_importance_and_by_one_they_count_alike() {
         let visits = [
