@@ -227,6 +227,14 @@ pub const ALERTS: &[Alert] = &[
                   what differs.",
     },
     Alert {
+        name: "RecrawlDocumentsNotConverted",
+        when: "increase(recrawl_converted_documents_total{outcome=\"failed\"}[1h]) >= 10 unless on (job, instance) increase(recrawl_converted_documents_total{outcome=\"converted\"}[1h]) > 0",
+        lasting: "15m",
+        severity: Severity::Warning,
+        summary: "Commands of [[pages]] convert make no text of documents.",
+        runbook: "The health says what the last command said. Run it by hand with a document.",
+    },
+    Alert {
         name: "RecrawlVaultLate",
         when: "recrawl_vault_age_seconds > recrawl_vault_late_seconds",
         lasting: "5m",

@@ -7,6 +7,7 @@ use crate::panel::PANELS;
 use crate::threshold::{THRESHOLDS, with_thresholds};
 use promtool::promtool;
 use recrawl_console::metrics::registry::METRICS;
+use recrawl_console::view::HealthLevel;
 use std::collections::BTreeSet;
 
 /// The metrics that an expression names.
@@ -69,6 +70,42 @@ fn every_alert_says_what_to_do() {
     for alert in ALERTS {
         assert!(alert.name.starts_with("Recrawl") && alert.summary.ends_with('.'), "{}", alert.name);
         assert!(alert.runbook.len() > 20, "{}", alert.name);
+    }
+}
+
+/// The alert of each amber rule of health, or why it has none. `RecrawlUnhealthy` is of all that are red.
+const AMBER: &[(&str, Result<&str, &str>)] = &[
+    ("impolite", Ok("RecrawlImpolite")),
+    ("paused", Err("an operator knows")),
+    ("starting", Err("it ends by itself")),
+    ("stopping", Err("an operator knows")),
+    ("disk low", Ok("RecrawlDiskLow")),
+    ("many failures", Ok("RecrawlManyErrors")),
+    ("seed fails", Ok("RecrawlSeedFails")),
+    ("idle", Ok("RecrawlIdle")),
+    ("budget", Ok("RecrawlBudgetSpent")),
+    ("back-off", Ok("RecrawlManyBackOffs")),
+    ("vault late", Ok("RecrawlVaultLate")),
+    ("fleet store away", Err("it is red soon, unless it ends")),
+    ("no owner", Ok("RecrawlPartitionUnowned")),
+    ("changes not delivered", Ok("RecrawlChangesNotDelivered")),
+    ("documents not delivered", Ok("RecrawlDocumentsNotDelivered")),
+    ("documents not converted", Ok("RecrawlDocumentsNotConverted")),
+    ("seeds refused", Err("the answer to whoever adds them says so")),
+    ("no seeds", Err("an operator begins a crawl")),
+];
+
+#[test]
+fn each_rule_of_health_has_an_alert_or_needs_none() {
+    assert!(
+        ALERTS.iter().any(|alert| alert.name == "RecrawlUnhealthy" && alert.when.contains("level=\"red\""))
+    );
+    let amber = RULES.iter().filter(|rule| rule.level == HealthLevel::Amber).map(|rule| rule.name);
+    let told: Vec<&str> = AMBER.iter().map(|(rule, _)| *rule).collect();
+    assert_eq!(told, amber.collect::<Vec<_>>(), "say which alert a rule has, or why it needs none");
+    for (rule, alert) in AMBER {
+        let is_there = |name: &str| ALERTS.iter().any(|alert| alert.name == name);
+        assert!(alert.is_err() || alert.is_ok_and(is_there), "no alert {alert:?} of {rule}");
     }
 }
 
