@@ -52,6 +52,17 @@ mod tests {
         assert_eq!(grouped, all);
     }
 
+    #[test]
+    fn every_command_is_in_a_page() {
+        let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
+        let pages = std::fs::read_dir(docs).unwrap().map(|entry| entry.unwrap().path());
+        let pages = pages.filter(|path| path.extension().is_some_and(|end| end == "md"));
+        let pages: String = pages.map(|path| std::fs::read_to_string(path).unwrap()).collect();
+        for name in GROUPS.iter().flat_map(|(_, names)| names.iter()).filter(|name| **name != "help") {
+            assert!(pages.contains(&format!("recrawl {name}")), "no page of docs/ tells of `recrawl {name}`");
+        }
+    }
+
     /// The commands below this one that have none below them, with their names.
     fn leaves(command: &Command, name: &str, found: &mut Vec<(String, Command)>) {
         let mut below = command.get_subcommands().filter(|below| below.get_name() != "help").peekable();
