@@ -3,7 +3,7 @@ use crate::admission::pattern::Pattern;
 use crate::operator::takedown::remove_from;
 use crate::part::{InTables, Takedown};
 use recrawl_repository::{DropCounts, RequisiteRow, SledTables};
-use recrawl_types::{CanonicalUrl, LastmodCounts, Origin, Ping, Round, Site, UrlRules};
+use recrawl_types::{CanonicalUrl, HostState, HostTable, LastmodCounts, Origin, Ping, Round, Site, UrlRules};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -288,7 +288,7 @@ fn what_a_part_keeps_of_a_page_is_gone_after_a_takedown() {
 }
 
 #[test]
-fn a_takedown_asks_all_parts() {
+fn a_takedown_asks_all_parts_and_what_is_kept_beside_them() {
     let page = UrlRules::keep_all().canonicalize("https://planted-host.example/a").unwrap();
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().join("tables");
@@ -296,8 +296,13 @@ fn a_takedown_asks_all_parts() {
     let planted = PARTS.iter().filter(|part| plant(part.name, &tables, &page).is_some()).count();
     let (tables, is_kept) = holds(tables, &dir, "planted-host");
     assert!(planted > 5 && is_kept, "{planted} parts");
+    // Beside the parts, rounds keep hosts, and operators ask for pages.
+    HostTable::store(&tables, &Origin::from_url(&page), &HostState::default()).unwrap();
+    crate::stored::keep(&tables, "control_seeds", &[page.to_string()]).unwrap();
+    let asked = serde_json::json!({page.to_string(): {"who": "anna", "at": 7}});
+    crate::stored::keep(&tables, "control_asked", &asked).unwrap();
     let meant = Pattern::host("planted-host.example").unwrap();
     remove_from(&tables, &meant, &UrlRules::default(), false).unwrap();
     let (_, is_kept) = holds(tables, &dir, "planted-host");
-    assert!(!is_kept, "a part was not asked");
+    assert!(!is_kept, "something was not asked");
 }
