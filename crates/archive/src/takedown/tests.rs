@@ -4,6 +4,7 @@
 use super::*;
 use crate::files;
 use crate::overwrite::{BLOCK, notice};
+use crate::record::rendered;
 use crate::spelling::record_id;
 use crate::{Compressor, Record, RecordHead};
 use flate2::read::MultiGzDecoder;
@@ -49,14 +50,15 @@ fn noise(length: usize) -> Vec<u8> {
     (0..length).map(step).collect()
 }
 
-/// Files of responses and requests, and the URL of each.
+/// Files of responses, requests and documents that were made of the responses, and the URL of each.
 fn files() -> Vec<Vec<(String, Vec<u8>)>> {
     let urls = |file: u32, count: u32| {
         let members = (0..count).flat_map(move |page| {
             let host = if page % 3 == 1 { "secret" } else { "open" };
             let url = format!("http://{host}.example/{file}/{page}");
             let body = noise([10, 70_000, 500][page as usize % 3] + page as usize);
-            [(url.clone(), member(&url, &body)), (url.clone(), request(&url))]
+            let document = rendered(&mut Compressor::new(), &url, 1_700_000_000_000, &body);
+            [member(&url, &body), request(&url), document].map(|member| (url.clone(), member))
         });
         members.collect::<Vec<_>>()
     };
@@ -130,7 +132,7 @@ fn what_is_meant_goes_and_nothing_else_moves() {
     let counted = take_down(&folder, &is_meant, NOW, true).unwrap();
     assert_eq!(folder.image(), image(&files), "only counted");
     let taken = take_down(&folder, &is_meant, NOW, false).unwrap();
-    assert_eq!((taken.files, taken.records), (2, 6), "each with its request");
+    assert_eq!((taken.files, taken.records), (2, 9), "each with its request and its document");
     assert_eq!(taken, counted);
     is_taken_down(&files, &folder.image());
     assert_eq!(take_down(&folder, &is_meant, NOW, false).unwrap(), TakenDown::default(), "once is enough");
@@ -154,11 +156,11 @@ fn a_damaged_record_keeps_nobody_from_the_rest() {
     let mut image = image(&files);
     // Damage in the third response of the first file: one matching page lies before it, another
     // after it.
-    let before: usize = files[0][..4].iter().map(|(_, member)| member.len()).sum();
+    let before: usize = files[0][..6].iter().map(|(_, member)| member.len()).sum();
     image.get_mut(&file_name(1)).unwrap()[before] ^= 0xff;
     let folder = MemoryStorage::with_files(image.clone());
     let taken = take_down(&folder, &is_meant, NOW, false).unwrap();
-    assert_eq!((taken.files, taken.records, taken.unreadable.len()), (2, 4, 1));
+    assert_eq!((taken.files, taken.records, taken.unreadable.len()), (2, 6, 1));
     assert!(taken.unreadable[0].contains(&format!("{}, byte ", file_name(1))), "{taken:?}");
     let after = folder.image();
     assert_eq!(
