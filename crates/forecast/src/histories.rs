@@ -4,7 +4,7 @@
 use crate::places::Places;
 use recrawl_estimation::{Gaps, Visited};
 use recrawl_repository::{Generation, ReadError, StoredRounds, StoredVisit};
-use recrawl_types::{CanonicalUrl, Cycle, DatedRound, History, Importance, PageRecord, PageStatus, Share};
+use recrawl_types::{CanonicalUrl, Cycle, DatedRound, History, Importance, PageRecord, Share};
 use std::collections::{BTreeMap, BinaryHeap};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -185,7 +185,7 @@ impl Drawn {
         let (mut visited_first, mut lowest) = (BTreeMap::new(), BinaryHeap::new());
         generation.scan(true, |begin, columns| -> Result<(), ReadError> {
             for row in 0..columns.len() {
-                if !columns.visited[row] || columns.known[row].status != PageStatus::Live {
+                if !columns.visited[row] || !columns.known[row].status.is_live() {
                     continue;
                 }
                 *visited_first.entry(Cycle(columns.first[row])).or_insert(0) += 1;

@@ -86,7 +86,12 @@ impl<F: AnyField + 'static, const N: usize> AnyField for [F; N] {
 macro_rules! known {
     ($($(#[$doc:meta])* $name:ident: $type:ty, since $since:literal;)*) => {
         fn known() -> impl Strategy<Value = Known> {
-            let status = prop_oneof![Just(PageStatus::Live), Just(PageStatus::Gone), Just(PageStatus::Refused)];
+            let status = prop_oneof![
+                Just(PageStatus::Live),
+                Just(PageStatus::Gone),
+                Just(PageStatus::Refused),
+                Just(PageStatus::AddressRefused),
+            ];
             let dated = (lastmod(), any::<bool>()).prop_map(|(at, moved)| (at, moved && at > 0));
             let focus = (expectation(), verdict());
             let known = (status, dated, focus).prop_map(|(status, (lastmod, is_announced), focus)| {

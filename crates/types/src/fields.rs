@@ -20,8 +20,8 @@ macro_rules! known_fields {
             discovered: $crate::Cycle, since 1;
             /// The last cycle in which a fetch was attempted, whatever came of it; 0 for none.
             last_attempt: $crate::Cycle, since 1;
-            /// Attempts since the last one that counted as a visit (saturating). Sets the back-off:
-            /// [`Known::is_due`].
+            /// Attempts since the last one that counted as a visit (saturating); of a page that was never fetched,
+            /// cycles with one. Sets the back-off: [`Known::is_due`].
             failures: u8, since 1;
             /// Confirmations that the page does not exist (404 or 410), spaced as
             /// [`Known::GONE_AFTER`] says.

@@ -39,6 +39,16 @@ pub enum PageStatus {
     /// A rule kept it out when its turn came: robots.txt, the scope, a block, an opt-out, a trap. Not scheduled
     /// until the rule lets it in again, which a look at the rules finds out, and no visit.
     Refused = 2,
+    /// Live, but the address guard refused its host at the last attempt. Due after its back-off, as the name may get
+    /// another address, or once the operator's rules have changed.
+    AddressRefused = 3,
+}
+
+impl PageStatus {
+    /// May it be scheduled when its back-off is over?
+    pub fn is_live(self) -> bool {
+        matches!(self, PageStatus::Live | PageStatus::AddressRefused)
+    }
 }
 
 macro_rules! known {
@@ -80,7 +90,7 @@ impl Known {
     /// May this URL be scheduled in `cycle`? A gone or refused page may not; one whose last f attempts failed
     /// may again 2^(f−1) cycles after the last of them, at most [`Known::MAX_BACK_OFF`].
     pub fn is_due(&self, cycle: Cycle) -> bool {
-        self.status == PageStatus::Live && cycle.since(self.last_attempt) >= self.back_off()
+        self.status.is_live() && cycle.since(self.last_attempt) >= self.back_off()
     }
 
     /// Cycles to leave the URL alone after its last attempt; 0 when that one succeeded.
@@ -338,6 +348,8 @@ mod tests {
             assert!(!known.is_due(Cycle(100 + wait - 1)), "{failures} failures");
             assert!(known.is_due(Cycle(100 + wait)), "{failures} failures");
         }
+        known.status = PageStatus::AddressRefused;
+        assert!(!known.is_due(Cycle(131)) && known.is_due(Cycle(132)));
         known.status = PageStatus::Gone;
         assert!(!known.is_due(Cycle(1_000_000)));
     }

@@ -9,7 +9,7 @@ use recrawl_repository::{
     Changed, Generation, GenerationWriter, KeyPlace, NewPages, OpenBlock, PackedPages, StoredVisit,
     VisitLesson,
 };
-use recrawl_types::{CanonicalUrl, Change, Known, Outcome, OutcomeEffect, PageRecord, PageStatus, Visit};
+use recrawl_types::{CanonicalUrl, Change, Known, Outcome, OutcomeEffect, PageRecord, Visit};
 
 pub(crate) struct Editor<'a> {
     rules: &'a MergeRules<'a>,
@@ -119,7 +119,7 @@ impl<'a> Editor<'a> {
         } else {
             let was_visited = block.is_visited(row);
             let mut record = block.record(row);
-            let pending = (!was_visited && before.status == PageStatus::Live).then_some(before);
+            let pending = (!was_visited && before.status.is_live()).then_some(before);
             self.visit(&mut record, pending, touch, writer)?;
             if record.visited.is_some() && !was_visited {
                 writer.add_to_origin(CanonicalUrl::origin_of(key), 0, 1)?;
@@ -215,7 +215,7 @@ impl<'a> Editor<'a> {
             writer.keep_visit(&StoredVisit { url, at, share, outcome, confirmed, missed, learned })?;
         }
         lastmod::claim(&mut record.known, record.visited.is_some(), claimed);
-        let is_tried = record.visited.is_some() || record.known.status != PageStatus::Live;
+        let is_tried = record.visited.is_some() || !record.known.status.is_live();
         if let Some((url, tried)) = tried.filter(|_| is_tried) {
             (rules.on_tried)(&url, &tried);
         }
@@ -240,7 +240,9 @@ impl MissedPage {
     fn kept_with(&self, known: &Known, outcome: Outcome) -> u8 {
         match outcome.effect() {
             _ if !self.is_awaited => 0,
-            OutcomeEffect::Absence | OutcomeEffect::Failure if known.failures == Known::MISSING_AFTER => {
+            OutcomeEffect::Absence | OutcomeEffect::Failure
+                if known.failures == Known::MISSING_AFTER && known.failures > self.before =>
+            {
                 known.failures
             }
             OutcomeEffect::Visit if self.before >= Known::MISSING_AFTER => self.before,

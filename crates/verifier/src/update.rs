@@ -72,16 +72,20 @@ pub(crate) fn apply_visit(
             // The fetcher attaches content to every page, and accepts a 304 only for a page requested
             // with validators. Anything else is a failure.
             _ => {
-                fail(&mut record.known, cycle);
+                fail(record, cycle, PageStatus::Live);
                 return Outcome::Failed(Failure::Protocol);
             }
         },
         OutcomeEffect::Absence => {
-            fail(&mut record.known, cycle);
+            fail(record, cycle, PageStatus::Live);
             confirm_absence(&mut record.known, at, cycle, report);
         }
-        OutcomeEffect::Failure => fail(&mut record.known, cycle),
-        OutcomeEffect::Refusal => refuse(&mut record.known, cycle),
+        OutcomeEffect::Failure => match outcome {
+            Outcome::RefusedAddress(_) => fail(record, cycle, PageStatus::AddressRefused),
+            _ => fail(record, cycle, PageStatus::Live),
+        },
+        // The next visit would be refused too, so the page is no candidate until the rule admits it.
+        OutcomeEffect::Refusal => fail(record, cycle, PageStatus::Refused),
         OutcomeEffect::Nothing => {}
     }
     outcome
@@ -130,21 +134,18 @@ fn revive(known: &mut Known, report: &mut MergeReport) {
     known.not_found_at = 0;
 }
 
-/// Its server was asked, or would have been: no rule excludes the page.
-fn fail(known: &mut Known, cycle: Cycle) {
+/// One more attempt without the page, after which it has this status, unless it is gone.
+///
+/// The back-off counts cycles, and the seeds of a host that is down are tried several times in one. So of a page that
+/// was never fetched one attempt a cycle counts. Of another each does: with `pages.every` it has no back-off, and its
+/// third failure is told.
+fn fail(record: &mut PageRecord, cycle: Cycle, status: PageStatus) {
+    let known = &mut record.known;
+    let is_counted = record.visited.is_none() && known.failures > 0 && known.last_attempt == cycle;
     known.last_attempt = cycle;
-    known.failures = known.failures.saturating_add(1);
-    if known.status == PageStatus::Refused {
-        known.status = PageStatus::Live;
-    }
-}
-
-/// The next visit would be refused too, so the page is no candidate until the rule admits it.
-fn refuse(known: &mut Known, cycle: Cycle) {
-    known.last_attempt = cycle;
-    known.failures = known.failures.saturating_add(1);
-    if known.status == PageStatus::Live {
-        known.status = PageStatus::Refused;
+    known.failures = known.failures.saturating_add(u8::from(!is_counted));
+    if known.status != PageStatus::Gone {
+        known.status = status;
     }
 }
 

@@ -9,7 +9,7 @@ use crate::round::RoundKind;
 use recrawl_repository::{
     CarriedPages, CarriedWriter, Generation, Lookup, Ranked, ReadError, ScheduleFile, VisitedIndexes,
 };
-use recrawl_types::{Cycle, DatedRound, PageStatus, ScheduleEntry, ScheduleSource, Share};
+use recrawl_types::{Cycle, DatedRound, ScheduleEntry, ScheduleSource, Share};
 
 /// Entries read from a schedule at a time.
 const READ: usize = 4096;
@@ -91,7 +91,7 @@ impl Iterator for Carried<'_> {
             };
             match self.lookup.take(&entry.url) {
                 Ok(Some((_, record)))
-                    if record.known.status == PageStatus::Live && record.known.last_attempt != self.cycle =>
+                    if record.known.status.is_live() && record.known.last_attempt != self.cycle =>
                 {
                     return Some(Ok(Ranked { entry: ScheduleEntry { record, ..entry }, rank }));
                 }

@@ -246,8 +246,9 @@ fn make(
     if !has_work(crawl, generation, kind, &counts)? && news.is_empty() && carried.peek().is_none() {
         return Ok(None);
     }
-    if counts.refused > 0 {
-        let since = changes_since(last.as_ref(), to_plan, rules);
+    let since = changes_since(last.as_ref(), to_plan, rules);
+    // An urgent round counts no refused pages, and leaves the change to the next one.
+    if counts.refused > 0 || since.rules_changed && kind != RoundKind::Urgent {
         readmission::readmit(crawl, generation, &since, RefusalRules::new(crawl, traps.clone()), log)?;
     }
     let order = |pages: &[Ranked]| schedule::in_turn(pages, cycle, traps);

@@ -6,6 +6,9 @@
 //! its robots.txt changed, and for each origin every [`RECHECK_EVERY`] cycles. A page that they
 //! admit is passed to the merge like a seed, and competes from the next cycle on.
 //!
+//! The address guard needs an address, so a page on a refused one is tried again after its back-off, which ends when the
+//! operator's rules change.
+//!
 //! robots.txt is only fetched for a visit. If an outdated one forbids all other pages of an origin,
 //! one page is admitted every [`RECHECK_EVERY`] cycles, so that it is fetched again.
 
@@ -16,6 +19,7 @@ use crate::failure::Failure;
 use crate::operator::control::Control;
 use crate::parts::pings::Pings;
 use crate::parts::traps::Traps;
+use recrawl_fetcher::FetchConfig;
 use recrawl_fleet::Partition;
 use recrawl_repository::{Generation, OriginRun, OriginRuns, VisitLog};
 use recrawl_types::{
@@ -86,8 +90,15 @@ pub fn digest(crawl: &Crawl) -> Result<u64, Failure> {
         0 => String::new(),
         times => format!(" {times}"),
     };
-    let rules = format!("{} {}{lifted}", crawl.settings.scope.digest(), crawl.control.blocks().digest());
+    let (scope, blocks) = (crawl.settings.scope.digest(), crawl.control.blocks().digest());
+    let rules = format!("{scope} {blocks}{lifted}{}", address_rules(&crawl.settings.fetch));
     Ok(xxh3_64(rules.as_bytes()))
+}
+
+/// The rules of the address guard, as a text; empty for those of most crawls.
+pub fn address_rules(config: &FetchConfig) -> String {
+    let allowed = config.allow_addresses.iter().map(|block| format!(" {block}"));
+    allowed.chain(config.contact.is_none().then(|| " no contact".to_owned())).collect()
 }
 
 /// Changes since the last plan.
@@ -122,7 +133,12 @@ pub fn readmit(
         crawl.live.moved();
         let mut looked_at = Vec::new();
         for (ordinal, known) in (first..).zip(&columns.known) {
-            if known.status == PageStatus::Refused && looked_at_hosts.for_page(ordinal)?.is_looked_at {
+            let is_looked_at = match known.status {
+                PageStatus::Refused => looked_at_hosts.for_page(ordinal)?.is_looked_at,
+                PageStatus::AddressRefused => since.rules_changed,
+                PageStatus::Live | PageStatus::Gone => false,
+            };
+            if is_looked_at {
                 looked_at.push(ordinal);
             }
         }

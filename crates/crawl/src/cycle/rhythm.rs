@@ -3,6 +3,7 @@
 //! budget of the cycle.
 
 use crate::crawl::Crawl;
+use crate::cycle::readmission::address_rules;
 use crate::failure::Failure;
 use crate::operator::control::Mark;
 use crate::parts::seed_hosts;
@@ -28,7 +29,8 @@ impl Crawl {
 
     fn retry_seeds(&self) -> Result<Option<u64>, Failure> {
         let (now, generation) = ((self.clock)(), self.repository.current());
-        let due = seed_hosts::take_due(&self.tables, &generation, now, self.settings.config.cycle.period.0)?;
+        let (longest, rules) = (self.settings.config.cycle.period.0, address_rules(&self.settings.fetch));
+        let due = seed_hosts::take_due(&self.tables, &generation, now, longest, &rules)?;
         for url in due.iter().filter(|url| self.may_request(url)) {
             self.control.ask(url, Mark { who: WHO_RETRIES.into(), at: now })?;
         }

@@ -4,7 +4,8 @@
 //! be it a 404. What was not asked, or refused by robots.txt, changes nothing.
 //!
 //! The seeds of a listed host of which no page was ever fetched are requested again after a minute, then after twice as
-//! long each time, at most a cycle. Without that, the first look at a site that was down for a moment costs a cycle.
+//! long each time, at most a cycle. Without that, the first look at a site that was down for a moment costs a cycle. They
+//! are also requested when the rules of the address guard change.
 
 use crate::failure::Failure;
 use crate::lesson::RoundLesson;
@@ -16,6 +17,7 @@ use recrawl_types::{CanonicalUrl, DatedRound, Origin, PageRecord, Share, Visit, 
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Hosts at most that are listed: more are told no better.
 const MAX_LISTED: usize = 100;
@@ -39,14 +41,18 @@ pub struct SeedRetry {
     pub at: u64,
     /// Those before.
     tries: u32,
+    /// Digest of the rules of the address guard.
+    #[serde(default)]
+    rules: u64,
 }
 
 impl SeedRetry {
-    /// After this one, or the first of a host; at most `longest` from now.
-    fn after(before: Option<SeedRetry>, now: u64, longest: Duration) -> SeedRetry {
+    /// After this one, or the first of a host under these rules; at most `longest` from now.
+    fn after(before: Option<SeedRetry>, now: u64, longest: Duration, rules: u64) -> SeedRetry {
+        let before = before.filter(|retry| retry.rules == rules);
         let tries = before.map_or(0, |retry| retry.tries.saturating_add(1));
         let wait = FIRST_RETRY.saturating_mul(1 << tries.min(20)).min(longest);
-        SeedRetry { at: now.saturating_add(wait.as_millis() as u64), tries }
+        SeedRetry { at: now.saturating_add(wait.as_millis() as u64), tries, rules }
     }
 }
 
@@ -59,6 +65,7 @@ pub fn retries(tables: &SledTables) -> Result<BTreeMap<String, SeedRetry>, Failu
 }
 
 /// The seeds of failing hosts that are due, for a caller that requests them now. The retries after them are stored.
+/// `rules` are those of the address guard.
 ///
 /// # Errors
 /// When a page or the tables cannot be read or written.
@@ -67,19 +74,20 @@ pub fn take_due(
     generation: &Generation,
     now: u64,
     longest: Duration,
+    rules: &str,
 ) -> Result<Vec<CanonicalUrl>, Failure> {
-    let (hosts, before) = (failing(tables)?, retries(tables)?);
+    let (hosts, before, rules) = (failing(tables)?, retries(tables)?, xxh3_64(rules.as_bytes()));
     let (mut due, mut next) = (Vec::new(), BTreeMap::new());
     for host in hosts {
         let retry = before.get(&host).copied();
-        let is_due = retry.is_some_and(|retry| retry.at <= now);
+        let is_due = retry.is_some_and(|retry| retry.at <= now || retry.rules != rules);
         if is_due && let Some(home) = home(&host) {
             due.extend(unvisited_seeds(generation, &home)?);
         }
         // If the clock was set back, the host waits no longer than usual.
         let keeps =
             retry.filter(|retry| !is_due && retry.at <= now.saturating_add(longest.as_millis() as u64));
-        next.insert(host, keeps.unwrap_or_else(|| SeedRetry::after(retry, now, longest)));
+        next.insert(host, keeps.unwrap_or_else(|| SeedRetry::after(retry, now, longest, rules)));
     }
     if next != before {
         keep(tables, RETRIES, &next)?;
@@ -255,10 +263,11 @@ mod tests {
         repository.commit(writer, b"report").unwrap();
         let (tables, generation) = (SledTables::temporary().unwrap(), repository.current());
         let (minute, longest) = (60_000, Duration::from_secs(5 * 60));
-        let due = |now| {
-            let due = take_due(&tables, &generation, now, longest).unwrap();
+        let due_by = |rules, now| {
+            let due = take_due(&tables, &generation, now, longest, rules).unwrap();
             due.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
+        let due = |now| due_by("", now);
         keep(&tables, FAILING, &["http://a.test", "http://b.test"]).unwrap();
         let start = 1_000 * minute;
         let times: Vec<u64> = (0..30).filter(|at| due(start + at * minute) == ["http://a.test/"]).collect();
@@ -273,6 +282,10 @@ mod tests {
         keep(&tables, FAILING, &["http://a.test"]).unwrap();
         assert!(due(8 * minute).is_empty());
         assert_eq!(due(9 * minute), ["http://a.test/"]);
+        // Addresses are allowed: at once, then from a minute on.
+        assert_eq!(due_by(" 10.0.0.0/8", 9 * minute + 1), ["http://a.test/"]);
+        assert!(due_by(" 10.0.0.0/8", 10 * minute).is_empty());
+        assert_eq!(due_by(" 10.0.0.0/8", 10 * minute + 1), ["http://a.test/"]);
     }
 
     #[test]

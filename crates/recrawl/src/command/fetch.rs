@@ -21,7 +21,7 @@ use recrawl_crawl::round::RoundKind;
 use recrawl_crawl::settings::Settings;
 use recrawl_fetcher::system_clock;
 use recrawl_terminal::logging;
-use recrawl_types::{CanonicalUrl, PageRecord};
+use recrawl_types::{CanonicalUrl, Outcome, OutcomeEffect, PageRecord};
 use serde_json::{Value, json};
 use std::thread;
 use std::time::Duration;
@@ -121,13 +121,17 @@ impl FetchedNow {
 }
 
 impl Came {
-    fn between(before: VisitCounts, after: VisitCounts) -> Came {
+    /// `outcome` is the name of that of a new visit, if it is kept: a page that was never fetched counts one failure a cycle.
+    fn between(before: VisitCounts, after: VisitCounts, outcome: Option<&str>) -> Came {
+        let is_failure =
+            |of: &Outcome| matches!(of.effect(), OutcomeEffect::Absence | OutcomeEffect::Failure);
+        let has_failed = |name| Outcome::all(404).iter().any(|of| of.name() == name && is_failure(of));
         match () {
             () if after.visits > before.visits && before.visits == 0 => Came::First,
             () if after.changes > before.changes => Came::Changed,
             () if after.visits > before.visits => Came::Unchanged,
             () if after.not_found > before.not_found => Came::NotFound,
-            () if after.failures > before.failures => Came::Failed,
+            () if after.failures > before.failures || outcome.is_some_and(has_failed) => Came::Failed,
             () => Came::Skipped,
         }
     }
@@ -193,7 +197,8 @@ fn fetched_by(daemon: &Daemon, url: &CanonicalUrl) -> Result<FetchedNow, Failure
         let last = kept.as_array().filter(|_| kept != kept_before).and_then(|kept| kept.last());
         let why = last.and_then(|last| last["reason"].as_str().map(str::to_owned));
         if after != before || is_answered && is_idle {
-            return Ok(FetchedNow { came: Came::between(before, after), why });
+            let outcome = last.and_then(|last| last["outcome"].as_str());
+            return Ok(FetchedNow { came: Came::between(before, after, outcome), why });
         }
         let waits = why_waiting(&controls, url)?.or(why);
         if let Some(why) = waits.filter(|waits| told.as_ref() != Some(waits)) {
@@ -267,9 +272,10 @@ fn fetched_here(settings: Settings, url: &CanonicalUrl) -> Result<FetchedNow, Fa
         }
     }
     let kept = kept(&crawl)?;
-    let last = kept.visits.last().filter(|_| kept != kept_before);
-    let why = last.and_then(|(_, visit)| explain::reason(visit.outcome));
-    Ok(FetchedNow { came: Came::between(before, visits(&crawl)?.unwrap_or_default()), why })
+    let last = kept.visits.last().filter(|_| kept != kept_before).map(|(_, visit)| visit.outcome);
+    let after = visits(&crawl)?.unwrap_or_default();
+    let came = Came::between(before, after, last.map(Outcome::name));
+    Ok(FetchedNow { came, why: last.and_then(explain::reason) })
 }
 
 /// Queues the page for the next round of this process.
@@ -305,7 +311,12 @@ mod tests {
             (before, counts(3, 1, 3, 1), Came::Failed),
             (before, before, Came::Skipped),
         ] {
-            assert_eq!(Came::between(before, after), came);
+            assert_eq!(Came::between(before, after, None), came);
+        }
+        for (outcome, came) in
+            [("refused_address", Came::Failed), ("not_found", Came::Failed), ("skipped", Came::Skipped)]
+        {
+            assert_eq!(Came::between(before, before, Some(outcome)), came, "{outcome}");
         }
         let page = json!({"n": 2, "X": 1, "failures": 0, "not_found": 0});
         assert_eq!(VisitCounts::of_document(&page), counts(3, 1, 0, 0));

@@ -120,7 +120,7 @@ fn rounded(number: f64, steps: f64) -> f64 {
 
 fn status(status: PageStatus) -> &'static str {
     match status {
-        PageStatus::Live => "live",
+        PageStatus::Live | PageStatus::AddressRefused => "live",
         PageStatus::Gone => "gone",
         PageStatus::Refused => "refused",
     }

@@ -84,6 +84,7 @@ pub(crate) fn status(byte: u8) -> Result<PageStatus, Malformed> {
         0 => Ok(PageStatus::Live),
         1 => Ok(PageStatus::Gone),
         2 => Ok(PageStatus::Refused),
+        3 => Ok(PageStatus::AddressRefused),
         _ => Err(Malformed("unknown page status")),
     }
 }
@@ -98,8 +99,9 @@ pub(crate) fn content_kind(byte: u8) -> Result<ContentKind, Malformed> {
     }
 }
 
-/// A status beside which there is room for those two flags.
+/// Statuses beside which there is room for those two flags.
 const IS_REFUSED: u8 = 8;
+const IS_ADDRESS_REFUSED: u8 = 9;
 /// Beside a page's status: an expectation follows; a verdict follows.
 const HAS_EXPECTATION: u8 = 16;
 const HAS_VERDICT: u8 = 32;
@@ -148,7 +150,11 @@ macro_rules! known {
         fn put_known(out: &mut Vec<u8>, known: &Known) {
             let has_lastmod = if known.lastmod > 0 { HAS_LASTMOD } else { 0 };
             let is_announced = if known.is_announced { IS_ANNOUNCED } else { 0 };
-            let status = if known.status == PageStatus::Refused { IS_REFUSED } else { known.status as u8 };
+            let status = match known.status {
+                PageStatus::Refused => IS_REFUSED,
+                PageStatus::AddressRefused => IS_ADDRESS_REFUSED,
+                status => status as u8,
+            };
             let has_expectation = known.expectation.map_or(0, |_| HAS_EXPECTATION);
             let has_verdict = known.verdict.map_or(0, |_| HAS_VERDICT);
             out.put_u8(status | has_lastmod | is_announced | has_expectation | has_verdict);
@@ -165,6 +171,7 @@ macro_rules! known {
             Ok(Known {
                 status: match flags & !(HAS_LASTMOD | IS_ANNOUNCED | HAS_EXPECTATION | HAS_VERDICT) {
                     IS_REFUSED => PageStatus::Refused,
+                    IS_ADDRESS_REFUSED => PageStatus::AddressRefused,
                     byte => status(byte)?,
                 },
                 $($name: if version >= $since { RecordField::take(take)? } else { Default::default() },)*

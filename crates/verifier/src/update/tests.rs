@@ -164,11 +164,31 @@ fn what_is_no_visit_counts_as_a_failed_attempt_and_nothing_else() {
         if outcome.effect() == OutcomeEffect::Refusal {
             expected.known.status = PageStatus::Refused;
         }
+        if let Outcome::RefusedAddress(_) = outcome {
+            expected.known.status = PageStatus::AddressRefused;
+        }
         assert_eq!(after(visited_page(), visit(outcome, None)).0, expected, "{outcome:?}");
     }
     let mut worn = visited_page();
     worn.known.failures = 255;
     assert_eq!(after(worn, visit(Outcome::RobotsDenied, None)).0.known.failures, 255);
+}
+
+/// An hour of retries of a seed once began a back-off of 32 cycles.
+#[test]
+fn of_a_page_that_was_never_fetched_one_failure_a_cycle_counts() {
+    let failed = |mut record: PageRecord, cycle| {
+        let visit = visit(Outcome::Failed(Failure::Connect), None);
+        apply_visit(&mut record, visit, Cycle(cycle), &|_, _, _| true, &mut MergeReport::default());
+        record
+    };
+    let often = |record, cycle| (0..7).fold(record, |record, _| failed(record, cycle));
+    let mut page = PageRecord::discovered(Cycle(1), 0);
+    for (cycle, due) in [(1, 2), (2, 4), (4, 8)] {
+        page = often(page, cycle);
+        assert!(!page.known.is_due(Cycle(due - 1)) && page.known.is_due(Cycle(due)), "{cycle}: {page:?}");
+    }
+    assert_eq!(often(visited_page(), 20).known.failures, 9, "a page with a rhythm is told of at the third");
 }
 
 #[test]
@@ -190,6 +210,8 @@ fn a_refused_page_is_live_again_once_its_server_was_asked_or_a_seed_names_it() {
         let asked = after(refused.clone(), visit(outcome, None)).0;
         assert_eq!((asked.known.status, asked.known.failures), (PageStatus::Live, 4), "{outcome:?}");
     }
+    let address = after(refused.clone(), visit(Outcome::RefusedAddress(None), None)).0;
+    assert!(address.known.status == PageStatus::AddressRefused && address.known.is_due(Cycle(28)));
     let visited = after(refused.clone(), visit(Outcome::NotModified, None)).0;
     assert_eq!((visited.known.status, visited.known.failures), (PageStatus::Live, 0));
     let mut named = refused.known;
@@ -204,8 +226,11 @@ fn a_refused_page_is_live_again_once_its_server_was_asked_or_a_seed_names_it() {
         since: NOW,
         expectation: None,
     };
-    apply_links(&mut named, false, &links, &mut MergeReport::default());
-    assert_eq!((named.status, named.failures), (PageStatus::Live, 0));
+    let mut readmitted = address.known;
+    for known in [&mut named, &mut readmitted] {
+        apply_links(known, false, &links, &mut MergeReport::default());
+        assert_eq!((known.status, known.failures), (PageStatus::Live, 0));
+    }
     assert_eq!((named.depth, named.hops), (refused.known.depth, refused.known.hops));
     let mut gone = refused;
     gone.known.status = PageStatus::Gone;

@@ -60,5 +60,11 @@ fn the_third_try_without_an_awaited_page_tells_it_and_so_does_its_next_visit() {
     (0..2).for_each(|_| assert_eq!(told(both(timeout)), [0, 0]));
     assert_eq!(told(found()), [0, 0], "nobody noticed");
     assert_eq!(told(both(Outcome::RobotsDenied)), [0, 0], "not asked for");
-    assert_eq!(pages_of(&repository.current()).len(), 2);
+    // More tries in the cycle of the third tell nothing more.
+    let new = UrlRules::keep_all().canonicalize("https://b.example/").unwrap();
+    let tries =
+        |number| (0..number).map(|_| LogRecord::Visit(Box::new(Visit::new(new.clone(), timeout)))).collect();
+    let found: Vec<Vec<u8>> = [2, 1, 3].map(|number| told(tries(number))).into();
+    assert_eq!(found, [vec![0, 0], vec![0], vec![3, 0, 0]]);
+    assert_eq!(pages_of(&repository.current()).len(), 3);
 }

@@ -232,7 +232,7 @@ impl Reference {
             let missed = match outcome {
                 _ if !is_awaited => 0,
                 Outcome::NotFound(_) | Outcome::Failed(_) | Outcome::RefusedAddress(_)
-                    if record.known.failures == 3 =>
+                    if record.known.failures == 3 && tries == 2 =>
                 {
                     3
                 }
@@ -288,6 +288,7 @@ fn enter(record: &mut PageRecord, visit: &Visit, cycle: Cycle, report: &mut Merg
     if matches!(outcome, Outcome::Skipped(Skip::Deadline | Skip::HostBackOff | Skip::ByteBudget)) {
         return outcome;
     }
+    let is_another_try = record.known.failures > 0 && record.known.last_attempt == cycle;
     record.known.last_attempt = cycle;
     let old = record.visited.clone();
     let new = visit.content.clone();
@@ -296,11 +297,17 @@ fn enter(record: &mut PageRecord, visit: &Visit, cycle: Cycle, report: &mut Merg
         outcome => outcome.is_visit() && new.is_some(),
     };
     if !is_visit {
-        record.known.failures = record.known.failures.saturating_add(1);
+        if old.is_some() || !is_another_try {
+            record.known.failures = record.known.failures.saturating_add(1);
+        }
         // The other skips are refusals by a rule, as by robots.txt.
         let is_refused = matches!(outcome, Outcome::RobotsDenied | Outcome::Skipped(_));
         if record.known.status != PageStatus::Gone {
-            record.known.status = if is_refused { PageStatus::Refused } else { PageStatus::Live };
+            record.known.status = match outcome {
+                Outcome::RefusedAddress(_) => PageStatus::AddressRefused,
+                _ if is_refused => PageStatus::Refused,
+                _ => PageStatus::Live,
+            };
         }
         if let Outcome::NotFound(_) = outcome {
             confirm_absence(record, visit.at, cycle, report);

@@ -3,7 +3,7 @@
 use super::rates::RateEstimator;
 use recrawl_simulation::Observed;
 use recrawl_simulation::policy::{Make, ReplayPolicy, ReplayPolicyKind};
-use recrawl_types::{Cycle, PageStatus, Reads};
+use recrawl_types::{Cycle, Reads};
 
 /// LambdaCrawl for pages whose changes are not announced (Kolobov et al. 2019, proposition 2, eq.
 /// 5), with equal importance of all pages. A page with change rate λ is visited at rate r = (−λ +
@@ -43,7 +43,7 @@ impl ReplayPolicy for LambdaCrawl {
 /// The pages that share the budget: visited before, and still existing.
 pub(super) fn live(observed: &Observed) -> impl Iterator<Item = usize> + '_ {
     let columns = observed.columns();
-    (0..columns.len()).filter(|&page| columns.visited[page] && columns.known[page].status == PageStatus::Live)
+    (0..columns.len()).filter(|&page| columns.visited[page] && columns.known[page].status.is_live())
 }
 
 /// The visits per cycle of a page with this rate; `value` is 1/η.

@@ -9,7 +9,7 @@ use crate::lesson::RoundLesson;
 use recrawl_focus::live::UntriedUrl;
 use recrawl_focus::live::recall::{Explored, MAX_EXPLORED, Pending, recall};
 use recrawl_repository::SledTables;
-use recrawl_types::{CanonicalUrl, DatedRound, Known, PageStatus, Share, Site};
+use recrawl_types::{CanonicalUrl, DatedRound, Known, Share, Site};
 use recrawl_verifier::Tried;
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -128,7 +128,7 @@ impl RoundLesson for FocusLesson {
     }
 
     fn found(&mut self, key: &[u8], known: &Known) {
-        if known.status == PageStatus::Live
+        if known.status.is_live()
             && let Ok(url) = CanonicalUrl::from_key(key)
         {
             let (.., odds) = self.expected(&url, known);

@@ -17,7 +17,7 @@ use recrawl_focus::logistic::logistic;
 use recrawl_formula::{Formula, expected_change};
 use recrawl_repository::{Generation, SledTables};
 use recrawl_scheduler::Gate;
-use recrawl_types::{Cycle, Expectation, Known, PageStatus, Reads, Site, StateColumns};
+use recrawl_types::{Cycle, Expectation, Known, Reads, Site, StateColumns};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
@@ -485,7 +485,7 @@ impl Filler<'_> {
             });
             let odds = scorer.score(links, tunnel, known.depth, group);
             // A page that is gone, or that a rule refuses, is not one that was missed.
-            if known.status == PageStatus::Live {
+            if known.status.is_live() {
                 Pending::add(pending, odds);
             }
             columns.relevance.push(logistic(odds));

@@ -333,12 +333,10 @@ impl PromiseSurvey<'_> {
         match record.known.status {
             PageStatus::Gone => DeadlineStatus::Gone,
             PageStatus::Refused => DeadlineStatus::Refused,
-            PageStatus::Live if origin.is_paused || is_forbidden() => DeadlineStatus::KeptOut,
-            PageStatus::Live if origin.is_backing_off || !record.known.is_due(self.cycle) => {
-                DeadlineStatus::BackingOff
-            }
-            PageStatus::Live if is_visited => DeadlineStatus::Visited,
-            PageStatus::Live => DeadlineStatus::NeverVisited,
+            _ if origin.is_paused || is_forbidden() => DeadlineStatus::KeptOut,
+            _ if origin.is_backing_off || !record.known.is_due(self.cycle) => DeadlineStatus::BackingOff,
+            PageStatus::Live | PageStatus::AddressRefused if is_visited => DeadlineStatus::Visited,
+            PageStatus::Live | PageStatus::AddressRefused => DeadlineStatus::NeverVisited,
         }
     }
 }

@@ -16,7 +16,7 @@ use recrawl_notifications::store::Deliveries;
 use recrawl_notifications::{ChangeContents, ChangeKind, ChangeNotice, MessageCondition};
 use recrawl_repository::Generation;
 use recrawl_repository::storage::Storage;
-use recrawl_types::{CanonicalUrl, Cycle, Round, Span, UrlRules};
+use recrawl_types::{CanonicalUrl, Cycle, PageStatus, Round, Span, UrlRules};
 use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -267,17 +267,63 @@ fn a_seed_whose_host_was_down_is_tried_again_after_a_minute_and_not_a_cycle() {
         (page.known.failures, page.visited.is_some())
     };
     assert_eq!(after(&mut watch, 59), (1, false));
-    assert_eq!(after(&mut watch, 1), (2, false));
+    assert_eq!(after(&mut watch, 1), (1, false), "once a cycle");
     watch.web.set_faults(Vec::new());
-    assert_eq!(after(&mut watch, 119), (2, false), "two minutes this time");
+    assert_eq!(after(&mut watch, 119), (1, false), "two minutes this time");
     assert_eq!(after(&mut watch, 1), (0, true));
     let retries = recrawl_crawl::parts::seed_hosts::retries(&watch.crawl.tables).unwrap();
     assert!(watch.crawl.keep_rhythm().unwrap().is_some() && retries.is_empty(), "{retries:?}");
 }
 
 #[test]
+fn a_page_on_a_refused_address_is_due_once_the_address_is_allowed() {
+    let mut watch = WatchedWeb::begin(1, EVERY);
+    let page = watch.urls[0].to_string();
+    let mut others = (0..3).filter(|host| !page.starts_with(&watch.web.seeds()[*host]));
+    let [seen, seed] = [(); 2].map(|()| others.next().unwrap());
+    let [seen, seed] =
+        [seen, seed].map(|host| watch.crawl.settings.named_page(&watch.web.seeds()[host]).unwrap());
+    watch.crawl.settings.use_contact(Some("anna@example.org")).unwrap();
+    watch.run(std::slice::from_ref(&seen));
+    let allow = |watch: &mut WatchedWeb, blocks: &[&str]| {
+        watch.crawl.settings.fetch.allow_addresses =
+            blocks.iter().map(|block| block.parse().unwrap()).collect();
+        watch.crawl.renew_fetcher().unwrap();
+        watch.crawl.stir();
+    };
+    let after = |watch: &mut WatchedWeb, minutes: u64, url: &CanonicalUrl| {
+        watch.now.fetch_add(60_000 * minutes, Relaxed);
+        watch.run(&[]);
+        let (_, page) = watch.crawl.repository.current().get(url).unwrap().unwrap();
+        let last = page.visited.map(|visited| visited.history.last);
+        (page.known.status, page.known.failures, last)
+    };
+    let cycle = watch.crawl.repository.current().cycle();
+    allow(&mut watch, &[]);
+    watch.run(std::slice::from_ref(&seed));
+    // An hour of retries lengthens no back-off of cycles.
+    for _ in 0..60 {
+        assert_eq!(after(&mut watch, 1, &seed), (PageStatus::AddressRefused, 1, None));
+    }
+    for failures in 1..4 {
+        let refused = (PageStatus::AddressRefused, failures, Some(cycle));
+        let days = if failures == 3 { 2 } else { 1 };
+        (1..days).for_each(|_| drop(after(&mut watch, 24 * 60, &seen)));
+        assert_eq!(after(&mut watch, 24 * 60, &seen), refused);
+    }
+    allow(&mut watch, &["127.0.0.0/8"]);
+    let (status, failures, last) = after(&mut watch, 0, &seed);
+    assert_eq!((status, failures), (PageStatus::Live, 0), "without waiting for its next try");
+    assert!(last.is_some());
+    // Without the change it would wait for three cycles more.
+    assert_eq!(after(&mut watch, 24 * 60, &seen), (PageStatus::Live, 0, Some(cycle)));
+    let now = watch.crawl.repository.current().cycle();
+    assert_eq!(after(&mut watch, 24 * 60, &seen).2, Some(now.next()));
+}
+
+#[test]
 fn a_number_that_is_below_or_gone_is_told() {
-    let condition = MessageCondition::parse(&super::condition(15.0)).unwrap();
+    let condition = MessageCondition::parse(&super::wanted::condition(15.0)).unwrap();
     let is_told = |kind, text: Option<&str>| {
         let url = UrlRules::default().canonicalize("https://shop.example/shoe").unwrap();
         let (id, cycle, round) = (String::new(), Cycle(2), Round(2));
