@@ -344,7 +344,7 @@ fn what_changed_is_listed_newest_first_with_the_difference_of_each() {
     let of_page = listed(&list(&["--pages", &world.url("/once")]), &world.site);
     assert_eq!(of_page, [once]);
     assert_eq!(listed(&list(&["--changes", "new"]), &world.site).len(), 3);
-    for since in ["1 d", "yesterday", "2026-01-31"] {
+    for since in ["1 d", "2 days ago", "yesterday", "2026-01-31"] {
         assert_eq!(listed(&list(&["--since", since]), &world.site), found, "{since}");
     }
     let mut nowhere = program();

@@ -189,7 +189,7 @@ fn an_export_of_changes_has_the_pages_that_are_new_or_changed_since() {
     assert!(!contents.is_empty() && contents.iter().all(|url| found.contains(url)));
     assert_eq!(export("pages", "2999-01-01"), Vec::<String>::new());
     let wrong = fails(world.run(&["export", "pages", "--out", "-", "--changed-since", "soon"]), 2);
-    assert!(wrong.contains("--changed-since soon: write an age (7d)"), "{wrong}");
+    assert!(wrong.contains("--changed-since <TIME>': \"soon\" is no time; write a day"), "{wrong}");
     let wrong = fails(world.run(&["export", "visits", "--out", "-", "--changed-since", "7d"]), 2);
     assert!(wrong.contains("only for recrawl export pages and contents"), "{wrong}");
 }

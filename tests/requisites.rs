@@ -313,8 +313,10 @@ fn what_changes_at_every_visit_changes_no_page_and_each_version_keeps_its_look()
     daemon.stop();
     let none = fails(world.run(&["export", "wacz", "--out", package, "--at", "2000-01-01"]), 1);
     assert!(none.contains("nothing to export"), "{none}");
-    let unread = fails(world.run(&["export", "wacz", "--out", package, "--at", "yesterday"]), 2);
-    assert!(unread.contains("--at yesterday"), "{unread}");
+    let unread = fails(world.run(&["export", "wacz", "--out", package, "--at", "last week"]), 2);
+    assert!(unread.contains("write a day (2026-01-31)"), "{unread}");
+    let today = succeeds(world.run(&["export", "wacz", "--out", package, "--at", "today"]));
+    assert!(today.contains("captures"), "{today}");
 }
 
 #[test]

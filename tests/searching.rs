@@ -351,7 +351,7 @@ fn a_model_searches_reads_and_sees_changes() {
         ("search", json!({"query": "\""}), "no word to look for"),
         ("search", json!({"words": "x"}), "unknown field"),
         ("read", json!({"url": format!("{}/none", world.site)}), "unknown URL"),
-        ("changes", json!({"since": "yesterday"}), "yesterday"),
+        ("changes", json!({"since": "last week"}), "yesterday"),
     ] {
         let (is_error, text) = call(name, arguments);
         assert!(is_error && text.contains(said), "{name}: {text}");

@@ -167,7 +167,7 @@ fn what_cannot_be_is_refused_in_one_line() {
     for (words, told) in [
         (&["wacz", "--out", "-"][..], "standard output"),
         (&["wacz", "--out", out, "--format", "csv"], "take no --format"),
-        (&["wacz", "--out", out, "--since", "yesterday"], "2026-01-31"),
+        (&["wacz", "--out", out, "--since", "last week"], "2026-01-31"),
         (&["wacz", "--out", out, "--host", "a b"], "host"),
         (&["wacz", "--out", out, "--host", "http://a.test/"], "use --prefix"),
         (&["pages", "--out", out, "--since", "2026-01-31"], "only for recrawl export wacz"),

@@ -42,7 +42,7 @@ pub use record::{
 };
 pub use recovery::{ArchiveMark, Recovery, recover};
 pub use rewrite::tidy;
-pub use spelling::{LAST_SECOND, timestamp};
+pub use spelling::{LAST_SECOND, seconds_of, timestamp};
 pub use warcinfo::WarcProvenance;
 pub use writer::{Archive, ArchiveEnd};
 

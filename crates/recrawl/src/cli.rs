@@ -1,7 +1,6 @@
 //! Command-line arguments.
 
 mod act;
-mod age;
 mod backup;
 mod changes;
 mod configuration;
@@ -15,13 +14,13 @@ mod improve;
 mod learn;
 mod notify;
 mod page;
+mod past_time;
 mod search;
 mod vault;
 mod watch;
 mod web_address;
 
 pub use act::{AddArgs, FetchArgs};
-pub use age::since_1970;
 pub use backup::{BackupArgs, RestoreArgs};
 pub use changes::ChangesArgs;
 pub use configuration::{Configuration, HERE, load};
@@ -35,6 +34,7 @@ pub use improve::{ImproveCommand, ImproveRunArgs};
 pub use learn::{FoldUnit, LearnArgs, SplitProtocol, Terminals};
 pub use notify::NotifyCommand;
 pub use page::{PageCommand, PageTestArgs, ShowArgs};
+pub use past_time::PastTime;
 pub use recrawl_contest::{PageSet, ReplayArgs, SimulateArgs};
 pub use search::{SearchArgs, with_words};
 pub use vault::{VaultArgs, VaultCommand};

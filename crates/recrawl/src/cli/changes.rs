@@ -1,16 +1,14 @@
 //! Arguments of `recrawl changes`.
 
-use super::OnCrawl;
-use super::age::age;
+use super::{OnCrawl, PastTime};
 use clap::Args;
-use recrawl_types::Span;
 
 /// `recrawl changes`
 #[derive(Args)]
 pub struct ChangesArgs {
-    /// Only changes since then: '1 d' ago, yesterday, a day (2026-01-31) or a time (2026-01-31T12:00:00Z)
-    #[arg(long, value_name = "TIME", value_parser = age)]
-    pub since: Option<Span>,
+    /// Only changes since then: a day (2026-01-31), a time (2026-01-31T12:00:00Z), today, yesterday, or how long ago (2d)
+    #[arg(long, value_name = "TIME", value_parser = PastTime::parse)]
+    pub since: Option<PastTime>,
     /// Only these pages: `example.com`, `*.example.com` with subdomains, `https://example.com/page`, or
     /// `https://example.com/a/*` (repeatable)
     #[arg(long, value_name = "PATTERN")]

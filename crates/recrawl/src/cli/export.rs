@@ -1,6 +1,6 @@
 //! Arguments of `recrawl export`.
 
-use super::Where;
+use super::{PastTime, Where};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -22,21 +22,21 @@ pub struct ExportArgs {
     /// With contents: also the main content as Markdown
     #[arg(long)]
     pub markdown: bool,
-    /// With pages and contents: only what is new or has changed since an age (7d), a day (2026-01-31) or a time
-    #[arg(long, value_name = "AGE|DATE")]
-    pub changed_since: Option<String>,
+    /// With pages and contents: only what is new or has changed since then: a day (2026-01-31), yesterday, how long ago (7d)
+    #[arg(long, value_name = "TIME", value_parser = PastTime::parse)]
+    pub changed_since: Option<PastTime>,
     /// With wacz: only the pages of this host, or of `*.example.com`
     #[arg(long, value_name = "HOST", conflicts_with = "prefix")]
     pub host: Option<String>,
     /// With wacz: only pages whose URL starts with this
     #[arg(long, value_name = "URL")]
     pub prefix: Option<String>,
-    /// With wacz: only what was fetched since this day (2026-01-31) or time (2026-01-31T12:00:00Z)
-    #[arg(long, value_name = "DATE")]
-    pub since: Option<String>,
-    /// With wacz: each page as it was at this day or time, with its requisites
-    #[arg(long = "at", value_name = "DATE", conflicts_with = "since")]
-    pub at_date: Option<String>,
+    /// With wacz: only what was fetched since then
+    #[arg(long, value_name = "TIME", value_parser = PastTime::parse)]
+    pub since: Option<PastTime>,
+    /// With wacz: each page as it was then (of a day: at its end), with its requisites
+    #[arg(long = "at", value_name = "TIME", value_parser = PastTime::parse, conflicts_with = "since")]
+    pub until: Option<PastTime>,
     #[command(flatten)]
     pub at: Where,
 }

@@ -1,7 +1,6 @@
 //! Arguments of `recrawl page` and `recrawl show`.
 
-use super::age::until;
-use super::{OnCrawl, Where, web_address};
+use super::{OnCrawl, PastTime, Where, web_address};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -71,10 +70,10 @@ pub struct ShowArgs {
     /// The version: 1 is the newest, 2 the one before. A visit that found the same body makes no version
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub version: u32,
-    /// The newest version that is not after then: a day (2026-01-31, to its end), a time (2026-01-31T12:00:00Z),
-    /// yesterday, or '1 d' ago
-    #[arg(long = "at", value_name = "TIME", value_parser = until, conflicts_with_all = ["version", "list"])]
-    pub until: Option<u64>,
+    /// The newest version that is not after then: a day (2026-01-31, to its end), a time (2026-01-31T12:00:00Z), today,
+    /// yesterday, or how long ago (2d)
+    #[arg(long = "at", value_name = "TIME", value_parser = PastTime::parse, conflicts_with_all = ["version", "list"])]
+    pub until: Option<PastTime>,
     #[command(flatten)]
     pub at: Where,
     /// Print JSON: headers, text and difference of the version, or with --list all versions

@@ -1,8 +1,7 @@
 //! Arguments of `recrawl search`.
 
-use super::OnCrawl;
+use super::{OnCrawl, PastTime};
 use clap::Args;
-use recrawl_types::Span;
 use std::ffi::OsString;
 
 /// `recrawl search`
@@ -14,9 +13,9 @@ pub struct SearchArgs {
     /// Only pages of this host, or of a domain as `*.example.com`; `*` for all
     #[arg(long, value_name = "HOST")]
     pub host: Option<String>,
-    /// Only pages with a new text of this long until now, such as '7 d'
-    #[arg(long, value_name = "DURATION", value_parser = Span::parse)]
-    pub changed_since: Option<Span>,
+    /// Only pages with a new text since then: a day (2026-01-31), yesterday, how long ago (7d)
+    #[arg(long, value_name = "TIME", value_parser = PastTime::parse)]
+    pub changed_since: Option<PastTime>,
     /// Show the newest texts first, instead of the best
     #[arg(long)]
     pub newest: bool,

@@ -1,7 +1,7 @@
 //! `recrawl changes`: lists changes, newest first.
 
-use super::{last_commit, print, print_json, refused, show};
-use crate::cli::ChangesArgs;
+use super::{last_commit, print, print_json, refused};
+use crate::cli::{ChangesArgs, PastTime};
 use crate::report::page_changes;
 use recrawl_archive::timestamp;
 use recrawl_console::view::{PageChange, PageChangeList, PageChangeQuery};
@@ -33,11 +33,10 @@ pub fn run(args: &ChangesArgs) -> Result<(), Failure> {
 /// When the query is invalid, no visits are kept, or they cannot be read.
 pub fn listed(args: &ChangesArgs, max_difference: usize) -> Result<PageChangeList, Failure> {
     let (settings, repository) = last_commit(&args.on.at)?;
-    let since = args.since.map(|since| (show::now() / 1000).saturating_sub(since.0.as_secs()));
     let query = PageChangeQuery {
         pages: args.pages.clone(),
         kinds: args.changes.clone(),
-        since: since.unwrap_or_default(),
+        since: args.since.map_or(0, PastTime::begin),
         cursor: args.cursor.clone(),
         limit: args.limit as usize,
         max_difference: if args.diff { max_difference } else { 0 },

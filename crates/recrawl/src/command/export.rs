@@ -36,8 +36,7 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
     if args.changed_since.is_some() && !matches!(args.what, Exported::Pages | Exported::Contents) {
         return Err(Failure::Usage("--changed-since is only for recrawl export pages and contents".into()));
     }
-    let selects =
-        [&args.host, &args.prefix, &args.since, &args.at_date].iter().any(|option| option.is_some());
+    let selects = args.host.is_some() || args.prefix.is_some() || args.since.or(args.until).is_some();
     if !is_wacz && selects {
         return Err(Failure::Usage(
             "--host, --prefix, --since and --at are only for recrawl export wacz".into(),

@@ -3,12 +3,11 @@
 mod protocol;
 
 use super::{changes, search, show};
-use crate::cli::{ChangesArgs, OnCrawl, SearchArgs, Where};
+use crate::cli::{ChangesArgs, OnCrawl, PastTime, SearchArgs, Where};
 use protocol::ServedTools;
 use recrawl_console::view::PageChange;
 use recrawl_crawl::failure::Failure;
 use recrawl_focus::words::head;
-use recrawl_types::Span;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -72,7 +71,7 @@ impl ServedTools for OfCrawl<'_> {
                 "annotations": {"readOnlyHint": true, "openWorldHint": false},
             })
         };
-        let duration = "a duration until now, such as '7 d' or '12 h'";
+        let time = "a day (2026-01-31), a time (2026-01-31T12:00:00Z), today, yesterday, or how long ago ('7 days ago', 12h)";
         json!([
             tool(
                 "search",
@@ -80,7 +79,7 @@ impl ServedTools for OfCrawl<'_> {
                 json!({
                     "query": text("words; \"several words\" stand side by side, and -word must not be there"),
                     "host": text("only pages of this host, or of a domain as *.example.com"),
-                    "changed_since": text(&format!("only pages with a new text within {duration}")),
+                    "changed_since": text(&format!("only pages with a new text since {time}")),
                     "limit": number("pages, 10 if left out", 100),
                 }),
                 &["query"],
@@ -98,7 +97,7 @@ impl ServedTools for OfCrawl<'_> {
                 "changes",
                 "List what changed on the crawled pages, newest first.",
                 json!({
-                    "since": text(&format!("only those within {duration}")),
+                    "since": text(&format!("only those since {time}")),
                     "pages": {
                         "type": "array", "items": {"type": "string"},
                         "description": "only these: example.com, *.example.com, https://example.com/a/*",
@@ -140,7 +139,7 @@ impl OfCrawl<'_> {
         let args = SearchArgs {
             words: vec![query],
             host,
-            changed_since: changed_since.as_deref().map(Span::parse).transpose()?,
+            changed_since: changed_since.as_deref().map(PastTime::parse).transpose()?,
             newest: false,
             limit: limit.unwrap_or(10).clamp(1, 100),
             on: self.on(),
@@ -166,7 +165,7 @@ impl OfCrawl<'_> {
     fn changes(&self, arguments: Value) -> Result<String, String> {
         let ChangesCall { since, pages, diff, limit, next } = read(arguments)?;
         let mut args = ChangesArgs {
-            since: since.as_deref().map(Span::parse).transpose()?,
+            since: since.as_deref().map(PastTime::parse).transpose()?,
             pages,
             changes: Vec::new(),
             diff,

@@ -1,7 +1,7 @@
 //! `recrawl search`: searches the texts of the pages, beside a daemon or without one.
 
-use super::{counted, last_commit, print, print_json, refused, show};
-use crate::cli::SearchArgs;
+use super::{counted, last_commit, print, print_json, refused};
+use crate::cli::{PastTime, SearchArgs};
 use crate::report::search;
 use recrawl_archive::timestamp;
 use recrawl_console::view::{SearchList, SearchQuery, SearchResult, SearchSort};
@@ -24,11 +24,10 @@ pub fn run(args: &SearchArgs) -> Result<(), Failure> {
 /// When the query is invalid, or there is no index, or something cannot be read.
 pub fn found(args: &SearchArgs) -> Result<SearchList, Failure> {
     let (settings, repository) = last_commit(&args.on.at)?;
-    let since = args.changed_since.map(|since| (show::now() / 1000).saturating_sub(since.0.as_secs()));
     let query = SearchQuery {
         words: args.words.join(" "),
         host: args.host.clone(),
-        since: since.unwrap_or_default(),
+        since: args.changed_since.map_or(0, PastTime::begin),
         sort: if args.newest { SearchSort::Newest } else { SearchSort::Best },
         limit: args.limit as usize,
     };

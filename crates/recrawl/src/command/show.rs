@@ -97,7 +97,9 @@ pub fn run(args: &ShowArgs) -> Result<(), Failure> {
     if args.list {
         return list(&page);
     }
-    let which = args.until.map_or(WhichVersion::Number(args.version as usize), WhichVersion::Until);
+    let which = args
+        .until
+        .map_or(WhichVersion::Number(args.version as usize), |time| WhichVersion::Until(time.end()));
     let (FoundVersion { number, place, newer }, version) = page.version(which)?;
     if args.until.is_some() && !args.json {
         let of = |time: u64| timestamp(time * 1000);

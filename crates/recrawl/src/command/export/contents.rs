@@ -46,7 +46,7 @@ pub fn export(settings: &Settings, args: &ExportArgs, format: ExportFormat) -> R
     let generation = repository.current();
     let archive = ArchiveReader::open(opener::open(&settings.data_dir)?)?;
     let files = ArchivedFiles::all(&archive);
-    let changed = ChangedSince::parse(args.changed_since.as_deref(), &repository)?;
+    let changed = ChangedSince::read(args.changed_since, &repository)?;
     let taken_down = decisions(&settings)?.taken_down;
     let mut rows = RowFile::create(&args.out, format, &columns)?;
     let (mut records, mut left_out) = (generation.records(), 0u64);

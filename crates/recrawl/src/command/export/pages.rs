@@ -20,7 +20,7 @@ pub fn export(settings: &Settings, args: &ExportArgs, format: ExportFormat) -> R
     let bodies = Bodies::in_storage(&*opener::open(&settings.data_dir)?)?;
     let generation = repository.current();
     let columns = columns(generation.summary().is_focused);
-    let changed = ChangedSince::parse(args.changed_since.as_deref(), &repository)?;
+    let changed = ChangedSince::read(args.changed_since, &repository)?;
     let mut rows = RowFile::create(&args.out, format, columns)?;
     let mut records = generation.records();
     while let Some((_, key, record)) = records.next_record().map_err(Failure::work)? {

@@ -1,14 +1,12 @@
 //! Which captures are exported.
 
 use super::super::{decided_meanwhile, decisions};
-use crate::cli::ExportArgs;
-use crate::cli::since_1970;
+use crate::cli::{ExportArgs, PastTime};
 use crate::texts::{
     ArchivedRequisites, ArchivedVersion, MAX_VERSIONS, VersionPlace, VersionPlaces, Versions,
 };
-use recrawl_archive::ArchiveReader;
-use recrawl_archive::ROUND;
 use recrawl_archive::records::FoundRecord;
+use recrawl_archive::{ArchiveReader, ROUND, seconds_of};
 use recrawl_crawl::admission::blocks::Blocks;
 use recrawl_crawl::admission::decisions::Decisions;
 use recrawl_crawl::admission::loading::is_inside;
@@ -59,8 +57,7 @@ impl CaptureSelection {
             (None, None) => None,
         };
         let meant = meant.transpose().map_err(Failure::Usage)?;
-        let since = args.since.as_deref().map(|text| day_or_time("--since", text)).transpose()?.unwrap_or(0);
-        let at = args.at_date.as_deref().map(|text| day_or_time("--at", text)).transpose()?;
+        let (since, at) = (args.since.map_or(0, PastTime::begin), args.until.map(PastTime::end));
         let decided = decisions(settings)?;
         let blocks = Blocks::from_patterns(decided.blocks.keys());
         let now = recrawl_fetcher::system_clock()();
@@ -163,7 +160,7 @@ impl CaptureSelection {
         let named = record.field("WARC-Target-URI").zip(record.field("WARC-Date"));
         let Some((url, date)) = named else { return false };
         let Ok(url) = UrlRules::keep_all().canonicalize(url) else { return false };
-        let time = since_1970(date).map_or(0, |time| time.as_secs());
+        let time = seconds_of(date);
         if self.at.is_some() {
             let round = record.field(ROUND).and_then(|round| round.parse().ok());
             let is_one = self.captures.contains(&capture(&url, time, round));
@@ -198,27 +195,4 @@ fn hash(url: &CanonicalUrl) -> u64 {
 /// Of a URL at this time, in seconds since 1970. Two rounds may be in one second.
 fn capture(url: &CanonicalUrl, time: u64, round: Option<u32>) -> u64 {
     xxh3_64(format!("{url} {time} {round:?}").as_bytes())
-}
-
-fn day_or_time(option: &str, text: &str) -> Result<u64, Failure> {
-    since_1970(text).map(|time| time.as_secs()).ok_or_else(|| {
-        Failure::Usage(format!("{option} {text}: write a day (2026-01-31) or a time (2026-01-31T12:00:00Z)"))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_day_begins_at_midnight_and_anything_else_is_refused() {
-        assert_eq!(day_or_time("--since", "1970-01-02").unwrap(), 86_400);
-        assert_eq!(day_or_time("--since", "1970-01-02T00:00:01Z").unwrap(), 86_401);
-        for wrong in ["", "yesterday", "2026-13-01", "20260131", "2026-01-31 12:00"] {
-            assert!(
-                day_or_time("--since", wrong).unwrap_err().to_string().contains("2026-01-31T12:00:00Z"),
-                "{wrong}"
-            );
-        }
-    }
 }
