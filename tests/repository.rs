@@ -177,6 +177,50 @@ fn a_backup_brings_everything_back() {
     assert_eq!(world.pages().len(), pages.len());
 }
 
+/// A backup that was older than a takedown brought its page back.
+#[test]
+fn a_restore_repeats_later_takedowns_of_the_data_directory_before_or_says_that_they_are_missing() {
+    let mut world = World::new(web(20, 1), "");
+    world.crawl(1);
+    let visited: Vec<String> =
+        world.pages().iter().filter(|(_, page)| !page["n"].is_null()).map(|(url, _)| url.clone()).collect();
+    let [early, late, removed] = [0, 1, 2].map(|page| visited[page].clone());
+    succeeds(world.run(&["takedown", "--page", &early]));
+    let (out, lost) = (world.folder.path().join("backup"), world.data_dir.clone());
+    succeeds(world.run(&["backup", word(&out)]));
+    succeeds(world.run(&["takedown", "--page", &late]));
+    succeeds(world.run(&["takedown", "--page", &removed, "--keep-crawling"]));
+    let restored = |name: &str, words: &[&str], mut world: World| {
+        world = at(world, out.parent().unwrap().join(name));
+        let said = succeeds(world.run(&[&["restore", word(&out)], words].concat()));
+        world.is_sound();
+        (said, world)
+    };
+    let has_text = |world: &World, url: &str| world.run(&["show", url]).status.success();
+    let said;
+    (said, world) = restored("without", &[], world);
+    assert!(
+        said.contains("are not in it: their pages are back") && said.contains("--takedowns-of"),
+        "{said}"
+    );
+    assert_eq!([&early, &late, &removed].map(|url| has_text(&world, url)), [false, true, true]);
+    let said;
+    (said, world) = restored("with", &["--takedowns-of", word(&lost)], world);
+    assert!(
+        said.contains("takedowns   2 after ") && said.contains(&late) && !said.contains(&early),
+        "{said}"
+    );
+    assert_eq!([&early, &late, &removed].map(|url| has_text(&world, url)), [false; 3]);
+    let down = |url: &str| succeeds(world.run(&["explain", url])).contains("taken down");
+    assert_eq!([&early, &late, &removed].map(|url| down(url)), [true, true, false]);
+    // The directory before has no other.
+    let (said, world) = restored("again", &["--takedowns-of", word(&out), "--json"], world);
+    assert_eq!(read(&said)["takedowns"], serde_json::json!([]), "{said}");
+    let nowhere = at(world, out.parent().unwrap().join("nowhere"));
+    fails(nowhere.run(&["restore", word(&out), "--takedowns-of", "none"]), 2);
+    assert!(!nowhere.data_dir.exists(), "nothing is restored");
+}
+
 /// The WARC files of a data directory.
 fn warc_files(data_dir: &Path) -> Vec<PathBuf> {
     let files = std::fs::read_dir(data_dir.join("warc")).unwrap().map(|entry| entry.unwrap().path());

@@ -27,6 +27,9 @@ pub struct RestoreArgs {
     /// Vault that a crawl has shipped to (`storage.vault`)
     #[arg(long, value_name = "URL")]
     pub vault: Option<String>,
+    /// The data directory before: its takedowns that are newer than the backup are repeated
+    #[arg(long, value_name = "DIR", conflicts_with = "vault")]
+    pub takedowns_of: Option<PathBuf>,
     #[command(flatten)]
     pub on: OnCrawl,
 }

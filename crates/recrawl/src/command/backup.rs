@@ -5,13 +5,15 @@
 //! short has none, and is refused.
 
 mod inventory;
+mod newer_takedowns;
 
-use super::repository::{self, last_backup, snapshot};
-use super::{counted, print_json, print_labelled};
+use super::repository::last_backup::{self, LastBackup};
+use super::repository::{self, snapshot};
+use super::{counted, print_json, print_labelled, takedown};
 use crate::cli::{BackupArgs, RestoreArgs};
 use crate::exclusive_access::ExclusiveAccess;
 use inventory::WarcLengths;
-use recrawl_archive::{name_now, opener};
+use recrawl_archive::{name_now, opener, timestamp};
 use recrawl_crawl::data_dir::TABLES;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::first_look;
@@ -20,8 +22,9 @@ use recrawl_crawl::operator::stopped::in_the_way;
 use recrawl_crawl::settings::Settings;
 use recrawl_crawl::vault::restore;
 use recrawl_delivery::doubt;
+use recrawl_fetcher::system_clock;
 use recrawl_repository::storage::{self, FileStorage, Storage};
-use recrawl_repository::{Damage, OpenError, Repository, copies};
+use recrawl_repository::{Damage, GenerationSummary, OpenError, Repository, copies};
 use recrawl_types::Size;
 use serde_json::json;
 use std::fs::{self, File};
@@ -48,22 +51,23 @@ pub fn back_up(args: &BackupArgs) -> Result<(), Failure> {
         return snapshot::run(&settings, &args.out, args.on.json);
     }
     let (folder, out) = (&settings.data_dir, &args.out);
-    let (to, copied, bodies) = {
+    let (to, copied, bodies, at) = {
         let _turn = ExclusiveAccess::alone(folder)?;
-        // Holds the lock: no crawl begins meanwhile.
+        // Holds the lock: no crawl begins meanwhile, and no takedown.
         let repository = writing(&settings)?;
+        let at = system_clock()();
         let (to, copied) = snapshot::make(&settings, &repository, out)?;
         beside(folder, out)?;
         if let Some(file) = args.on.at.config.file() {
             copy(&file, &out.join(CONFIGURATION))?;
         }
-        (to, copied, lengths(&*opener::open(folder)?)?)
+        (to, copied, lengths(&*opener::open(folder)?)?, at)
     };
     let bodies = copy_archive(&*opener::open(folder)?, &*opener::create(out)?, &bodies)?;
     let bytes: u64 = bodies.values().sum();
     inventory::write(out, &bodies)?;
     let made = copied.finish(&to).map_err(Failure::work)?;
-    last_backup::note(folder, &made, out)?;
+    last_backup::note(folder, &made, out, at)?;
     sync_folder(out)?;
     if args.on.json {
         return print_json(&json!({
@@ -83,7 +87,7 @@ pub fn restore(args: &RestoreArgs) -> Result<(), Failure> {
     let settings = args.on.at.settings()?;
     match (&args.vault, &args.from) {
         (Some(vault), _) => restore_vault(vault, &settings.data_dir, args.on.json),
-        (None, Some(from)) => restore_backup(from, &settings.data_dir, args.on.json),
+        (None, Some(from)) => restore_backup(from, &settings, args),
         (None, None) => Err(Failure::Usage("name the folder of a backup, or pass --vault URL".into())),
     }
 }
@@ -94,8 +98,7 @@ fn restore_vault(vault: &str, folder: &Path, as_json: bool) -> Result<(), Failur
     let restored = restore::restore(&source, folder)?;
     let damaged = doubt_copies(folder)?;
     sync_folder(folder)?;
-    let storage = FileStorage::existing(folder)?;
-    let summary = *Repository::open_read(Arc::new(storage)).map_err(Failure::work)?.current().summary();
+    let summary = summary(folder)?;
     if as_json {
         return print_json(&json!({
             "generation": summary.number, "pages": summary.pages, "files": restored.files, "bytes": restored.bytes,
@@ -110,6 +113,11 @@ fn restore_vault(vault: &str, folder: &Path, as_json: bool) -> Result<(), Failur
     ))?;
     print_labelled("go on       with the configuration of the crawl; the vault does not have it")?;
     tell_damaged(&damaged)
+}
+
+fn summary(folder: &Path) -> Result<GenerationSummary, Failure> {
+    let storage = FileStorage::existing(folder)?;
+    Ok(*Repository::open_read(Arc::new(storage)).map_err(Failure::work)?.current().summary())
 }
 
 /// Targets of documents have got others since.
@@ -128,25 +136,15 @@ fn tell_damaged(damaged: &[String]) -> Result<(), Failure> {
     })
 }
 
-fn restore_backup(from: &Path, folder: &Path, as_json: bool) -> Result<(), Failure> {
-    let source = FileStorage::existing(from).map_err(|e| {
-        Failure::Usage(format!(
-            "cannot open {}: {e}; name a folder that `recrawl backup` wrote",
-            from.display()
-        ))
-    })?;
-    let backup = Repository::open_read(Arc::new(source)).map_err(|e| match e {
-        OpenError::Read(error) => unsound(from, &error.into_damage()),
-        other => Failure::Usage(format!("{}: no complete backup: {other}", from.display())),
-    })?;
-    // Before anything is copied: a crawl that begins with damage would go on for days.
-    // It goes on without old visits (`repository verify` says which).
-    if let Some(place) = backup.verify().iter().find(|place| !place.file.ends_with(".kept")) {
-        return Err(unsound(from, place));
-    }
-    if let Some(place) = inventory::damage(from)? {
-        return Err(unsound(from, &place));
-    }
+fn restore_backup(from: &Path, settings: &Settings, args: &RestoreArgs) -> Result<(), Failure> {
+    let folder = &settings.data_dir;
+    check(from)?;
+    let made = LastBackup::noted(from).map(|backup| backup.at);
+    let newer = args.takedowns_of.as_deref().map(|before| {
+        let decided = open_read::decisions(from, || open_read::tables(from))?;
+        newer_takedowns::orders(before, made.unwrap_or_default(), &decided)
+    });
+    let newer = newer.transpose()?;
     repository::new_folder(folder, Some(from)).map_err(|failure| match failure {
         Failure::Usage(text) => Failure::Usage(format!("{text} with --data-dir, or move this one away")),
         other => other,
@@ -163,15 +161,21 @@ fn restore_backup(from: &Path, folder: &Path, as_json: bool) -> Result<(), Failu
     }
     let damaged = doubt_copies(folder)?;
     sync_folder(folder)?;
-    let summary = *backup.current().summary();
-    if as_json {
-        return print_json(&json!({"generation": summary.number, "pages": summary.pages}));
+    // A takedown needs a whole crawl. After a stop here, the pages of those that are left are there.
+    takedown::repeat(settings, newer.as_deref().unwrap_or_default())?;
+    let summary = summary(folder)?;
+    let repeated = newer.map(|newer| newer.iter().map(|order| order.pattern.to_string()).collect::<Vec<_>>());
+    if args.on.json {
+        return print_json(&json!({
+            "generation": summary.number, "pages": summary.pages, "made": made, "takedowns": repeated,
+        }));
     }
     print_labelled(format!("generation  {}, {}", summary.number, counted(summary.pages, "page")))?;
     print_labelled(format!(
         "restored    {}; `recrawl repository verify` reads every byte",
         folder.display()
     ))?;
+    print_labelled(format!("takedowns   {}", about_takedowns(made, repeated.as_deref())))?;
     tell_damaged(&damaged)?;
     let configuration = from.join(CONFIGURATION);
     match configuration.is_file() {
@@ -180,6 +184,41 @@ fn restore_backup(from: &Path, folder: &Path, as_json: bool) -> Result<(), Failu
             configuration.display()
         )),
         false => Ok(()),
+    }
+}
+
+/// Which takedowns hold in what was restored, and what to do about others.
+fn about_takedowns(made: Option<u64>, repeated: Option<&[String]>) -> String {
+    let made = made.map_or("the backup".into(), timestamp);
+    match repeated {
+        None => format!(
+            "those after {made} are not in it: their pages are back. Repeat each `recrawl takedown` before you crawl, or \
+             restore anew with --takedowns-of DIR, the data directory before"
+        ),
+        Some([]) => format!("the data directory before has none after {made}"),
+        Some(some) => format!("{} after {made} repeated: {}", some.len(), some.join(", ")),
+    }
+}
+
+/// Checks a backup before anything is copied: a crawl that begins with damage would go on for days.
+fn check(from: &Path) -> Result<(), Failure> {
+    let source = FileStorage::existing(from).map_err(|e| {
+        Failure::Usage(format!(
+            "cannot open {}: {e}; name a folder that `recrawl backup` wrote",
+            from.display()
+        ))
+    })?;
+    let backup = Repository::open_read(Arc::new(source)).map_err(|e| match e {
+        OpenError::Read(error) => unsound(from, &error.into_damage()),
+        other => Failure::Usage(format!("{}: no complete backup: {other}", from.display())),
+    })?;
+    // It goes on without old visits (`repository verify` says which).
+    if let Some(place) = backup.verify().iter().find(|place| !place.file.ends_with(".kept")) {
+        return Err(unsound(from, place));
+    }
+    match inventory::damage(from)? {
+        Some(place) => Err(unsound(from, &place)),
+        None => Ok(()),
     }
 }
 

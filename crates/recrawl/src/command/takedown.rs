@@ -165,6 +165,15 @@ fn shipped(settings: &Settings) -> Result<(), Failure> {
     }
 }
 
+/// Takes pages down as these orders say, and logs it.
+///
+/// # Errors
+/// When something cannot be read or written, or a damaged file not searched. Orders before stay done.
+pub fn repeat(settings: &Settings, orders: &[TakedownOrder]) -> Result<(), Failure> {
+    let now = (recrawl_fetcher::system_clock())();
+    orders.iter().try_for_each(|order| whole(&logged(settings, order, now)??.removed))
+}
+
 /// Takes the pages down, and logs it as a change of an operator.
 fn logged(
     settings: &Settings,

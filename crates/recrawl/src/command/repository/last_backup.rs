@@ -3,7 +3,6 @@
 use recrawl_crawl::data_dir;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::whole_file;
-use recrawl_fetcher::system_clock;
 use recrawl_repository::Snapshot;
 use recrawl_terminal::logging;
 use serde::{Deserialize, Serialize};
@@ -22,13 +21,13 @@ pub struct LastBackup {
     pub generation: u32,
 }
 
-/// Notes a backup of a data directory, there and in the backup: what is restored from it knows it too.
+/// Notes a backup of a data directory, there and in the backup: what is restored from it knows it too. `at` is when its
+/// decisions were read, in milliseconds since 1970: a later takedown is not in it.
 ///
 /// # Errors
 /// When the file of the backup cannot be written. Whoever may only read the data directory can make a backup all the same.
-pub fn note(folder: &Path, made: &Snapshot, out: &Path) -> Result<(), Failure> {
-    let (at, generation) = (system_clock()(), made.generation.0);
-    let backup = LastBackup { folder: std::path::absolute(out)?, at, generation };
+pub fn note(folder: &Path, made: &Snapshot, out: &Path, at: u64) -> Result<(), Failure> {
+    let backup = LastBackup { folder: std::path::absolute(out)?, at, generation: made.generation.0 };
     let text = serde_json::to_vec(&backup).map_err(Failure::work)?;
     whole_file::replace(&out.join(data_dir::LAST_BACKUP), &text)?;
     if let Err(why) = whole_file::replace(&folder.join(data_dir::LAST_BACKUP), &text) {
@@ -43,9 +42,14 @@ pub fn note(folder: &Path, made: &Snapshot, out: &Path) -> Result<(), Failure> {
 impl LastBackup {
     /// The noted one, if it is still there.
     pub fn read(data_dir: &Path) -> Option<LastBackup> {
-        let text = std::fs::read(data_dir.join(data_dir::LAST_BACKUP)).ok()?;
+        LastBackup::noted(data_dir).filter(|noted| noted.folder.is_dir())
+    }
+
+    /// The noted one, wherever it is now.
+    pub fn noted(folder: &Path) -> Option<LastBackup> {
+        let text = std::fs::read(folder.join(data_dir::LAST_BACKUP)).ok()?;
         // Damage may have struck the note as well: then there is none.
-        serde_json::from_slice(&text).ok().filter(|noted: &LastBackup| noted.folder.is_dir())
+        serde_json::from_slice(&text).ok()
     }
 
     /// Is this file of the data directory the same one as in the backup, by a hard link? Then the backup has its damage.

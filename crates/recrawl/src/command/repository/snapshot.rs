@@ -5,6 +5,7 @@ use crate::command::{counted, print, print_json};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::settings::{Settings, ranking};
+use recrawl_fetcher::system_clock;
 use recrawl_repository::storage::FileStorage;
 use recrawl_repository::{Repository, UnfinishedSnapshot};
 use recrawl_types::Size;
@@ -34,9 +35,10 @@ pub fn make(
 }
 
 pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure> {
+    let at = system_clock()();
     let (to, copied) = make(settings, &open_read::repository(settings)?, out)?;
     let made = copied.finish(&to).map_err(Failure::work)?;
-    last_backup::note(&settings.data_dir, &made, out)?;
+    last_backup::note(&settings.data_dir, &made, out, at)?;
     if as_json {
         return print_json(&json!({
             "generation": made.generation, "pages": made.pages, "linked": made.linked, "copied": made.copied,
