@@ -81,10 +81,8 @@ fn a_page_is_shown_then_watched_and_told_of() {
     }
     assert!(!said.contains("1 of 9"), "{said}");
     assert_eq!((shop.asked("/shoe"), shop.asked("/other")), (1, 0));
-    let again = fails(run(folder.path(), &words), 2);
-    assert!(again.contains("is watched already"), "{again}");
-    let slower = fails(run(folder.path(), &["watch", &shop.page, "--every", "1 h", "--to", &to]), 2);
-    assert!(slower.contains("is watched already, every 1 s: change `every` of its [[pages]]"), "{slower}");
+    let again = succeeds(run(folder.path(), &words));
+    assert!(again.contains("as it was   recrawl.toml"), "{again}");
 
     // The daemon has the seed, and looks at the page alone.
     let daemon = Daemon::of(at(folder.path(), &["serve"]));
@@ -107,6 +105,50 @@ fn a_page_is_shown_then_watched_and_told_of() {
     let text = std::fs::read_to_string(folder.path().join("recrawl.toml")).unwrap();
     assert!(text.contains("# Only the watched pages") && text.contains("/boot"), "{text}");
     daemon.stop();
+}
+
+/// Who asked for another threshold was told to edit the file and to repeat the command.
+#[test]
+fn a_watch_that_is_repeated_with_other_words_changes_what_it_wrote() {
+    let shop = Shop::open();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("recrawl.toml");
+    let [one, two] = ["http://127.0.0.1:9998/", "http://127.0.0.1:9999/"];
+    let watch = |words: &[&str]| run(folder.path(), &[&["watch", &shop.page], words].concat());
+    let nobody = fails(watch(&["--below", "15"]), 2);
+    assert!(nobody.contains("nobody is told of") && nobody.contains("--to"), "{nobody}");
+    succeeds(watch(&["--select", ".price", "--below", "15", "--to", one]));
+    let written = std::fs::read_to_string(&file).unwrap();
+    let mine = written.replace("every = \"1 h\"", "every = \"1 h\"   # often enough") + "# my last words\n";
+    std::fs::write(&file, &mine).unwrap();
+    let said = succeeds(watch(&["--below", "20", "--every", "30 min", "--select", "p"]));
+    for line in [
+        "every       1 h becomes 30 min",
+        "select      .price becomes p",
+        "below       15 becomes 20",
+        "changed     ",
+    ] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+    let expected = mine
+        .replace("number >= 15", "number >= 20")
+        .replace("\"1 h\"", "\"30 min\"")
+        .replace("\".price\"", "\"p\"");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), expected, "all else stays");
+    let said = succeeds(watch(&["--to", two]));
+    assert!(
+        said.contains("as before   the target \"127-0-0-1\" is told too") && said.contains("added to"),
+        "{said}"
+    );
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.starts_with(&expected) && text.matches("[[notify]]").count() == 2, "{text}");
+    // The condition of a person is theirs.
+    std::fs::write(&file, text.replace("kind != 'changed' or not number >= 20", "number < 3")).unwrap();
+    let theirs = fails(watch(&["--below", "18", "--to", one]), 2);
+    assert!(
+        theirs.contains("recrawl.toml, line ") && theirs.contains("is not by a watch: set `when"),
+        "{theirs}"
+    );
 }
 
 /// A configuration need not be of a crawl: it may only allow an address.
@@ -143,24 +185,31 @@ fn a_watch_sees_its_page_by_the_rules_in_force() {
     assert!(said.contains("1 of 9") && !said.contains("EUR"), "{said}");
     let text = std::fs::read_to_string(&file).unwrap();
     assert_eq!(text.matches("ignore = [\".price\"]").count(), 2, "the rule of the page has it too: {text}");
-    // A rule of the page alone is the operator's to change.
-    std::fs::write(&file, rule.replace(&site, &shop.page)).unwrap();
-    let refused = fails(run(folder.path(), &["watch", &shop.page, "--to", "http://127.0.0.1:9999/"]), 2);
-    assert!(refused.contains("without a rhythm: set `every = \"1 h\"` of its [[pages]]"), "{refused}");
-    // Who does so and repeats the command has a watch, also without somebody to tell.
-    let own = format!("{}every = \"1 h\"\n", rule.replace(&site, &shop.page));
+    // A rule of the page alone gets a rhythm, also without somebody to tell.
+    let own = rule.replace(&site, &shop.page);
     std::fs::write(&file, &own).unwrap();
+    let said = succeeds(run(folder.path(), &["watch", &shop.page]));
+    assert!(
+        said.contains("every       none becomes 1 h") && said.contains("changed     recrawl.toml"),
+        "{said}"
+    );
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(own.lines().all(|line| text.contains(line)) && text.contains("\nevery = \"1 h\"\n"), "{text}");
     let said = succeeds(run(folder.path(), &["watch", &shop.page]));
     assert!(
         said.contains("as it was   recrawl.toml") && said.contains("watch with `recrawl serve`"),
         "{said}"
     );
-    assert_eq!(std::fs::read_to_string(&file).unwrap(), own);
-    succeeds(run(folder.path(), &["watch", &shop.page, "--to", "http://127.0.0.1:9999/"]));
-    let text = std::fs::read_to_string(&file).unwrap();
-    assert!(text.starts_with(&own) && text.contains("[[notify]]"), "{text}");
-    let other = fails(run(folder.path(), &["watch", &shop.page, "--select", "p"]), 2);
-    assert!(other.contains("set `include` and `render` of its [[pages]]"), "{other}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+    // Where no line can be added to it, its place is named.
+    let inline = format!("pages = [{{ match = \"{}\" }}]\n", shop.page);
+    std::fs::write(&file, &inline).unwrap();
+    let refused = fails(run(folder.path(), &["watch", &shop.page]), 2);
+    assert!(
+        refused.contains("recrawl.toml, line 1: every is none, and this [[pages]] has no line"),
+        "{refused}"
+    );
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), inline);
 }
 
 /// The page of a watch that failed stayed in the crawl, with its site, and nobody had asked for that.

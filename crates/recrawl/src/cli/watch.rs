@@ -16,8 +16,8 @@ pub struct WatchArgs {
     /// Let a browser run the page's scripts, at each visit
     #[arg(long)]
     pub render: bool,
-    /// Tell only while the first number of the text is below this one
-    #[arg(long, value_name = "NUMBER", requires = "to", allow_negative_numbers = true, value_parser = number)]
+    /// Tell only while the first number of the text is below this one; of a watched page, it changes the number
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = number)]
     pub below: Option<f64>,
     /// How often to look [default: 1 h]
     #[arg(long, value_name = "DURATION", value_parser = Span::parse)]

@@ -2,6 +2,9 @@
 
 mod additions;
 mod destination;
+mod revision;
+mod targets;
+mod wanted;
 
 use super::{peek, print, print_json, print_labelled};
 use crate::action;
@@ -10,28 +13,23 @@ use crate::daemon::Daemon;
 use crate::exclusive_access::ExclusiveAccess;
 use crate::notifier;
 use crate::texts::{ArchivedPage, ArchivedVersion, extracted, titled_text};
-use additions::Additions;
 use recrawl_console::view::Change;
-use recrawl_crawl::admission::pattern::Pattern;
+use recrawl_crawl::config::operator_file;
 use recrawl_crawl::config::units::Render;
-use recrawl_crawl::config::{PagesTable, operator_file};
-use recrawl_crawl::data_dir::is_begun;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::settings::{SecretUse, Settings};
 use recrawl_extractor::{Extracted, media_type};
-use recrawl_notifications::ChangeKind;
 use recrawl_notifications::number::numbers;
-use recrawl_types::{CanonicalUrl, Span};
+use recrawl_types::CanonicalUrl;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, chown};
 use std::path::{Path, PathBuf};
+use wanted::{Wanted, wanted};
 
 /// Lines and characters of a text that are shown.
 const MAX_SHOWN: (usize, usize) = (12, 800);
-/// Interval of visits, unless another is asked for.
-const EVERY: Span = Span::millis(3_600_000);
 /// About a text that the server did not send.
 const RENDER: &str = "; if a script of the page shows it, add --render";
 /// Numbers that are shown.
@@ -51,7 +49,7 @@ pub fn run(args: &WatchArgs) -> Result<(), Failure> {
             urls.push(url);
         }
     }
-    let text = added(args, &now, &urls, before.as_deref())?;
+    let Wanted { text, is_changed, told } = wanted(args, &now, &urls, before.as_deref(), &file)?;
     let written = text.map(|text| WrittenConfig::beside(&file, &text)).transpose()?;
     let settings = written.as_ref().map_or(Ok(now), |written| written.settings(args))?;
     let seen = {
@@ -64,6 +62,7 @@ pub fn run(args: &WatchArgs) -> Result<(), Failure> {
     let done = match &written {
         None => "as it was  ",
         Some(_) if before.is_none() => "written    ",
+        Some(_) if is_changed => "changed    ",
         Some(_) => "added to   ",
     };
     let is_written = written.is_some();
@@ -71,8 +70,11 @@ pub fn run(args: &WatchArgs) -> Result<(), Failure> {
     let next = begin(args, &settings, &urls, is_written, &file)?;
     if args.on.json {
         let is_new = is_written && before.is_none();
-        return print_json(&json!({"pages": seen, "configuration": file, "is_new": is_new, "next": next}));
+        return print_json(&json!({
+            "pages": seen, "configuration": file, "is_new": is_new, "changes": told, "next": next,
+        }));
     }
+    told.iter().try_for_each(print_labelled)?;
     print_labelled(format!("{done} {}", file.display()))?;
     print_labelled(format!("next        {next}"))
 }
@@ -102,88 +104,6 @@ fn start(args: &WatchArgs, file: &Path) -> String {
         if file == Path::new(HERE) { String::new() } else { format!(" --config {}", file.display()) };
     let data_dir = args.on.at.data_dir.as_ref().map(|dir| format!(" --data-dir {}", dir.display()));
     format!("recrawl serve{config}{}", data_dir.unwrap_or_default())
-}
-
-/// The rule in force of a page as the configuration has it, and whether it is of this page alone.
-fn rule_of<'s>(now: &'s Settings, url: &CanonicalUrl) -> Option<(&'s PagesTable, bool)> {
-    let rule = now.pages.rule_for(url)?;
-    let table = now.config.pages.iter().find(|table| table.matches == rule.matches)?;
-    let pattern = Pattern::parse(&table.matches, &now.rules);
-    Some((table, pattern.is_ok_and(|pattern| pattern == Pattern::Page(url.clone()))))
-}
-
-/// The rule to add for a page; none if its own rule has a rhythm already. What the rule in force says of its text holds on.
-fn new_rule(args: &WatchArgs, now: &Settings, url: &CanonicalUrl) -> Result<Option<PagesTable>, Failure> {
-    let wanted = args.every.unwrap_or(EVERY);
-    let in_force = match rule_of(now, url) {
-        Some((table, true)) => {
-            let edit = "of its [[pages]] in the configuration";
-            let refused = match table.every {
-                None => format!(
-                    "{url} has a rule of its own without a rhythm: set `every = \"{wanted}\"` {edit}, then repeat this"
-                ),
-                Some(every) if args.every.is_some_and(|wanted| wanted != every) => {
-                    format!("{url} is watched already, every {every}: change `every` {edit}")
-                }
-                Some(every) if args.select.is_some() || args.render => {
-                    format!(
-                        "{url} is watched already, every {every}: set `include` and `render` {edit}, then repeat this \
-                         without --select and --render"
-                    )
-                }
-                _ => return Ok(None),
-            };
-            return Err(Failure::Usage(refused));
-        }
-        Some((table, false)) => table.clone(),
-        None => PagesTable::default(),
-    };
-    Ok(Some(PagesTable {
-        matches: Pattern::Page(url.clone()).to_string(),
-        include: args.select.as_ref().map_or(in_force.include, |select| vec![select.clone()]),
-        every: Some(wanted),
-        render: if args.render { Render::Always } else { in_force.render },
-        ..in_force
-    }))
-}
-
-/// The configuration with the pages and whom to tell of them; none if it has all of that.
-fn added(
-    args: &WatchArgs,
-    now: &Settings,
-    urls: &[CanonicalUrl],
-    before: Option<&str>,
-) -> Result<Option<String>, Failure> {
-    let rules = urls.iter().filter_map(|url| new_rule(args, now, url).transpose());
-    let rules = rules.collect::<Result<Vec<_>, _>>()?;
-    if rules.is_empty() && args.to.is_none() {
-        return Ok(None);
-    }
-    let to = args.to.as_deref().map(destination::keys).transpose();
-    let changes = ChangeKind::OF_KNOWN.map(ChangeKind::name);
-    let pages = urls.iter().map(|url| Pattern::Page(url.clone()).to_string());
-    let additions = Additions {
-        rules: &rules,
-        pages: &pages.collect::<Vec<_>>(),
-        is_first: !is_begun(&now.data_dir),
-        changes: &changes,
-        when: args.below.map(condition),
-        to: to.map_err(|e| Failure::Usage(format!("--to: {e}")))?,
-        host: &urls[0].host(),
-    };
-    if let Some(key) = additions.in_the_way(before.unwrap_or_default()) {
-        return Err(Failure::Usage(format!(
-            "the configuration has `{key} = [ … ]` on a line, where nothing can be added: write its entries as [[{key}]] \
-             tables, then repeat this"
-        )));
-    }
-    Ok(Some(additions.to(before)))
-}
-
-/// The condition of messages about a page whose number is to be below this one. A page without a number is told of too: it
-/// may be gone, redirect, or have a new design.
-fn condition(below: f64) -> String {
-    format!("kind != 'changed' or not number >= {below}")
 }
 
 /// A configuration that is not in its place yet.
