@@ -22,7 +22,6 @@ use recrawl_crawl::settings::Settings;
 use recrawl_crawl::settings::formula_file;
 use recrawl_formula::Formula;
 use recrawl_repository::{Generation, OriginRun};
-use recrawl_types::outcome::AddressRefusal;
 use recrawl_types::{Origin, Size, Span};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -214,32 +213,27 @@ fn print_cycles(reports: &VecDeque<RoundReport>, has_contact: bool) -> Result<()
     if let Some(words) = requisites(reports) {
         print_labelled(format!("\nrequisites  {words}"))?;
     }
-    if let Some(words) = skips(reports) {
-        print_labelled(format!("\nskips       {words}"))?;
+    match skips(reports, has_contact) {
+        Some(words) => print_labelled(format!("\nskips       {words}")),
+        None => Ok(()),
     }
-    let refused: u64 = reports.iter().map(|report| report.tally.refused).sum();
-    if refused > 0 {
-        let visits = counted(refused, "visit");
-        let why = match has_contact {
-            true => AddressRefusal::Special.to_string(),
-            // The guard then has two rules.
-            false => "without crawler.contact, only the addresses of this machine that fetch.allow_addresses lists \
-                      are asked"
-                .into(),
-        };
-        print_labelled(format!("\nrefused     {visits} in these cycles: {why}"))?;
-    }
-    Ok(())
 }
 
 /// Why visits of these cycles were skipped; none if none were.
-fn skips(reports: &VecDeque<RoundReport>) -> Option<String> {
+fn skips(reports: &VecDeque<RoundReport>, has_contact: bool) -> Option<String> {
     let mut all = Tally::default();
     reports.iter().for_each(|report| all += &report.tally);
     let Tally { opted_out, trapped, blocked, media_type, .. } = all;
+    let addresses = match has_contact {
+        true => "on refused addresses (list your own networks in fetch.allow_addresses)",
+        // The guard then has two rules.
+        false => {
+            "on refused addresses (without crawler.contact, only those of this machine in fetch.allow_addresses are asked)"
+        }
+    };
     let kinds = [
         (all.robots_denied, "denied by robots.txt"),
-        (all.refused, "on refused addresses"),
+        (all.refused, addresses),
         (opted_out, "on hosts that opted out"),
         (trapped, "of URL traps"),
         (blocked, "blocked"),
@@ -412,12 +406,18 @@ mod tests {
         assert_eq!(carried(&[report.clone()].into()), None);
         let early = |cycle, carried| RoundReport { cycle, carried, ..report.clone() };
         assert_eq!(
-            skips(&[report.clone()].into()).unwrap(),
+            skips(&[report.clone()].into(), true).unwrap(),
             "in these cycles: 54,321 left for later, by a back-off, a limit or the scope"
         );
         let mut refused = early(9, 0);
         (refused.tally.robots_denied, refused.tally.skipped, refused.tally.blocked) = (2, 3, 3);
-        assert_eq!(skips(&[refused].into()).unwrap(), "in these cycles: 2 denied by robots.txt, 3 blocked");
+        (refused.tally.refused, refused.tally.skipped) = (4, 3);
+        for (has_contact, why) in [(true, "list your own networks"), (false, "without crawler.contact, only")]
+        {
+            let told = skips(&[refused.clone()].into(), has_contact).unwrap();
+            let expected = format!("in these cycles: 2 denied by robots.txt, 4 on refused addresses ({why} ");
+            assert!(told.starts_with(&expected) && told.ends_with("), 3 blocked"), "{told}");
+        }
         let words = carried(&[early(7, 1077), early(8, 0), early(9, 5)].into());
         assert_eq!(
             words.unwrap(),
