@@ -18,6 +18,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
+/// The errors of a run whose arguments are refused before it begins.
+pub fn misused(output: Output) -> String {
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.starts_with("error: "), "{errors}");
+    errors
+}
+
 /// A test that waits for longer than this waits for something that does not come.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 

@@ -1,6 +1,6 @@
 //! What other programs read: Parquet beside JSON lines, the index of the archive, the stream of events.
 
-use crate::harness::{World, count, fails, json_lines, succeeds, warc_files, web};
+use crate::harness::{World, count, fails, json_lines, misused, succeeds, warc_files, web};
 use recrawl_archive::{ArchiveReader, opener};
 use recrawl_mockweb::procedural::ProceduralConfig;
 use recrawl_mockweb::{Config, Validators, WebConfig};
@@ -188,7 +188,7 @@ fn an_export_of_changes_has_the_pages_that_are_new_or_changed_since() {
     let contents = export("contents", &time);
     assert!(!contents.is_empty() && contents.iter().all(|url| found.contains(url)));
     assert_eq!(export("pages", "2999-01-01"), Vec::<String>::new());
-    let wrong = fails(world.run(&["export", "pages", "--out", "-", "--changed-since", "soon"]), 2);
+    let wrong = misused(world.run(&["export", "pages", "--out", "-", "--changed-since", "soon"]));
     assert!(wrong.contains("--changed-since <TIME>': \"soon\" is no time; write a day"), "{wrong}");
     let wrong = fails(world.run(&["export", "visits", "--out", "-", "--changed-since", "7d"]), 2);
     assert!(wrong.contains("only for recrawl export pages and contents"), "{wrong}");

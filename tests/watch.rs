@@ -202,7 +202,7 @@ fn a_watch_sees_its_page_by_the_rules_in_force() {
     );
     assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
     // Where no line can be added to it, its place is named.
-    let inline = format!("pages = [{{ match = \"{}\" }}]\n", shop.page);
+    let inline = format!("pages = [{{ match = \"{}\", ignore = [\".ads\"] }}]\n", shop.page);
     std::fs::write(&file, &inline).unwrap();
     let refused = fails(run(folder.path(), &["watch", &shop.page]), 2);
     assert!(

@@ -26,7 +26,7 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, chown};
 use std::path::{Path, PathBuf};
-use wanted::{Wanted, wanted};
+use wanted::{WatchConfig, wanted};
 
 /// Lines and characters of a text that are shown.
 const MAX_SHOWN: (usize, usize) = (12, 800);
@@ -49,7 +49,7 @@ pub fn run(args: &WatchArgs) -> Result<(), Failure> {
             urls.push(url);
         }
     }
-    let Wanted { text, is_changed, told } = wanted(args, &now, &urls, before.as_deref(), &file)?;
+    let WatchConfig { text, is_changed, told } = wanted(args, &now, &urls, before.as_deref(), &file)?;
     let written = text.map(|text| WrittenConfig::beside(&file, &text)).transpose()?;
     let settings = written.as_ref().map_or(Ok(now), |written| written.settings(args))?;
     let seen = {

@@ -19,7 +19,7 @@ pub struct WrittenTables {
 
 impl WrittenTables {
     /// Those of a configuration; none of one that is no TOML, which is refused elsewhere.
-    pub fn of(text: &str) -> WrittenTables {
+    pub fn read(text: &str) -> WrittenTables {
         toml::from_str(text).unwrap_or_default()
     }
 
@@ -30,7 +30,7 @@ impl WrittenTables {
 
 /// A key of the table of this number in the list `pages` or `notify`, and its new value.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Edit {
+pub struct KeyChange {
     pub list: &'static str,
     pub number: usize,
     pub key: &'static str,
@@ -39,7 +39,7 @@ pub struct Edit {
     pub told: Told,
 }
 
-/// What a value is called, what it is, and what it becomes.
+/// The name of a value, the value, and its next one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Told {
     pub name: &'static str,
@@ -58,10 +58,10 @@ impl fmt::Display for Told {
 ///
 /// # Errors
 /// The first change that cannot be made in place, with the line of its table, or of its value if it has one.
-pub fn revised<'e>(text: &str, edits: &'e [Edit]) -> Result<String, (usize, &'e Edit)> {
+pub fn revised<'e>(text: &str, edits: &'e [KeyChange]) -> Result<String, (usize, &'e KeyChange)> {
     let mut text = text.to_owned();
     for edit in edits {
-        let tables = WrittenTables::of(&text);
+        let tables = WrittenTables::read(&text);
         let Some(table) = tables.list(edit.list).get(edit.number) else { return Err((1, edit)) };
         let place = place(&text, table, edit.key);
         let new = match table.contains_key(edit.key) {
@@ -90,8 +90,8 @@ fn place(text: &str, table: &WrittenTable, key: &str) -> Range<usize> {
     end..end
 }
 
-/// What the text says, but for the change.
-fn expected(text: &str, edit: &Edit) -> Option<Table> {
+/// The tables of the text with the change.
+fn expected(text: &str, edit: &KeyChange) -> Option<Table> {
     let mut tables: Table = toml::from_str(text).ok()?;
     let table = tables.get_mut(edit.list)?.as_array_mut()?.get_mut(edit.number)?.as_table_mut()?;
     table.insert(edit.key.to_owned(), edit.value.clone());
@@ -107,9 +107,9 @@ pub fn line(text: &str, place: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn edit(number: usize, key: &'static str, value: &str) -> Edit {
+    fn edit(number: usize, key: &'static str, value: &str) -> KeyChange {
         let told = Told { name: key, now: "none".into(), then: value.into() };
-        Edit { list: "pages", number, key, value: value.into(), told }
+        KeyChange { list: "pages", number, key, value: value.into(), told }
     }
 
     #[test]

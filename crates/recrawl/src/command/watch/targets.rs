@@ -1,10 +1,12 @@
 //! The `[[notify]]` tables that tell of watched pages already, and their conditions.
 
-use super::revision::{Edit, Told, WrittenTables, line};
-use super::wanted::{CONDITION, condition};
+use super::revision::{KeyChange, Told, WrittenTables, line};
 use recrawl_crawl::failure::Failure;
 use std::path::Path;
 use toml::{Spanned, Table, Value};
+
+/// A condition of `--below`, before its number.
+const CONDITION: &str = "kind != 'changed' or not number >= ";
 
 /// The tables of a configuration, and the pages of a watch, as patterns.
 pub struct Targets<'a> {
@@ -20,7 +22,11 @@ impl Targets<'_> {
     ///
     /// # Errors
     /// When nobody is told of the pages, or a condition is not of these pages alone or not by a watch.
-    pub fn changed(&self, to: Option<&str>, below: Option<f64>) -> Result<(Vec<String>, Vec<Edit>), Failure> {
+    pub fn changed(
+        &self,
+        to: Option<&str>,
+        below: Option<f64>,
+    ) -> Result<(Vec<String>, Vec<KeyChange>), Failure> {
         let keys: Option<Table> = to.map(|to| toml::from_str(to).expect("a recipe is TOML"));
         let (mut untold, mut edits) = (self.pages.to_vec(), Vec::new());
         for number in self.telling() {
@@ -66,7 +72,7 @@ impl Targets<'_> {
     }
 
     /// The change to this number; none if it is below it already.
-    fn condition(&self, number: usize, below: f64) -> Result<Option<Edit>, Failure> {
+    fn condition(&self, number: usize, below: f64) -> Result<Option<KeyChange>, Failure> {
         let when = self.tables.notify[number].get("when");
         let now = when.and_then(|when| when.get_ref().as_str()).unwrap_or_default();
         let then = condition(below);
@@ -96,8 +102,14 @@ impl Targets<'_> {
             None => return refused(format!("`when = {}` is not by a watch", Value::from(now))),
         };
         let told = Told { name: "below", now: so_far.to_owned(), then: below.to_string() };
-        Ok(Some(Edit { list: "notify", number, key: "when", value: then.into(), told }))
+        Ok(Some(KeyChange { list: "notify", number, key: "when", value: then.into(), told }))
     }
+}
+
+/// The condition of messages about a page whose number is to be below this one. A page without a number is told of too: it
+/// may be gone, redirect, or have a new design.
+pub fn condition(below: f64) -> String {
+    format!("{CONDITION}{below}")
 }
 
 #[cfg(test)]
@@ -115,7 +127,7 @@ mod tests {
         below: Option<f64>,
     ) -> Result<(usize, Vec<String>), String> {
         let pages: Vec<String> = pages.iter().map(|page| (*page).to_owned()).collect();
-        let tables = WrittenTables::of(text);
+        let tables = WrittenTables::read(text);
         let targets = Targets { tables: &tables, text, file: Path::new("recrawl.toml"), pages: &pages };
         let (untold, edits) = targets.changed(to, below).map_err(|e| e.to_string())?;
         Ok((untold.len(), edits.iter().map(|edit| format!("{} {}", edit.number, edit.told)).collect()))

@@ -324,7 +324,7 @@ fn a_page_on_a_refused_address_is_due_once_the_address_is_allowed() {
 
 #[test]
 fn a_number_that_is_below_or_gone_is_told() {
-    let condition = MessageCondition::parse(&super::wanted::condition(15.0)).unwrap();
+    let condition = MessageCondition::parse(&super::targets::condition(15.0)).unwrap();
     let is_told = |kind, text: Option<&str>| {
         let url = UrlRules::default().canonicalize("https://shop.example/shoe").unwrap();
         let (id, cycle, round) = (String::new(), Cycle(2), Round(2));

@@ -2,8 +2,8 @@
 
 use super::additions::Additions;
 use super::destination;
-use super::revision::{Edit, Told, WrittenTables, revised};
-use super::targets::Targets;
+use super::revision::{KeyChange, Told, WrittenTables, revised};
+use super::targets::{Targets, condition};
 use crate::cli::WatchArgs;
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::config::PagesTable;
@@ -18,8 +18,6 @@ use toml::{Spanned, Value};
 
 /// Interval of visits, unless another is asked for.
 const EVERY: Span = Span::millis(3_600_000);
-/// A condition of `--below`, before its number.
-pub const CONDITION: &str = "kind != 'changed' or not number >= ";
 
 /// The rule in force of a page as the configuration has it, and whether it is of this page alone.
 fn rule_of<'s>(now: &'s Settings, url: &CanonicalUrl) -> Option<(&'s PagesTable, bool)> {
@@ -30,13 +28,13 @@ fn rule_of<'s>(now: &'s Settings, url: &CanonicalUrl) -> Option<(&'s PagesTable,
 }
 
 /// A rule to add for a page, or changes of its own one. What the rule in force says of its text holds on.
-enum PageRule {
+enum WatchedRule {
     New(PagesTable),
-    Changed(Vec<Edit>),
+    Changed(Vec<KeyChange>),
 }
 
-impl PageRule {
-    fn wanted(args: &WatchArgs, now: &Settings, tables: &WrittenTables, url: &CanonicalUrl) -> PageRule {
+impl WatchedRule {
+    fn wanted(args: &WatchArgs, now: &Settings, tables: &WrittenTables, url: &CanonicalUrl) -> WatchedRule {
         let wanted = args.every.unwrap_or(EVERY);
         let in_force = match rule_of(now, url) {
             Some((table, true)) => {
@@ -44,12 +42,12 @@ impl PageRule {
                     |written: &Spanned<Value>| written.get_ref().as_str() == Some(table.matches.as_str());
                 // One of the environment alone is of no table.
                 let number = tables.pages.iter().position(|of| of.get("match").is_some_and(is_it));
-                return PageRule::Changed(own_rule(args, table, number.unwrap_or(tables.pages.len())));
+                return WatchedRule::Changed(own_rule(args, table, number.unwrap_or(tables.pages.len())));
             }
             Some((table, false)) => table.clone(),
             None => PagesTable::default(),
         };
-        PageRule::New(PagesTable {
+        WatchedRule::New(PagesTable {
             matches: Pattern::Page(url.clone()).to_string(),
             include: args.select.as_ref().map_or(in_force.include, |select| vec![select.clone()]),
             every: Some(wanted),
@@ -60,10 +58,10 @@ impl PageRule {
 }
 
 /// The changes of a page's own rule.
-fn own_rule(args: &WatchArgs, table: &PagesTable, number: usize) -> Vec<Edit> {
+fn own_rule(args: &WatchArgs, table: &PagesTable, number: usize) -> Vec<KeyChange> {
     let edit = |key, name, now: Option<String>, then: &str, value| {
         let told = Told { name, now: now.unwrap_or_else(|| "none".into()), then: then.to_owned() };
-        Edit { list: "pages", number, key, value, told }
+        KeyChange { list: "pages", number, key, value, told }
     };
     let mut edits = Vec::new();
     if let Some(every) =
@@ -90,7 +88,7 @@ fn own_rule(args: &WatchArgs, table: &PagesTable, number: usize) -> Vec<Edit> {
 }
 
 /// The configuration with the pages and whom to tell of them.
-pub struct Wanted {
+pub struct WatchConfig {
     /// None if it is as it was.
     pub text: Option<String>,
     /// Does a value change that it has?
@@ -102,21 +100,21 @@ pub struct Wanted {
 /// `before` is the text of `file`, if there is one, which settings `now` are of.
 ///
 /// # Errors
-/// What is wrong with the arguments, or which line a person must change.
+/// A mistake in the arguments, or the line that a person must change.
 pub fn wanted(
     args: &WatchArgs,
     now: &Settings,
     urls: &[CanonicalUrl],
     before: Option<&str>,
     file: &Path,
-) -> Result<Wanted, Failure> {
+) -> Result<WatchConfig, Failure> {
     let text = before.unwrap_or_default();
-    let tables = WrittenTables::of(text);
+    let tables = WrittenTables::read(text);
     let (mut rules, mut edits) = (Vec::new(), Vec::new());
     for url in urls {
-        match PageRule::wanted(args, now, &tables, url) {
-            PageRule::New(rule) => rules.push(rule),
-            PageRule::Changed(changes) => edits.extend(changes),
+        match WatchedRule::wanted(args, now, &tables, url) {
+            WatchedRule::New(rule) => rules.push(rule),
+            WatchedRule::Changed(changes) => edits.extend(changes),
         }
     }
     let pages: Vec<String> = urls.iter().map(|url| Pattern::Page(url.clone()).to_string()).collect();
@@ -132,7 +130,7 @@ pub fn wanted(
         format!("as before   the target {name:?} is told too; remove its [[notify]] to end that")
     }));
     let revised = revised(text, &edits).map_err(|(line, edit)| {
-        let Edit { list, key, value, told: Told { now, .. }, .. } = edit;
+        let KeyChange { list, key, value, told: Told { now, .. }, .. } = edit;
         Failure::Usage(format!(
             "{}, line {line}: {key} is {now}, and this [[{list}]] has no line of its own for it: set `{key} = {value}` there, \
              then repeat this",
@@ -141,7 +139,7 @@ pub fn wanted(
     })?;
     let is_changed = !edits.is_empty();
     if rules.is_empty() && to.is_none() {
-        return Ok(Wanted { text: is_changed.then_some(revised), is_changed, told });
+        return Ok(WatchConfig { text: is_changed.then_some(revised), is_changed, told });
     }
     let changes = ChangeKind::OF_KNOWN.map(ChangeKind::name);
     let additions = Additions {
@@ -159,11 +157,5 @@ pub fn wanted(
              tables, then repeat this"
         )));
     }
-    Ok(Wanted { text: Some(additions.to(before.map(|_| &*revised))), is_changed, told })
-}
-
-/// The condition of messages about a page whose number is to be below this one. A page without a number is told of too: it
-/// may be gone, redirect, or have a new design.
-pub fn condition(below: f64) -> String {
-    format!("{CONDITION}{below}")
+    Ok(WatchConfig { text: Some(additions.to(before.map(|_| &*revised))), is_changed, told })
 }
