@@ -353,7 +353,7 @@ fn what_changed_is_listed_newest_first_with_the_difference_of_each() {
     assert!(none.starts_with("no change found; visits are kept"), "{none}");
 
     // For people, and wrong words.
-    let text = world.run(&["changes", "--diff", "--pages", &world.url("/once")]);
+    let text = world.run(&["changes", "--diff", &world.url("/once")]);
     assert!(text.contains("  changed    ") && text.contains("    +edition 1"), "{text}");
     for (words, said) in [
         (["--changes", "gon"], "\"gon\" is no kind of change"),

@@ -1,9 +1,10 @@
 //! What owners want: wishes that pages carry, hosts that opted out, and whom to turn to.
 
-use crate::harness::{World, count, fails, program, serve_each, succeeds, web};
+use crate::harness::{World, count, fails, json_lines, program, serve_each, succeeds, web};
 use recrawl_mockweb::trap::Trap;
 use recrawl_mockweb::{Config, Validators};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -291,7 +292,7 @@ fn a_first_look_needs_no_contact_and_is_a_hundred_requests_long() {
         world.configure(&format!("{fill}[proxy]\nurl = \"http://{proxy}\"\n{contact}"));
     };
     configure("");
-    let crawl = || world.run(&["crawl", "http://look.test/", "--until", "filled"]);
+    let crawl = || world.run(&["crawl", "http://look.test/", "--cycles", "1"]);
     let line = fails(crawl(), 1);
     assert!(line.contains("the first 100 requests") && line.contains("crawler.contact"), "{line}");
     let count = || asked.lock().unwrap().len();
@@ -301,7 +302,19 @@ fn a_first_look_needs_no_contact_and_is_a_hundred_requests_long() {
     let line = fails(crawl(), 2);
     assert!(line.contains("the first 100 requests"), "a restart renews nothing: {line}");
     assert_eq!(count(), 100);
+    let health = || world.status()["health"].clone();
+    assert_eq!(health()["level"], "amber");
+    assert!(health()["reason"].as_str().unwrap().contains("set crawler.contact"), "{}", health());
     configure("[crawler]\ncontact = \"me@example.org\"");
-    succeeds(crawl());
-    assert!(count() > 120, "{}", count());
+    assert_eq!(health()["level"], "green");
+    // The rest of the cycle is the one that ends; then a whole one.
+    let cycles = || {
+        let text = succeeds(world.run(&["crawl", "--cycles", "1", "--json"]));
+        json_lines(&text).iter().map(|report| report["cycle"].as_u64().unwrap()).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(cycles(), [1].into());
+    let asked_first = count();
+    assert!(asked_first > 120, "{asked_first}");
+    assert_eq!(cycles(), [2].into());
+    assert!(count() > asked_first, "it asks pages again");
 }

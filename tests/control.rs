@@ -498,6 +498,8 @@ fn a_page_is_added_and_fetched_by_command() {
     assert_eq!(document(&world, &["add", &first])["did"], "next_round");
     assert_eq!(document(&world, &["add", &first])["did"], "already");
     assert_eq!(world.asked(&first), 0, "only queued");
+    let status = succeeds(world.run(&["status"]));
+    assert!(status.contains("green: the queued seeds wait") && status.contains("queued      1 seed,"), "{status}");
     assert_eq!(document(&world, &["fetch", &second])["outcome"], "first");
     assert!(world.asked(&second) == 1 && world.asked(&first) == 1, "seeds that wait come along");
     assert_eq!(document(&world, &["fetch", &second])["outcome"], "unchanged");
@@ -573,18 +575,20 @@ fn a_fetch_says_why_it_waits_and_until_when() {
     waits.kill().unwrap();
     waits.wait().unwrap();
     told(&world, &["resume", &host]);
-    // A host without a robots.txt is no wait: each request has an answer.
+    // Nor is a robots.txt asked for again at once that could not be read.
     let dead = "http://127.1.0.77:8999/";
-    let why = format!("{dead} was not fetched: cannot connect to the host");
-    for _ in 0..2 {
-        let answered = fails(world.run(&["fetch", dead, "--wait"]), 1);
-        assert!(answered.contains(&why), "{answered}");
-    }
+    let why = "cannot connect to the host";
+    let answered = fails(world.run(&["fetch", dead, "--wait"]), 1);
+    assert!(answered.contains(&format!("{dead} was not fetched: {why}")), "{answered}");
+    let shut = format!("127.1.0.77 is skipped: its robots.txt cannot be read: {why}");
+    let queued = told(&world, &["fetch", dead]);
+    assert!(queued.contains(&format!("{dead} is queued and waits: {shut}")), "{queued}");
     daemon.stop();
-    let stopped = fails(world.run(&["fetch", &url]), 1);
-    assert!(stopped.contains(&format!("{url} was not fetched: {back_off}")), "{stopped}");
-    let answered = fails(world.run(&["fetch", dead]), 1);
-    assert!(answered.contains(&why), "{answered}");
+    for (url, why) in [(&*url, &back_off), (dead, &shut)] {
+        let stopped = fails(world.run(&["fetch", url]), 1);
+        assert!(stopped.contains(&format!("{url} was not fetched: {why}")), "{stopped}");
+    }
+    assert_eq!(count(&world.pages()[dead], "failures"), Some(1), "a page that is not requested does not fail");
 }
 
 /// The visit that finds a page again and unchanged has no body, but the page has a text.

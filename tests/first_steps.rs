@@ -132,6 +132,7 @@ fn the_first_mistakes_are_told_in_plain_words() {
             "cannot open data directory data: No such file or directory; pass --data-dir, or begin",
         ),
         (&["show", "https://example.com"], 2, "pass --data-dir, or begin a crawl with `recrawl crawl URL`"),
+        (&["crawl", "foo"], 2, "seed \"foo\": not a URL: it does not begin with https:// or http:// (write `example.com`"),
         (&["explain", "/page"], 2, "not a URL: it does not begin with https:// or http://"),
         (
             &["restore", "none"],

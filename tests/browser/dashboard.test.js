@@ -94,7 +94,7 @@ describe("while a cycle is paused", () => {
   it("Now shows pages, freshness, politeness, bytes and memory", async () => {
     const { page, done } = await view("#/now");
     for (const key of ["pages", "gone", "hosts"]) await says(page, key, count(status[key]));
-    await says(page, "visited", count(status.visited + status.cycle.first_visits));
+    await says(page, "visited", count(status.visited));
     assert.ok(status.freshness, "there is an audit sample");
     await says(page, "freshness", share(status.freshness.share));
     await says(page, "freshness_interval", `${share(status.freshness.low)} to ${share(status.freshness.high)}`);
@@ -363,7 +363,7 @@ describe("while a cycle is paused", () => {
     await retry(async () => assert.match(page.url(), /#\/changes\?pages=.*&changes=changed&last=86400$/));
     await page.fill("#sought", "nowhere.example");
     await page.keyboard.press("Enter");
-    await page.getByText("No change found. Visits are kept since cycle 1.").waitFor();
+    await page.getByText(/No change found\. Visits are kept since \d+ \w+ \d{4}, cycle 1\./).waitFor();
     await done();
   });
 
@@ -429,12 +429,16 @@ describe("while a cycle is paused", () => {
   it("the record of a page has dates before the numbers of cycles", async () => {
     const { pages } = await crawl.get("/api/v1/pages?limit=300");
     const changed = pages.findLast((page) => page.X > 0);
-    const { dates } = await crawl.get(`/api/v1/page?url=${encoded(changed.url)}`);
+    const { dates, times } = await crawl.get(`/api/v1/page?url=${encoded(changed.url)}`);
     assert.ok(dates.first <= dates.last_change && dates.last_change <= dates.last, JSON.stringify(dates));
+    assert.ok(times.first >= dates.first - 1000 && times.first <= times.last_change, JSON.stringify(times));
     const { page, done } = await view(`#/page?url=${encoded(changed.url)}`);
     const first = page.locator('.facts div:has(dt:text-is("First visit")) dd');
-    const date = await page.evaluate(async (at) => (await import("/assets/format.js")).time(at), dates.first);
+    const date = await page.evaluate(async (at) => (await import("/assets/format.js")).time(at), times.first);
     assert.equal(await first.textContent(), `${date}, cycle ${count(changed.first)}`);
+    const found = page.locator('.facts div:has(dt:text-is("Discovered")) dd');
+    const day = await page.evaluate(async (at) => (await import("/assets/format.js")).date(at), dates.discovered);
+    assert.equal(await found.textContent(), `${day}, cycle ${count(changed.discovered)}`, "no time is known of it");
     await done();
   });
 

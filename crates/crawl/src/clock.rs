@@ -4,7 +4,7 @@
 //! until the cycle is over. Urgent rounds come in between. The decision depends only on arguments, so a
 //! restart decides the same.
 
-use crate::report::RoundReport;
+use crate::report::{FIRST_LOOK, RoundReport};
 use crate::report::facts::Facts;
 use crate::round::RoundKind;
 use recrawl_repository::Generation;
@@ -38,6 +38,8 @@ pub struct SoFar {
     pub fetched: u64,
     /// Pages that pings brought in beyond the plan.
     pub pinged: u64,
+    /// Did its last round end a first look, which leaves the rest of the cycle to a crawl with a contact?
+    ended_first_look: bool,
 }
 
 impl SoFar {
@@ -69,7 +71,13 @@ impl SoFar {
             fills: self.fills + u32::from(report.kind == RoundKind::Fill),
             fetched: report.tally.fetched,
             pinged: self.pinged + report.tally.pinged,
+            ended_first_look: report.stopped_by == FIRST_LOOK,
         };
+    }
+
+    /// Is the cycle known to have a rest, after its last round?
+    pub fn has_rest(&self) -> bool {
+        self.revisits_left > 0 || self.ended_first_look
     }
 
     /// Did the last fill round fetch nothing? Then only links that wait can bring more pages.

@@ -24,6 +24,11 @@ pub fn check_pages(settings: &Settings, pages: &[CanonicalUrl]) -> Result<(), Fa
     belong.try_for_each(|url| check(settings, &url.host(), || !*is_over))
 }
 
+/// Is the first look over without a contact? Then the crawl requests nothing beyond loopback.
+pub fn is_missing(settings: &Settings) -> bool {
+    settings.fetch.contact.is_none() && FirstLookFile::in_folder(&settings.data_dir).is_over()
+}
+
 /// Does a request for this page count for the first look?
 pub fn needs_look(settings: &Settings, url: &CanonicalUrl) -> bool {
     settings.fetch.contact.is_none() && !is_loopback(settings, &url.host())

@@ -24,7 +24,7 @@ use crate::stored::{keep, kept};
 use crate::vault::{self, FollowedCrawl, OpenVault};
 use recrawl_archive::opener;
 use recrawl_archive::{self as archive, Archive, ArchiveEnd, ArchiveMark, Recovery, WarcProvenance};
-use recrawl_fetcher::{Fetcher, FirstLook as _, HttpNetwork, RunControl, WallClock};
+use recrawl_fetcher::{Fetcher, HttpNetwork, RunControl, WallClock};
 use recrawl_fleet::Partition;
 use recrawl_notifications::store;
 use recrawl_renderer::Renderer;
@@ -358,9 +358,7 @@ impl Crawl {
     /// # Errors
     /// That the crawl needs a contact.
     pub fn check_contact(&mut self) -> Result<(), Failure> {
-        if self.settings.fetch.contact.is_some()
-            || !FirstLookFile::in_folder(&self.settings.data_dir).is_over()
-        {
+        if !contact_check::is_missing(&self.settings) {
             return Ok(());
         }
         let needed = |failure: Failure| Failure::Work(failure.to_string());

@@ -27,6 +27,8 @@ use serde::{Deserialize, Serialize};
 
 /// `formula` and `stopped_by` in the report of an import.
 pub const IMPORT: &str = "import";
+/// `stopped_by` in the report of a round that ended a first look.
+pub const FIRST_LOOK: &str = "first_look";
 /// `formula` and `stopped_by` in the report of a takedown.
 pub const TAKEDOWN: &str = "takedown";
 /// `formula` and `stopped_by` in the report of a partition that dropped what another one has.
@@ -187,7 +189,7 @@ impl RoundReport {
                 StoppedBy::Deadline => "deadline".into(),
                 StoppedBy::ByteBudget => "byte_budget".into(),
                 StoppedBy::SlowHosts => "slow_hosts".into(),
-                StoppedBy::FirstLook => "first_look".into(),
+                StoppedBy::FirstLook => FIRST_LOOK.into(),
                 StoppedBy::End | StoppedBy::Stop => "schedule".into(),
             },
             tally,
@@ -272,6 +274,8 @@ impl RoundReport {
             scheduled = self.scheduled,
             fetched = self.tally.fetched,
             changed = self.tally.changed,
+            failed = self.tally.all_failed(),
+            skipped = self.tally.all_skipped(),
             known = self.pages_known,
             seconds = self.seconds,
             "round committed"

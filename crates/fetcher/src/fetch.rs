@@ -176,6 +176,7 @@ impl Fetcher {
             rules: job.rules,
             control: job.control,
             began: start,
+            began_at: (self.clock)(),
             suspension: Suspension::new((self.clock)()),
             round: job.round,
             budget: Mutex::new(RunBudget::new(&self.config, self.rate.clone(), &job.spent, start)),
@@ -531,8 +532,8 @@ impl FetchLoop {
         let host = self.frontier.host(ended.host);
         if let Some(origin) = ended.origin {
             self.run.budget().spend(&host.origin(origin).origin.host, cost);
+            host.delivered(origin, ended.delivered);
         }
-        host.done += ended.delivered;
         host.visit_ended(ended.origin, ended.feedback.as_ref(), &self.run)?;
         match ended.kind {
             VisitEndKind::NoRequest | VisitEndKind::Resource { .. } => {}
@@ -724,8 +725,7 @@ impl FetchLoop {
             if queue.state.robots.as_ref().is_some_and(|before| before.body != state.body) {
                 queue.state.rules_changed = now;
             }
-            queue.note_response(!matches!(policy, RobotsPolicy::Unreachable(_)));
-            queue.state.robots = Some(state);
+            queue.note_robots(state);
             queue.store(&self.run)?;
             policy
         };

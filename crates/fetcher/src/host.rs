@@ -8,6 +8,7 @@
 pub mod addresses;
 mod cursor;
 pub mod delay;
+mod delivered;
 pub mod detour;
 pub mod feedback;
 mod fetches;
@@ -21,13 +22,14 @@ pub use fetches::Fetches;
 pub use origin_queue::{HostRequest, OriginId, OriginQueue, RobotsRequest};
 
 use crate::host::addresses::Addresses;
+use crate::host::delivered::Delivered;
 use crate::host::feedback::{HostFeedback, RetryPolicy};
 use crate::host::limits::HostIndex;
 use crate::host::politeness::{AdaptiveDelay, Pace, ServerHealth};
 use crate::net::limits::{ADDRESS_TTL, CHUNK, MAX_ADDRESSES};
 use crate::outcome::{FetchError, FetchedPage};
 use crate::run::Run;
-use crate::run::control::{HostActivity, HostFigures};
+use crate::run::control::{HostActivity, HostFigures, OriginFigures};
 use origin_queue::QueueStep;
 use recrawl_types::{HostRun, Origin, SchedulePlace, Share, Site};
 use std::net::IpAddr;
@@ -138,8 +140,7 @@ pub struct FetchedHost {
     pub counted_address: Option<IpAddr>,
     /// Its position in the schedule's list of hosts.
     host_index: Option<HostIndex>,
-    /// Pages delivered in this run.
-    pub done: u64,
+    done: Delivered,
     /// Its pages in flight.
     pub fetching: Fetches,
     /// End of the last response, to detect early requests.
@@ -181,7 +182,7 @@ impl FetchedHost {
             counted_site: Some(site),
             counted_address: None,
             host_index,
-            done: 0,
+            done: Delivered::default(),
             fetching: Fetches::default(),
             answered: None,
             started: None,
@@ -278,7 +279,7 @@ impl FetchedHost {
                 }
                 QueueStep::Finish(outcome) => {
                     let pages = self.origins[at].finish(outcome, now);
-                    self.done += pages.len() as u64;
+                    self.done.add(&self.origins[at].origin, pages.len() as u64);
                     finished.extend(pages);
                 }
                 QueueStep::Request => match (self.pace.wait(), self.check_address(addresses, has_grant)) {
@@ -375,7 +376,7 @@ impl FetchedHost {
     /// Its position in the schedule's list of hosts, and whether a page of it was delivered. None
     /// if the host is not in the schedule.
     pub fn progress(&self) -> Option<(HostIndex, bool)> {
-        self.host_index.map(|host_index| (host_index, self.done > 0))
+        self.host_index.map(|host_index| (host_index, self.done.total() > 0))
     }
 
     /// The first possible step, and the index of its origin.
@@ -428,7 +429,7 @@ impl FetchedHost {
     /// The host's position in the schedule, if the host did nothing but look up its address. Such a
     /// host can be closed and opened again.
     pub fn unstarted(&self) -> Option<HostIndex> {
-        let is_in_use = self.queued || self.grant.is_some() || self.in_flight > 0 || self.done > 0;
+        let is_in_use = self.queued || self.grant.is_some() || self.in_flight > 0 || self.done.total() > 0;
         self.host_index.filter(|_| !is_in_use && self.origins.iter().all(OriginQueue::can_be_read_again))
     }
 
@@ -510,14 +511,15 @@ impl FetchedHost {
     pub fn take_waiting(&mut self) -> Vec<FetchedPage> {
         let mut pages = Vec::new();
         for queue in &mut self.origins {
+            let before = pages.len();
             queue.followed.retain_mut(|queued| {
                 let Some(detour) = queued.detour.take() else { return true };
                 let is_answered = detour.answered.is_some();
                 pages.extend(detour.pages.into_iter().chain(detour.answered));
                 !is_answered
             });
+            self.done.add(&queue.origin, (pages.len() - before) as u64);
         }
-        self.done += pages.len() as u64;
         pages
     }
 
@@ -538,9 +540,6 @@ impl FetchedHost {
         if self.origins.is_empty() && self.unloaded.is_empty() {
             return None;
         }
-        let runs = run.schedule.hosts()[self.runs.clone()].iter().map(|run| run.count);
-        let started = self.unloaded.iter().map(Cursor::pages_left);
-        let failures = self.origins.iter().map(|queue| queue.state.failures).max().unwrap_or_default();
         let state = match () {
             () if self.in_flight > 0 => HostActivity::Asking,
             () if self.slot_state == SlotState::Held => HostActivity::Held,
@@ -549,15 +548,49 @@ impl FetchedHost {
             }
             () => HostActivity::Waiting,
         };
+        let origins = self.origin_figures(run, now);
         Some(HostFigures {
             host: self.name.to_string(),
-            queue: self.origins.iter().map(OriginQueue::pages_left).chain(started).chain(runs).sum(),
-            done: self.done,
+            queue: origins.iter().map(|origin| origin.queue).sum(),
+            done: self.done.total(),
             delay: self.adaptive_delay.delay(self.asked_delay(run), &run.config).max(run.config.delay_per_ip),
             latency: self.adaptive_delay.latency,
-            failures,
+            failures: origins.iter().map(|origin| origin.failures).max().unwrap_or_default(),
             state,
+            origins,
         })
+    }
+
+    fn origin_figures(&self, run: &Run, now: u64) -> Vec<OriginFigures> {
+        let figures = |queue: &OriginQueue| OriginFigures {
+            origin: queue.origin.clone(),
+            queue: queue.pages_left(),
+            done: 0,
+            failures: queue.state.failures,
+            state: match () {
+                () if queue.is_in_flight() => HostActivity::Asking,
+                () if self.slot_state == SlotState::Held => HostActivity::Held,
+                () if queue.state.back_off_until > now => HostActivity::BackedOff,
+                () => HostActivity::Waiting,
+            },
+        };
+        let mut all: Vec<OriginFigures> = self.origins.iter().map(figures).collect();
+        let runs = run.schedule.hosts()[self.runs.clone()].iter();
+        let unread = runs.map(|run| (Origin::from_url(&run.first), run.count));
+        let unloaded = self.unloaded.iter().map(|cursor| (cursor.origin(), cursor.pages_left()));
+        for (origin, pages) in unloaded.chain(unread) {
+            OriginFigures::in_list(&mut all, origin).queue += pages;
+        }
+        for (origin, pages) in self.done.by_origin(&self.name) {
+            OriginFigures::in_list(&mut all, origin).done = pages;
+        }
+        all
+    }
+
+    /// Counts pages that a visit at this origin delivered.
+    pub fn delivered(&mut self, origin: OriginId, pages: u64) {
+        let origin = self.origin(origin).origin.clone();
+        self.done.add(&origin, pages);
     }
 
     /// Removes and returns the rest of the schedule for this host, for the deadline.

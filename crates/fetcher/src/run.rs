@@ -53,6 +53,8 @@ pub struct Run {
     pub control: Arc<RunControl>,
     /// Start of the run. The run knows no earlier request, so it keeps every delay from here on.
     pub began: Instant,
+    /// The same in milliseconds since 1970: a robots.txt fetched before it was not requested by this run.
+    pub began_at: u64,
     pub suspension: Suspension,
     pub budget: Mutex<RunBudget>,
     pub unavailable: Mutex<Unavailable>,

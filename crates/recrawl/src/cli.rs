@@ -381,7 +381,8 @@ pub struct CrawlArgs {
     pub at: Where,
     #[command(flatten)]
     pub seeds: SeedArgs,
-    /// Run this many cycles and exit. Default: run one every cycle.period until stopped
+    /// End this many cycles and exit, beginning with one that was left unfinished. Default: run one every cycle.period until
+    /// stopped
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub cycles: Option<u32>,
     /// Run this many rounds and exit

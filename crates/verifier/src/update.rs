@@ -4,7 +4,7 @@ use crate::touch::Links;
 use crate::{Judge, MergeReport};
 use recrawl_types::{
     CanonicalUrl, Change, Content, Cycle, Expectation, Failure, Known, Outcome, OutcomeEffect, PageRecord,
-    PageStatus, Visit, Visited,
+    PageStatus, Visit, VisitRequest, Visited,
 };
 
 /// The record of a new URL. A visit without a link is that of a seed.
@@ -72,20 +72,22 @@ pub(crate) fn apply_visit(
             // The fetcher attaches content to every page, and accepts a 304 only for a page requested
             // with validators. Anything else is a failure.
             _ => {
-                fail(record, cycle, PageStatus::Live);
+                fail(record, cycle, PageStatus::Live, true);
                 return Outcome::Failed(Failure::Protocol);
             }
         },
         OutcomeEffect::Absence => {
-            fail(record, cycle, PageStatus::Live);
+            fail(record, cycle, PageStatus::Live, true);
             confirm_absence(&mut record.known, at, cycle, report);
         }
         OutcomeEffect::Failure => match outcome {
-            Outcome::RefusedAddress(_) => fail(record, cycle, PageStatus::AddressRefused),
-            _ => fail(record, cycle, PageStatus::Live),
+            Outcome::RefusedAddress(_) => fail(record, cycle, PageStatus::AddressRefused, true),
+            _ => fail(record, cycle, PageStatus::Live, true),
         },
         // The next visit would be refused too, so the page is no candidate until the rule admits it.
-        OutcomeEffect::Refusal => fail(record, cycle, PageStatus::Refused),
+        OutcomeEffect::Refusal => {
+            fail(record, cycle, PageStatus::Refused, outcome.request() == VisitRequest::Page);
+        }
         OutcomeEffect::Nothing => {}
     }
     outcome
@@ -134,16 +136,17 @@ fn revive(known: &mut Known, report: &mut MergeReport) {
     known.not_found_at = 0;
 }
 
-/// One more attempt without the page, after which it has this status, unless it is gone.
+/// One more attempt without the page, after which it has this status, unless it is gone. Without a request, it is no try
+/// of the page.
 ///
 /// The back-off counts cycles, and the seeds of a host that is down are tried several times in one. So of a page that
 /// was never fetched one attempt a cycle counts. Of another each does: with `pages.every` it has no back-off, and its
 /// third failure is told.
-fn fail(record: &mut PageRecord, cycle: Cycle, status: PageStatus) {
+fn fail(record: &mut PageRecord, cycle: Cycle, status: PageStatus, is_try: bool) {
     let known = &mut record.known;
     let is_counted = record.visited.is_none() && known.failures > 0 && known.last_attempt == cycle;
     known.last_attempt = cycle;
-    known.failures = known.failures.saturating_add(u8::from(!is_counted));
+    known.failures = known.failures.saturating_add(u8::from(is_try && !is_counted));
     if known.status != PageStatus::Gone {
         known.status = status;
     }

@@ -2,7 +2,7 @@
 
 import { ask, query } from "./api.js";
 import { h, inUse, loading, problem, prose, show } from "./dom.js";
-import { plural, seconds, words } from "./format.js";
+import { count, date, plural, seconds, words } from "./format.js";
 
 export const title = "Changes";
 
@@ -73,7 +73,8 @@ export function open(main, { app, signal, parameters, navigate }) {
       isWhole = true;
       list.replaceChildren(...found.changes.map(row));
       if (found.changes.length > 0) return list;
-      const kept = found.since_cycle === null ? "No visit is kept yet." : `Visits are kept since cycle ${found.since_cycle}.`;
+      const day = found.since_time === null ? "" : `${date(1000 * found.since_time)}, `;
+      const kept = found.since_cycle === null ? "No visit is kept yet." : `Visits are kept since ${day}cycle ${count(found.since_cycle)}.`;
       return h("p", { class: "quiet", "data-figure": "no_change" }, found.next === null ? `No change found. ${kept}` : "No change in the newest visits.");
     });
   async function older(cursor) {

@@ -155,8 +155,7 @@ export function pagesPanel() {
     ),
     status: (status) => {
       known.set(count(status.pages));
-      // The running round adds to the last commit, as its bar does.
-      visited.set(count(status.visited + (status.cycle?.first_visits ?? 0)));
+      visited.set(count(status.visited));
       gone.set(count(status.gone));
       hosts.set(count(status.hosts));
     },

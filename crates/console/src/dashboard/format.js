@@ -71,6 +71,11 @@ export const clock = (millis, isShort = false) => (millis ? (isShort ? MINUTES :
 const DAY = new Intl.DateTimeFormat("en-GB", { weekday: "short", day: "numeric", month: "short" });
 const DATE = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 
+const FULL_DATE = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium" });
+
+/** 24 Nov 2026 */
+export const date = (millis) => FULL_DATE.format(millis);
+
 /** 24 Nov */
 export const day = (millis) => DATE.format(millis);
 

@@ -202,7 +202,7 @@ function document(host) {
       ["Last request", host.last_request ? time(host.last_request) : null],
       ["Request rate", pace && rate(pace.per_minute)],
       ["Allowed rate", pace && rate(pace.per_minute_promised)],
-      ["Measured in cycle", pace?.cycle],
+      ["Rate measured", pace?.cycle ? `until ${time(pace.last)}, cycle ${count(pace.cycle)}` : null],
       ["Failures in a row", count(host.failures)],
       ["Backed off", left],
       ["Opted out", host.opted_out],
@@ -217,7 +217,9 @@ function document(host) {
       "p",
       {},
       `${plural(host.robots_denied ?? 0, "visit")} denied. `,
-      host.robots_fetched ? `Fetched ${time(host.robots_fetched)}.` : "Not fetched yet.",
+      host.robots_fetched
+        ? `${host.robots_unreachable ? "Tried" : "Fetched"} ${time(host.robots_fetched)}.`
+        : "Not fetched yet.",
     ),
     host.robots
       ? h("pre", { tabindex: "0", role: "group", "aria-label": "robots.txt" }, host.robots)

@@ -5,7 +5,7 @@ import { ask, query } from "./api.js";
 import { legend, picture, strip } from "./chart.js";
 import { difference } from "./difference.js";
 import { datum, facts, h, inUse, loading, panel, say, show } from "./dom.js";
-import { count, millis, plural, seconds, share, time, value, words } from "./format.js";
+import { count, date, millis, plural, seconds, share, time, value, words } from "./format.js";
 import { Table, alternative } from "./table.js";
 import { versions } from "./versions.js";
 
@@ -212,7 +212,8 @@ const SIGNS = [
 function kind({ outcome: ended, changed }) {
   if (["fetched", "not_modified", "redirected"].includes(ended))
     return changed === true ? "changed" : changed === false ? "unchanged" : "first";
-  return ["failed", "not_found"].includes(ended) ? "failed" : "skipped";
+  // As `recrawl explain` and the reports of cycles count them.
+  return ["failed", "not_found", "robots_unreachable"].includes(ended) ? "failed" : "skipped";
 }
 
 const sign = (visit) => SIGNS.find(([name]) => name === kind(visit))[1];
@@ -308,8 +309,10 @@ function siblings(found) {
 function record(found, page) {
   const yes = (flag) => (flag ? "yes" : null);
   const cycle = (name) => {
-    const [number, at] = [page[name], found.dates?.[name]];
-    return number ? (at ? `${time(at)}, cycle ${count(number)}` : `cycle ${count(number)}`) : null;
+    // A stored visit has its time; of any other, only the day on which its cycle began is known.
+    const [number, at, began] = [page[name], found.times?.[name], found.dates?.[name]];
+    const when = at ? time(at) : began ? date(began) : null;
+    return number ? [when, `cycle ${count(number)}`].filter(Boolean).join(", ") : null;
   };
   return panel(
     "Record",

@@ -22,7 +22,7 @@ fn change(url: &str) -> PageChange {
 
 fn atom_feed(changes: Vec<PageChange>) -> String {
     atom(
-        &PageChangeList { changes, next: None, since_cycle: Some(1) },
+        &PageChangeList { changes, next: None, since_cycle: Some(1), since_time: None },
         "*.example.com",
         "gone",
         "pages=*.example.com&changes=gone",
@@ -92,7 +92,7 @@ fn feeds_of_other_changes_have_other_ids_and_tags() {
     let (first, other) = (atom_feed(vec![change("https://a.example/")]), atom_feed(vec![]));
     assert_eq!(texts(&first, "id")[0], texts(&other, "id")[0]);
     assert_ne!(tag(&first), tag(&other));
-    let list = PageChangeList { changes: vec![], next: None, since_cycle: None };
+    let list = PageChangeList { changes: vec![], next: None, since_cycle: None, since_time: None };
     let ids: Vec<String> = [("", ""), ("a", ""), ("", "a")]
         .map(|(pages, kinds)| texts(&atom(&list, pages, kinds, ""), "id").remove(0))
         .into();

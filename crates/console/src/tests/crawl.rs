@@ -224,6 +224,8 @@ pub fn status() -> Status {
             sites_exhausted: 2,
         }),
         failing_seed_hosts: Vec::new(),
+        seeds_waiting: 0,
+        needs_contact: false,
         idle_cycles: 0,
         pings: Some(PingFigures { results: [("taken".into(), 12)].into(), ..PingFigures::default() }),
         totals: counts(),
@@ -480,6 +482,7 @@ impl CrawlView for MadeUp {
             changes: (begin..end).map(change).filter(|change| change.time >= ask.since).collect(),
             next: (end < PAGES).then(|| end.to_string()),
             since_cycle: Some(1),
+            since_time: Some(1_790_000_000),
         })
     }
 

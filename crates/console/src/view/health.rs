@@ -143,6 +143,11 @@ pub const RULES: &[HealthRule] = &[
         (early > 0)
             .then(|| format!("{early} requests were sent too early since the start; please report this bug"))
     }),
+    amber("no contact", "the first look is over, and `crawler.contact` is not set", |s| {
+        s.needs_contact.then(|| {
+            "the first look without a contact is over; set crawler.contact, or pass --contact, and the crawl goes on".into()
+        })
+    }),
     amber("paused", "an operator paused the crawl", |s| {
         (s.state == State::Paused).then(|| s.reason.clone().unwrap_or_else(|| "paused".into()))
     }),
@@ -169,7 +174,8 @@ pub const RULES: &[HealthRule] = &[
     }),
     amber("seed fails", "all that was asked of a seed's host failed, the last time", |s| {
         let (first, more) = (s.failing_seed_hosts.first()?, s.failing_seed_hosts.len() - 1);
-        let more = if more > 0 { format!(", nor of {more} more hosts of seeds") } else { String::new() };
+        let hosts = if more == 1 { "host" } else { "hosts" };
+        let more = if more > 0 { format!(", nor of {more} more {hosts} of seeds") } else { String::new() };
         Some(format!("no page of {first} can be fetched{more}; `recrawl status --host {first}` says why"))
     }),
     amber("idle", "the last two cycles fetched nothing", |s| {
@@ -249,7 +255,7 @@ pub const RULES: &[HealthRule] = &[
         Some(format!("{} new seeds were refused; {}", refused.seeds, refused.first))
     }),
     amber("no seeds", "there is nothing to crawl", |s| {
-        (s.state == State::Waiting && s.pages == 0)
+        (s.state == State::Waiting && s.pages == 0 && s.seeds_waiting == 0)
             .then(|| "there is nothing to crawl yet: add a seed URL".into())
     }),
     green("working", "otherwise", |s| Some(works(s))),
@@ -410,7 +416,7 @@ mod tests {
             (
                 "seed fails",
                 Amber,
-                "no page of http://a.test can be fetched, nor of 1 more",
+                "no page of http://a.test can be fetched, nor of 1 more host of seeds",
                 with(|s| s.failing_seed_hosts = vec!["http://a.test".into(), "http://b.test".into()]),
             ),
             ("idle", Amber, "the last 2 cycles fetched nothing", with(|s| s.idle_cycles = 2)),
@@ -427,6 +433,7 @@ mod tests {
                 status
             }),
             ("impolite", Amber, "3 requests", with(|s| s.early_requests = 3)),
+            ("no contact", Amber, "set crawler.contact", with(|s| s.needs_contact = true)),
             (
                 "paused",
                 Amber,
@@ -582,6 +589,15 @@ mod tests {
                 "add a seed URL",
                 with(|s| {
                     (s.state, s.cycle, s.last, s.pages) = (State::Waiting, None, None, 0);
+                }),
+            ),
+            (
+                "working",
+                Green,
+                "waiting",
+                with(|s| {
+                    (s.state, s.cycle, s.last, s.pages) = (State::Waiting, None, None, 0);
+                    s.seeds_waiting = 1;
                 }),
             ),
         ];

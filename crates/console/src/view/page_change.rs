@@ -33,6 +33,8 @@ pub struct PageChangeList {
     pub next: Option<String>,
     /// The first cycle whose visits are kept, and so its changes; null if none are.
     pub since_cycle: Option<u32>,
+    /// When a page was visited in that cycle, in seconds since 1970.
+    pub since_time: Option<u64>,
 }
 
 /// A change that a visit found. The fields are those of a message of `[[notify]]`.

@@ -32,7 +32,7 @@ pub struct Status {
     pub generation: u64,
     /// Known pages.
     pub pages: u64,
-    /// Pages fetched at least once.
+    /// Pages fetched at least once, also in the running round.
     pub visited: u64,
     /// Pages confirmed gone.
     pub gone: u64,
@@ -99,6 +99,10 @@ pub struct Status {
     pub blocked: u64,
     /// Hosts of seeds of which no page can be fetched: all tries of the last round that asked them failed.
     pub failing_seed_hosts: Vec<String>,
+    /// Queued seeds that no round has taken yet.
+    pub seeds_waiting: u64,
+    /// Is a first look over, so that the crawl requests nothing beyond loopback without `crawler.contact`?
+    pub needs_contact: bool,
     /// Cycles in a row, up to the last one that ended, that fetched no page; at most 11 are counted.
     pub idle_cycles: u64,
     /// Pings; none while they are off.

@@ -307,6 +307,14 @@ impl Control {
         Ok(())
     }
 
+    /// The number of queued seeds in the tables of a stopped crawl.
+    ///
+    /// # Errors
+    /// When the tables cannot be read.
+    pub fn queued_seeds(tables: &SledTables) -> Result<u64, Failure> {
+        Ok(kept::<QueuedSeeds>(tables, SEEDS)?.unwrap_or_default().len() as u64)
+    }
+
     /// Removes the matching pages from the queued seeds and page requests in the tables of a
     /// stopped crawl, or only counts them.
     ///

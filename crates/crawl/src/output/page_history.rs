@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Approximate maximum bytes of stored visits that are read for one page's history. A hundred
 /// cycles of a million pages have more, and a user is waiting.
-const MAX_HISTORY_BYTES: u64 = 256 << 20;
+pub const MAX_HISTORY_BYTES: u64 = 256 << 20;
 /// Maximum visits whose pages are remembered; the files of older cycles are read.
 const MAX_REMEMBERED_VISITS: usize = 4_000_000;
 

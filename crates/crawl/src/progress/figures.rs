@@ -12,7 +12,7 @@ use crate::round::RoundKind;
 use recrawl_fetcher::WallClock;
 use recrawl_formula::Formula;
 use recrawl_renderer::Renderer;
-use recrawl_types::{Cycle, DatedRound, Round, Visit};
+use recrawl_types::{Cycle, DatedRound, Origin, Round, Visit};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
@@ -99,7 +99,7 @@ struct RunningFigures {
     /// Of all cycles since the process started.
     totals: Tally,
     /// Changes found by host, in the running cycle or else the last.
-    changed: HashMap<Box<str>, u64>,
+    changed: HashMap<Origin, u64>,
     errors: RecentErrors,
     refused_seeds: Option<RefusedSeeds>,
 }
@@ -326,9 +326,9 @@ impl RoundProgress {
         self.figures().errors.newly_failed()
     }
 
-    /// Changes found on a host in the running cycle, or in the last.
-    pub fn changed_at(&self, host: &str) -> u64 {
-        self.figures().changed.get(host).copied().unwrap_or_default()
+    /// Changes found at an origin in the running cycle, or in the last.
+    pub fn changed_at(&self, origin: &Origin) -> u64 {
+        self.figures().changed.get(origin).copied().unwrap_or_default()
     }
 }
 
@@ -337,9 +337,9 @@ impl RunningFigures {
         if visit.outcome.change() != Some(recrawl_types::Change::Changed) {
             return;
         }
-        let host = visit.url.host();
-        if self.changed.len() < MAX_CHANGED_HOSTS || self.changed.contains_key(&*host) {
-            *self.changed.entry(host.into()).or_default() += 1;
+        let origin = Origin::from_url(&visit.url);
+        if self.changed.len() < MAX_CHANGED_HOSTS || self.changed.contains_key(&origin) {
+            *self.changed.entry(origin).or_default() += 1;
         }
     }
 }
@@ -379,7 +379,8 @@ mod tests {
         assert_eq!(live.refused_seeds().map(|refused| (refused.seeds, refused.at)), Some((2, 5_000)));
         live.seeds_admitted(None);
         assert_eq!(live.refused_seeds(), None, "the next seeds were good");
-        assert_eq!((live.changed_at("a.test"), live.changed_at("b.test")), (2, 0));
+        let changed = |page: &str| live.changed_at(&Origin::from_url(&visit(page, None, Outcome::NotModified).url));
+        assert_eq!(["http://a.test/", "https://a.test/", "http://b.test/"].map(changed), [2, 0, 0]);
         live.ended();
         assert!(live.now().is_none() && live.totals() == totals);
     }

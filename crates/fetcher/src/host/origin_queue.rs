@@ -10,7 +10,8 @@ use crate::robots::policy::RobotsPolicy;
 use crate::robots::{RobotsRules, sitemaps};
 use crate::run::Run;
 use crate::run::resources::Ticket;
-use crate::run::unavailable::OriginResponses;
+use crate::run::unavailable::{OriginResponses, is_unreachable};
+use recrawl_types::host::RobotsState;
 use recrawl_types::{
     Belief, CanonicalUrl, Cycle, HostState, Origin, Outcome, ScheduleEntry, Skip, Validators,
 };
@@ -142,6 +143,19 @@ impl OriginQueue {
         self.responses.failed |= !is_good;
     }
 
+    /// Records a requested robots.txt. One that cannot be read counts as a failure of the host, but its own back-off is
+    /// enough. A page may never end such failures: the rules can forbid all of them.
+    pub fn note_robots(&mut self, robots: RobotsState) {
+        let is_good = !is_unreachable(&robots);
+        self.note_response(is_good);
+        let before = self.state.robots.replace(robots);
+        if !is_good {
+            self.state.failures = self.state.failures.saturating_add(1);
+        } else if before.as_ref().is_some_and(is_unreachable) {
+            self.state.failures = 0;
+        }
+    }
+
     /// Sets the robots policy of a robots.txt that was fetched at `fetched`.
     pub fn set_policy(&mut self, mut policy: RobotsPolicy, fetched: u64, run: &Run) {
         if let RobotsPolicy::Rules(rules) = &mut policy {
@@ -214,8 +228,10 @@ impl OriginQueue {
         if run.budget().is_spent_by(&self.origin.host) {
             return Some(Outcome::Skipped(Skip::ByteBudget));
         }
-        let RobotsStatus::Known { policy, .. } = &self.robots else { return None };
+        let RobotsStatus::Known { policy, fetched, .. } = &self.robots else { return None };
         match policy {
+            // An earlier run requested it in vain. Without a request, this is no try of the page.
+            RobotsPolicy::Unreachable(_) if *fetched < run.began_at => Some(Outcome::Skipped(Skip::HostBackOff)),
             RobotsPolicy::Unreachable(why) => Some(Outcome::RobotsUnreachable(*why)),
             RobotsPolicy::Refused(why) => Some(Outcome::RefusedAddress(Some(*why))),
             RobotsPolicy::Rules(rules) if !self.is_allowed(rules, entry) => Some(Outcome::RobotsDenied),
@@ -279,6 +295,11 @@ impl OriginQueue {
             };
         }
         HostRequest::Page(Box::new(queued))
+    }
+
+    /// Has it a request in flight?
+    pub fn is_in_flight(&self) -> bool {
+        self.in_flight > 0
     }
 
     /// Takes over a request that an earlier run sent.

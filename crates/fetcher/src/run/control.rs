@@ -4,7 +4,7 @@
 //! continue when the hold ends. In the other direction, the run publishes its progress. A
 //! `RunControl` outlives its runs: a hold continues in the next one.
 
-use recrawl_types::{CanonicalUrl, ScheduleEntry};
+use recrawl_types::{CanonicalUrl, Origin, ScheduleEntry};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{
     AtomicBool, AtomicU64, AtomicUsize,
@@ -84,10 +84,10 @@ pub struct PageInFlight {
 }
 
 impl RunProgress {
-    /// Current activity of a host of [`RunProgress::slowest`]. Its own figures may be older than `in_flight`:
+    /// Current activity of a host or origin of [`RunProgress::slowest`], as its figures tell it. Its own figures may be older than `in_flight`:
     /// if nothing is in flight, no host is asking.
-    pub fn activity(&self, host: &HostFigures) -> HostActivity {
-        match host.state {
+    pub fn activity(&self, told: HostActivity) -> HostActivity {
+        match told {
             HostActivity::Asking if self.in_flight == 0 => HostActivity::Waiting,
             other => other,
         }
@@ -111,6 +111,35 @@ pub struct HostFigures {
     pub failures: u32,
     /// Its current activity.
     pub state: HostActivity,
+    /// The same of each of its origins that the run has to do with.
+    pub origins: Vec<OriginFigures>,
+}
+
+/// Progress of one origin of a host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OriginFigures {
+    /// The origin.
+    pub origin: Origin,
+    /// Pages left.
+    pub queue: u64,
+    /// Pages delivered in this run.
+    pub done: u64,
+    /// Failures in a row.
+    pub failures: u32,
+    /// Its current activity.
+    pub state: HostActivity,
+}
+
+impl OriginFigures {
+    /// Those of this origin, added to the list if they are missing.
+    pub(crate) fn in_list(list: &mut Vec<OriginFigures>, origin: Origin) -> &mut OriginFigures {
+        let at = list.iter().position(|figures| figures.origin == origin).unwrap_or_else(|| {
+            let state = HostActivity::Waiting;
+            list.push(OriginFigures { origin, queue: 0, done: 0, failures: 0, state });
+            list.len() - 1
+        });
+        &mut list[at]
+    }
 }
 
 /// Activity of a host.

@@ -130,7 +130,7 @@ impl OriginEntry {
     }
 }
 
-fn is_unreachable(robots: &RobotsState) -> bool {
+pub fn is_unreachable(robots: &RobotsState) -> bool {
     matches!(robots.body, RobotsBody::DisallowAll(_))
 }
 

@@ -6,11 +6,14 @@ use clap::Args;
 /// `recrawl changes`
 #[derive(Args)]
 pub struct ChangesArgs {
+    /// Only these pages: `example.com`, `*.example.com` with subdomains, `https://example.com/page`, or
+    /// `https://example.com/a/*`
+    #[arg(value_name = "PATTERN")]
+    pub patterns: Vec<String>,
     /// Only changes since then: a day (2026-01-31), a time (2026-01-31T12:00:00Z), today, yesterday, or how long ago (2d)
     #[arg(long, value_name = "TIME", value_parser = PastTime::parse)]
     pub since: Option<PastTime>,
-    /// Only these pages: `example.com`, `*.example.com` with subdomains, `https://example.com/page`, or
-    /// `https://example.com/a/*` (repeatable)
+    /// The same as PATTERN (repeatable)
     #[arg(long, value_name = "PATTERN")]
     pub pages: Vec<String>,
     /// Kinds: changed, new, gone, back, not_found, failed [default: all but new]

@@ -20,7 +20,9 @@ pub fn run(args: &ChangesArgs) -> Result<(), Failure> {
         (Some(next), _) => eprintln!("older changes: --cursor {next:?}"),
         (None, None) => eprintln!("no visit is kept yet"),
         (None, Some(first)) if list.changes.is_empty() => {
-            eprintln!("no change found; visits are kept since cycle {first}");
+            let date = list.since_time.map(|at| timestamp(at * 1000));
+            let date = date.as_ref().and_then(|at| Some(format!("{}, ", at.get(..10)?))).unwrap_or_default();
+            eprintln!("no change found; visits are kept since {date}cycle {first}");
         }
         (None, Some(_)) => {}
     }
@@ -34,7 +36,7 @@ pub fn run(args: &ChangesArgs) -> Result<(), Failure> {
 pub fn listed(args: &ChangesArgs, max_difference: usize) -> Result<PageChangeList, Failure> {
     let (settings, repository) = last_commit(&args.on.at)?;
     let query = PageChangeQuery {
-        pages: args.pages.clone(),
+        pages: [&args.patterns[..], &args.pages].concat(),
         kinds: args.changes.clone(),
         since: args.since.map_or(0, PastTime::begin),
         cursor: args.cursor.clone(),

@@ -76,6 +76,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
     let mut visits = RunVisits { seed: seeds.first(), ..RunVisits::default() };
     let is_until_filled = args.until == Some(UntilArg::Filled);
     let (mut rounds, mut cycles, mut is_in_cycle, mut told) = (0, 0, false, 0);
+    let resumes_cycle = resumes_cycle(&crawl)?;
     // Did a round fetch anything since the last wait for a host?
     let mut has_moved = true;
     let mut has_news = is_until_filled && !seeds.is_empty();
@@ -148,7 +149,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
                 if events.as_ref().is_none_or(|events| !events.are_printed()) {
                     visits.is_explained |= publish(&report, rounds, args.json, &crawl, &mut printed)?;
                 }
-                is_in_cycle |= report.kind == RoundKind::Revisit;
+                is_in_cycle |= report.kind == RoundKind::Revisit || resumes_cycle && cycles == 0;
                 rounds += 1;
                 visits.tally += &report.tally;
                 if args.rounds.is_some_and(|most| rounds >= most) {
@@ -162,6 +163,13 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
 /// A run until the crawl is filled had no round.
 const NOTHING_LEFT: &str = "nothing left to fill: each known page was tried; `recrawl crawl --cycles 1` visits the best \
                             again, and `recrawl add URL` adds pages";
+
+/// Did an earlier process leave its cycle unfinished? Then the first cycle that this one ends is that. An urgent round
+/// says nothing: it may come after the rest of a cycle.
+fn resumes_cycle(crawl: &Crawl) -> Result<bool, Failure> {
+    let is_begun = crawl.begun()?.is_some_and(|begun| begun.kind != RoundKind::Urgent);
+    Ok(is_begun || crawl.so_far.has_rest())
+}
 
 /// Tells a person which files the crawl uses.
 fn tell_where(args: &CrawlArgs, settings: &Settings) {

@@ -166,6 +166,7 @@ impl OfCrawl<'_> {
         let ChangesCall { since, pages, diff, limit, next } = read(arguments)?;
         let mut args = ChangesArgs {
             since: since.as_deref().map(PastTime::parse).transpose()?,
+            patterns: Vec::new(),
             pages,
             changes: Vec::new(),
             diff,

@@ -13,9 +13,11 @@ use crate::report::host;
 use live::Occupant;
 use recrawl_archive::{cap, opener, timestamp};
 use recrawl_crawl::admission::named_host::NamedHost;
+use recrawl_crawl::contact_check;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels;
 use recrawl_crawl::open_read::{self, InProgress};
+use recrawl_crawl::operator::control::Control;
 use recrawl_crawl::parts::seed_hosts;
 use recrawl_crawl::report::{RoundReport, Tally};
 use recrawl_crawl::settings::Settings;
@@ -83,15 +85,18 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     let reports = open_read::last_cycles(&repository, CYCLES)?;
     let largest = largest_hosts(&generation)?;
     let in_force = DecisionsInForce::read(settings);
-    let (live, in_progress, failing_seed_hosts) = {
+    let (live, in_progress, failing_seed_hosts, seeds_queued) = {
         let daemon = Daemon::find(&settings.data_dir).inspect_err(|why| tracing::warn!("{why}"));
         // While a daemon runs, it has the tables.
         let tables = open_read::tables(&settings.data_dir);
         let in_progress =
             open_read::in_progress(&**repository.storage(), &generation, tables.as_deref().ok());
         let failing = tables.as_deref().ok().map(seed_hosts::failing).transpose()?.unwrap_or_default();
-        (Occupant::detect(&settings.data_dir, daemon, &tables), in_progress, failing)
+        let queued = tables.as_deref().ok().map(Control::queued_seeds).transpose()?;
+        (Occupant::detect(&settings.data_dir, daemon, &tables), in_progress, failing, queued)
     };
+    // Unknown beside a crawl without a control socket.
+    let seeds_waiting = live.status().map_or(seeds_queued, |status| status["seeds_waiting"].as_u64());
     if let Err(fault) = &in_progress {
         tracing::warn!("cannot read the schedule of the cycle in progress: {fault}");
     }
@@ -103,6 +108,8 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
         tracing::warn!("cannot read the formula in force; no cycle starts without it: {fault}");
     }
     let summary = generation.summary();
+    // The running round adds to the last commit.
+    let visited = live.status().and_then(|status| status["visited"].as_u64()).unwrap_or(summary.visited);
     let health = live.status().map_or_else(
         || {
             let committed = CommittedCrawl {
@@ -110,6 +117,8 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
                 cycles: &reports,
                 paused: in_force.paused(),
                 failing_seed_hosts,
+                seeds_waiting: seeds_waiting.unwrap_or_default(),
+                needs_contact: contact_check::is_missing(settings),
                 bytes_free: repository.storage().free().ok(),
                 bytes_reserved: settings.config.storage.reserve.0,
             };
@@ -123,13 +132,13 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
         let hosts: Vec<Value> = largest.iter().map(host).collect();
         return print_json(&json!({
             "data_dir": settings.data_dir, "generation": summary.number, "pages": summary.pages,
-            "visited": summary.visited, "gone": summary.gone, "hosts": summary.origins, "bytes": summary.bytes,
+            "visited": visited, "gone": summary.gone, "hosts": summary.origins, "bytes": summary.bytes,
             "archive": {"files": archive.files, "bytes": archive.bytes},
             "policy": settings.policy.name,
             "formula": formula.as_ref().ok().filter(|_| settings.policy.is_formula()).map(|formula| formula.expr.to_string()),
             "formula_error": formula.as_ref().err().map(ToString::to_string),
             "controls": in_force.json(), "controls_unknown": in_force.unknown(),
-            "decisions": in_force.list(), "cycle_in_progress": in_progress.as_ref().ok().copied().flatten(),
+            "decisions": in_force.list(), "seeds_waiting": seeds_waiting, "cycle_in_progress": in_progress.as_ref().ok().copied().flatten(),
             "cycles": reports, "largest_hosts": hosts, "state": live.name(), "health": health, "daemon": live.status(),
         }));
     }
@@ -141,7 +150,7 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
         format!(
             "pages       {} known, {} visited, {} gone",
             thousands(summary.pages),
-            thousands(summary.visited),
+            thousands(visited),
             thousands(summary.gone)
         ),
         format!("hosts       {}", thousands(summary.origins)),
@@ -151,6 +160,9 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     lines.push(format!("control     {}", in_force.words()));
     let decisions = in_force.list().unwrap_or_default();
     lines.extend(decisions_in_force::lines(&decisions).iter().map(|line| format!("            {line}")));
+    if let Some(seeds) = seeds_waiting.filter(|seeds| *seeds > 0) {
+        lines.push(format!("queued      {}, for the next round", counted(seeds, "seed")));
+    }
     lines.push(format!("repository  {}", Size(summary.bytes).rounded()));
     let files = counted(archive.files.into(), "WARC file");
     lines.push(format!("archive     {} in {files}", Size(archive.bytes).rounded()));

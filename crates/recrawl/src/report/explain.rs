@@ -47,7 +47,7 @@ use recrawl_scheduler::policy::PolicyKind;
 use recrawl_scheduler::{Gate, HostPlaces, HostPlacesCounter, Rank};
 use recrawl_types::{
     CanonicalUrl, Cycle, History, HostTable, Origin, Outcome, PageRecord, Ping, Span, ValidatorTrust,
-    VisitRequest, Visited,
+    Visited,
 };
 use redirect::RedirectTarget;
 use serde_json::{Value, json};
@@ -266,6 +266,9 @@ impl Explanation {
         let refusal = lookup::scope(settings, decided, tables, &url)?;
         let in_scope = refusal.as_ref().map(Option::is_none);
         let left_alone = lookup::left_alone(settings, tables, &url)?;
+        // A try while its host is skipped waits for that to end.
+        let host_waits = left_alone.and_then(|why| why.until()).unwrap_or_default();
+        let seed_retry = lookup::seed_retry(tables, &url, &record)?.map(|at| at.max(host_waits));
         let state = tables.as_ref().map_or(Ok(None), |tables| tables.load(&Origin::from_url(&url)))?;
         let promise =
             state.as_ref().map(|state| HostDelay::from_state(state, &settings.fetch, system_clock()()));
@@ -290,7 +293,7 @@ impl Explanation {
             agreed: Agreed::configured(settings, &url, &record),
             importance: ShownImportance::configured(settings, &url, &formula),
             opted_out: settings.scope.opt_out().because(&url.host()),
-            seed_retry: lookup::seed_retry(tables, &url, &record)?,
+            seed_retry,
             trap: lookup::trap(settings, tables, &url)?,
             canonical: CanonicalState::follow(generation, &url, &record)?,
             robots: lookup::robots(settings, tables, &url)?,
@@ -416,8 +419,7 @@ impl Explanation {
 
     /// The last attempt that is kept, and its cycle.
     fn last_attempt(&self) -> Option<&(Cycle, StoredVisit)> {
-        let is_attempt = |outcome: Outcome| !outcome.is_skip() || outcome.request() == VisitRequest::Page;
-        self.history.visits.iter().rev().find(|(_, visit)| is_attempt(visit.outcome))
+        self.history.visits.iter().rev().find(|(_, visit)| visits::is_attempt(visit.outcome))
     }
 
     /// The cycle of the last attempt, if it ended so.
@@ -497,7 +499,7 @@ impl Explanation {
             "visited_next": self.next_visit(&obstacles), "in_short": self.in_short(&obstacles),
             "stopped_by": obstacles.iter().map(Obstacle::json).collect::<Value>(),
             "would_be_fetched_if": obstacles.iter().map(|o| &o.lifted).collect::<Vec<_>>(),
-            "dates": self.dates(), "visits": visits::json(&self.history.visits),
+            "dates": self.dates(), "times": visits::times(&self.history.visits, &self.record), "visits": visits::json(&self.history.visits),
             "visits_since": self.history.since.map(|cycle| cycle.0),
         });
         if let Some(focus) = &self.focus {

@@ -7,6 +7,9 @@ use recrawl_repository::Generation;
 use serde_json::Value;
 use std::collections::{BTreeSet, VecDeque};
 
+/// A crawl before its first round that has queued seeds.
+const QUEUED: &str = "the queued seeds wait for the next `recrawl crawl` or `recrawl serve`";
+
 /// A committed crawl, as far as its reader can tell.
 pub struct CommittedCrawl<'r> {
     pub generation: &'r Generation,
@@ -16,6 +19,10 @@ pub struct CommittedCrawl<'r> {
     pub paused: Option<&'r Mark>,
     /// Hosts of seeds of which no page can be fetched.
     pub failing_seed_hosts: BTreeSet<String>,
+    /// Queued seeds.
+    pub seeds_waiting: u64,
+    /// Is a first look over without a contact?
+    pub needs_contact: bool,
     /// Free bytes on the disk.
     pub bytes_free: Option<u64>,
     /// `storage.reserve`.
@@ -30,6 +37,7 @@ impl CommittedCrawl<'_> {
             self.cycles.iter().rev().filter(|report| report.is_of_crawl()).collect();
         let (state, reason) = match self.paused {
             Some(by) => (State::Paused, format!("paused by {}", by.who)),
+            None if reports.is_empty() && self.seeds_waiting > 0 => (State::Waiting, QUEUED.into()),
             None => (State::Waiting, "the last cycle went well".into()),
         };
         CrawlHealth::from_status(&Status {
@@ -42,6 +50,8 @@ impl CommittedCrawl<'_> {
                 .first()
                 .map(|last| CycleDone { counts: counts(&last.tally), ..CycleDone::default() }),
             failing_seed_hosts: self.failing_seed_hosts.into_iter().collect(),
+            seeds_waiting: self.seeds_waiting,
+            needs_contact: self.needs_contact,
             bytes_free: self.bytes_free,
             bytes_reserved: self.bytes_reserved,
             ..Status::default()
@@ -102,6 +112,8 @@ mod tests {
             cycles: &[cycle(1), cycle(2)].into(),
             paused: None,
             failing_seed_hosts: failing.iter().map(ToString::to_string).collect(),
+            seeds_waiting: 0,
+            needs_contact: false,
             bytes_free: Some(5),
             bytes_reserved: 1,
         };

@@ -149,7 +149,7 @@ fn host_delay(settings: &Settings, state: &HostState) -> HostDelay {
 
 fn pace_json(pace: &CyclePace) -> Value {
     json!({
-        "cycle": pace.cycle, "requests": pace.requests, "per_minute": pace.per_minute(),
+        "cycle": pace.cycle, "last": pace.last, "requests": pace.requests, "per_minute": pace.per_minute(),
         "per_minute_promised": pace.per_minute_promised(),
     })
 }

@@ -39,13 +39,16 @@ pub fn list(
     let from: Option<ChangePlace> =
         ask.cursor.as_deref().map(str::parse).transpose().map_err(|_| unknown())?;
     let kept = StoredRounds::new(storage.clone(), committed.number());
-    let since_cycle = kept.list().map_err(Refusal::failed)?.first().map(|round| round.cycle.0);
-    if since_cycle.is_none() && settings.config.storage.keep_visits == 0 {
+    let first = kept.list().map_err(Refusal::failed)?.first().copied();
+    if first.is_none() && settings.config.storage.keep_visits == 0 {
         return Err(Refusal::conflict(
             "no visits are kept, so no changes",
             "set storage.keep_visits above 0",
         ));
     }
+    // A commit may just have removed the file.
+    let mut visits = first.map(|round| kept.visits(round)).transpose().map_err(Refusal::failed)?.flatten();
+    let visit = visits.as_mut().map(|visits| visits.next_visit()).transpose().map_err(Refusal::failed)?.flatten();
     let taken_down = settings.scope.taken_down();
     let wants = |url: &CanonicalUrl| {
         let is_asked = pages.is_empty() || pages.iter().any(|pattern| pattern.matches(url));
@@ -66,7 +69,8 @@ pub fn list(
     Ok(PageChangeList {
         changes: changes.map(|change| row(archived.told(change, ask.max_difference))).collect(),
         next: found.next.map(|place| place.to_string()),
-        since_cycle,
+        since_cycle: first.map(|round| round.cycle.0),
+        since_time: visit.map(|visit| visit.at),
     })
 }
 

@@ -5,7 +5,7 @@ use super::shared_state::SharedState;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{HostList, HostQuery, HostRow, HostSort, HostState};
 use recrawl_fetcher::HostDelay;
-use recrawl_fetcher::control::{HostActivity, HostFigures};
+use recrawl_fetcher::control::{HostActivity, HostFigures, OriginFigures};
 use recrawl_repository::{OriginIndex, OriginRun};
 use recrawl_types::{HostTable, Origin};
 use std::collections::{HashMap, HashSet};
@@ -45,9 +45,10 @@ pub fn list(shared: &SharedState, ask: &HostQuery) -> Result<HostList, Refusal> 
         })?,
     };
     let figures = shared.steering.figures();
-    let told = |host| (host, figures.activity(host));
-    let doing: HashMap<&str, (&HostFigures, HostActivity)> =
-        figures.slowest.iter().map(|host| (host.host.as_str(), told(host))).collect();
+    let origins = figures.slowest.iter().flat_map(|host| host.origins.iter().map(move |origin| (host, origin)));
+    let doing: HashMap<&Origin, Doing> = origins
+        .map(|(host, of)| (&of.origin, Doing { host, of, activity: figures.activity(of.state) }))
+        .collect();
     let row = |run: &OriginRun| row(shared, run, &doing);
     let origins = shared.hosts.origins(&shared.generation())?;
     let search = ask.search.as_deref().filter(|text| !text.is_empty());
@@ -118,30 +119,39 @@ fn next(from: usize, limit: usize, total: usize) -> Option<String> {
     from.checked_add(limit).filter(|at| *at < total).map(|at| at.to_string())
 }
 
+/// An origin in the running round.
+struct Doing<'f> {
+    /// What all origins of its name share: they are asked in turn.
+    host: &'f HostFigures,
+    of: &'f OriginFigures,
+    activity: HostActivity,
+}
+
 fn row(
     shared: &SharedState,
     run: &OriginRun,
-    doing: &HashMap<&str, (&HostFigures, HostActivity)>,
+    doing: &HashMap<&Origin, Doing<'_>>,
 ) -> Result<HostRow, Refusal> {
     let origin = Origin::from_url(&run.home().map_err(Refusal::failed)?);
     let kept = shared.tables.load(&origin).map_err(Refusal::failed)?.unwrap_or_default();
     let delay = HostDelay::from_state(&kept, &shared.settings().fetch, shared.now());
-    let (figures, activity) = doing.get(&*origin.host).copied().unzip();
-    let latency = figures.map_or(u64::from(kept.latency), |f| f.latency.as_millis() as u64);
+    let doing = doing.get(&origin);
+    let latency = doing.map_or(u64::from(kept.latency), |now| now.host.latency.as_millis() as u64);
+    let activity = doing.map(|now| now.activity);
     Ok(HostRow {
         state: state(shared, &origin.host, activity, delay.left_alone.is_some()),
         host: origin.to_string(),
         pages: run.pages,
         visited: run.visited,
-        queue: figures.map_or(0, |f| f.queue),
-        done: figures.map_or(0, |f| f.done),
-        changed: shared.live.changed_at(&origin.host),
+        queue: doing.map_or(0, |now| now.of.queue),
+        done: doing.map_or(0, |now| now.of.done),
+        changed: shared.live.changed_at(&origin),
         requests: kept.requests,
         robots_denied: kept.robots_denied,
-        delay_ms: figures.map_or(delay.delay, |f| f.delay).as_millis() as u64,
+        delay_ms: doing.map_or(delay.delay, |now| now.host.delay).as_millis() as u64,
         delay_because: delay.set_by(),
         latency_ms: Some(latency).filter(|ms| *ms > 0),
-        failures: figures.map_or(kept.failures, |f| f.failures),
+        failures: doing.map_or(kept.failures, |now| now.of.failures),
         left_alone: delay.left_alone.map(|why| why.to_string()),
         left_alone_until: delay.left_alone.and_then(|why| why.until()),
     })

@@ -3,10 +3,12 @@
 use super::shared_state::{CrawlPhase, SharedState};
 use super::{disk, formulas, hosts, pings, promises};
 use crate::report::health::{counts, idle_cycles};
+use recrawl_archive::timestamp;
 use recrawl_console::view::{
     ByteBudget, ConversionFigures, CrawlHealth, CycleDone, CycleNow, CycleStage, Fetching, FocusFigures,
     Freshness, HealthLevel, HostNow, Promise, SeedsRefused, State, Status, VaultFigures,
 };
+use recrawl_crawl::contact_check;
 use recrawl_crawl::labels::{counted, thousands};
 use recrawl_crawl::partition::boot_clock;
 use recrawl_crawl::parts::convert::ConvertFigures;
@@ -58,7 +60,7 @@ pub fn read(shared: &SharedState) -> Status {
     };
     // One more, since a report is shown in comparison with those before it.
     let reports = shared.crawl_reports(PROMISING + 1);
-    let [paused_hosts, blocked, _, _] = shared.control.counts();
+    let [paused_hosts, blocked, seeds_waiting, _] = shared.control.counts();
     let mut status = Status {
         version: env!("CARGO_PKG_VERSION").into(),
         data_dir: shared.data_dir.display().to_string(),
@@ -71,7 +73,8 @@ pub fn read(shared: &SharedState) -> Status {
         reason,
         generation: summary.number.0.into(),
         pages: summary.pages,
-        visited: summary.visited,
+        // The running round adds to the last commit.
+        visited: summary.visited + running.as_ref().map_or(0, |now| now.tally.first_visits),
         gone: summary.gone,
         hosts: summary.origins,
         bytes_on_disk: disk.used,
@@ -102,6 +105,8 @@ pub fn read(shared: &SharedState) -> Status {
         paused_hosts,
         blocked,
         failing_seed_hosts: seed_hosts::failing(&shared.tables).unwrap_or_default().into_iter().collect(),
+        seeds_waiting,
+        needs_contact: contact_check::is_missing(&settings),
         pings: pings::figures(shared),
     };
     status.health = CrawlHealth::from_status(&status);
@@ -163,7 +168,7 @@ fn cycle_now(shared: &SharedState, now: &RunningCycle, reports: &[RoundReport]) 
         delay_ms: host.delay.as_millis() as u64,
         latency_ms: Some(host.latency.as_millis() as u64).filter(|ms| *ms > 0),
         failures: host.failures,
-        state: hosts::state(shared, &host.host, Some(figures.activity(host)), false),
+        state: hosts::state(shared, &host.host, Some(figures.activity(host.state)), false),
     };
     CycleNow {
         cycle: now.cycle.0.into(),
@@ -280,8 +285,10 @@ fn freshness(report: &RoundReport) -> Option<Freshness> {
         ),
         _ => String::new(),
     };
+    let began = timestamp(report.cycle_started());
+    let day = began.get(..10).unwrap_or_default();
     let basis = format!(
-        "State before cycle {cycle}, of {population} due for a revisit: {} fetched \
+        "State of {day}, before cycle {cycle}, of {population} due for a revisit: {} fetched \
          (effective sample {:.0}), 95 % Wilson interval.{without}",
         counted(answered, "audited page"),
         estimate.effective
@@ -358,7 +365,7 @@ mod tests {
         assert!((found.share - 0.5).abs() < 1e-12 && found.effective < 13.0, "{found:?}");
         assert_eq!((found.answered, found.unanswered, found.population), (20, 5, Some(1000)));
         for part in
-            ["cycle 4", "of the 1,000 pages", "20 audited pages fetched", "effective sample 13", "Another 5"]
+            ["State of 1970-01-01, before cycle 4", "of the 1,000 pages", "20 audited pages fetched", "effective sample 13", "Another 5"]
         {
             assert!(found.basis.contains(part), "{}", found.basis);
         }

@@ -150,19 +150,23 @@ fn a_second_first_visit_is_compared_with_the_first() {
 }
 
 #[test]
-fn what_is_no_visit_counts_as_a_failed_attempt_and_nothing_else() {
+fn a_failed_try_counts_as_one_and_a_refusal_without_a_request_as_none() {
     for outcome in Outcome::all(500) {
         let mut expected = visited_page();
         match outcome.effect() {
             OutcomeEffect::Visit | OutcomeEffect::Absence => continue,
             OutcomeEffect::Nothing => {}
-            OutcomeEffect::Failure | OutcomeEffect::Refusal => {
+            OutcomeEffect::Failure => {
                 expected.known.failures = 3;
                 expected.known.last_attempt = NOW;
             }
-        }
-        if outcome.effect() == OutcomeEffect::Refusal {
-            expected.known.status = PageStatus::Refused;
+            OutcomeEffect::Refusal => {
+                // Only its answer tells the media type.
+                let is_requested = outcome == Outcome::Skipped(Skip::MediaType);
+                expected.known.failures = if is_requested { 3 } else { 2 };
+                expected.known.last_attempt = NOW;
+                expected.known.status = PageStatus::Refused;
+            }
         }
         if let Outcome::RefusedAddress(_) = outcome {
             expected.known.status = PageStatus::AddressRefused;
@@ -171,7 +175,7 @@ fn what_is_no_visit_counts_as_a_failed_attempt_and_nothing_else() {
     }
     let mut worn = visited_page();
     worn.known.failures = 255;
-    assert_eq!(after(worn, visit(Outcome::RobotsDenied, None)).0.known.failures, 255);
+    assert_eq!(after(worn, visit(Outcome::RobotsUnreachable(None), None)).0.known.failures, 255);
 }
 
 /// An hour of retries of a seed once began a back-off of 32 cycles.
@@ -208,7 +212,7 @@ fn a_refused_page_is_live_again_once_its_server_was_asked_or_a_seed_names_it() {
         [Outcome::NotFound(404), Outcome::Failed(Failure::Timeout), Outcome::RobotsUnreachable(None)]
     {
         let asked = after(refused.clone(), visit(outcome, None)).0;
-        assert_eq!((asked.known.status, asked.known.failures), (PageStatus::Live, 4), "{outcome:?}");
+        assert_eq!((asked.known.status, asked.known.failures), (PageStatus::Live, 3), "{outcome:?}");
     }
     let address = after(refused.clone(), visit(Outcome::RefusedAddress(None), None)).0;
     assert!(address.known.status == PageStatus::AddressRefused && address.known.is_due(Cycle(28)));

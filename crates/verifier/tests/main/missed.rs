@@ -48,7 +48,9 @@ fn the_third_try_without_an_awaited_page_tells_it_and_so_does_its_next_visit() {
     let mut told = |log| cycle(&mut repository, log);
     assert_eq!(told(log), [0, 0]);
     assert_eq!(told(both(Outcome::NotFound(404))), [0, 0]);
-    assert_eq!(told(both(Outcome::Skipped(Skip::HostBackOff))), [0, 0], "not looked at");
+    for outcome in [Outcome::Skipped(Skip::HostBackOff), Outcome::RobotsDenied] {
+        assert_eq!(told(both(outcome)), [0, 0], "not looked at");
+    }
     assert_eq!(told(both(timeout)), [3, 0], "many links lead nowhere");
     assert_eq!(told(both(timeout)), [0, 0], "it was told");
     let found = || both(Outcome::Fetched(Change::Undecided));

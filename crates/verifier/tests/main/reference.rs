@@ -297,11 +297,12 @@ fn enter(record: &mut PageRecord, visit: &Visit, cycle: Cycle, report: &mut Merg
         outcome => outcome.is_visit() && new.is_some(),
     };
     if !is_visit {
-        if old.is_some() || !is_another_try {
-            record.known.failures = record.known.failures.saturating_add(1);
-        }
         // The other skips are refusals by a rule, as by robots.txt.
         let is_refused = matches!(outcome, Outcome::RobotsDenied | Outcome::Skipped(_));
+        let is_try = !is_refused || outcome == Outcome::Skipped(Skip::MediaType);
+        if is_try && (old.is_some() || !is_another_try) {
+            record.known.failures = record.known.failures.saturating_add(1);
+        }
         if record.known.status != PageStatus::Gone {
             record.known.status = match outcome {
                 Outcome::RefusedAddress(_) => PageStatus::AddressRefused,

@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::net::client::{AddressFuture, Meter, ReplyFuture};
-use crate::run::control::{HostActivity, MAX_ASKED, MAX_HELD_HOSTS};
+use crate::run::control::{HostActivity, MAX_ASKED, MAX_HELD_HOSTS, OriginFigures};
 use crate::{HostDelay, StoppedBy};
-use recrawl_types::Skip;
+use recrawl_types::{Scheme, Skip};
+use std::sync::Mutex;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -236,6 +237,35 @@ async fn a_run_publishes_its_progress() {
     assert_eq!(setup.control.figures(), Default::default(), "nothing is in flight");
 }
 
+/// Regression: each origin of a name was told the pages and failures of all of them.
+#[tokio::test(start_paused = true)]
+async fn each_origin_of_a_name_has_its_own_figures() {
+    let pages: Vec<String> =
+        ["http", "https"].iter().flat_map(|s| (1..4).map(move |i| format!("{s}://a.test/{i}"))).collect();
+    let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
+    let setup = Setup::new(&pages, |r| match (r.url.scheme(), r.url.path_and_query()) {
+        (Scheme::Https, "/1" | "/2" | "/3") => reply(500, "").into(),
+        _ => friendly(r),
+    })
+    .delay(SECOND);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    for seconds in [3, 7] {
+        let told = told.clone();
+        at(&setup, seconds, move |control| {
+            let host = control.figures().slowest[0].clone();
+            assert_eq!(host.queue, host.origins.iter().map(|of| of.queue).sum::<u64>());
+            let of = |of: OriginFigures| (of.origin.scheme, of.done, of.queue, of.failures);
+            told.lock().unwrap().push((host.done, host.origins.into_iter().map(of).collect::<Vec<_>>()));
+        });
+    }
+    setup.run().await;
+    let expected = [
+        (1, vec![(Scheme::Http, 1, 1, 0), (Scheme::Https, 0, 3, 0)]),
+        (4, vec![(Scheme::Http, 3, 0, 0), (Scheme::Https, 1, 1, 1)]),
+    ];
+    assert_eq!(*told.lock().unwrap(), expected);
+}
+
 /// Regression: a list of the running hosts told their own delay, and the list of all hosts the delay per address.
 #[tokio::test(start_paused = true)]
 async fn the_delay_of_a_running_host_is_the_one_in_force_as_its_stored_state_tells_it() {
@@ -277,7 +307,7 @@ async fn requests_in_flight_when_a_run_is_held_are_published_once_they_end() {
         at(&setup, seconds, move |control| {
             let figures = control.figures();
             let asking =
-                figures.slowest.iter().filter(|h| figures.activity(h) == HostActivity::Asking).count();
+                figures.slowest.iter().filter(|h| figures.activity(h.state) == HostActivity::Asking).count();
             assert_eq!((asking, figures.in_flight), (0, 0), "{seconds}: {figures:?}");
         });
     }

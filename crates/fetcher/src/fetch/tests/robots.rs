@@ -50,9 +50,19 @@ async fn rfc_9309_section_2_3_1_4_server_errors_and_network_failures_forbid_ever
         // mwmbl #337, "robots.txt spamming": the next cycle, shortly after, does not request it
         // again.
         setup.now += 59_999;
-        assert_eq!(setup.run().await.report.requests, 0, "{shown}");
+        let output = setup.run().await;
+        assert_eq!(output.report.requests, 0, "{shown}");
+        let no_try = Outcome::Skipped(Skip::HostBackOff);
+        assert_eq!(output.outcome("http://a.test/1"), no_try, "{shown}");
+        assert_eq!(setup.state("http://a.test/").failures, 1, "{shown}");
         setup.now += 31_000;
         assert_eq!(setup.run().await.report.requests, 1, "{shown}");
+        assert_eq!(setup.state("http://a.test/").failures, 2, "{shown}");
+        // Once it is there, the host has answered, also if no page may be requested.
+        setup.now += 10 * 60_000;
+        setup.network = ScriptedNetwork::new(with_robots("User-agent: *\nDisallow: /\n"));
+        assert_eq!(setup.run().await.outcome("http://a.test/1"), Outcome::RobotsDenied, "{shown}");
+        assert_eq!(setup.state("http://a.test/").failures, 0, "{shown}");
     }
 }
 

@@ -147,7 +147,7 @@ impl Explanation {
     /// When a page that failed is tried again, and the instruction to wait for it; none if it is not in back-off.
     fn next_try(&self) -> Option<(String, String)> {
         if let Some(at) = self.seed_retry.map(timestamp) {
-            let wait = format!("wait until {at}, when a running crawl tries this seed again");
+            let wait = format!("wait for a round after {at}, which tries this seed again");
             return Some((format!("not before {at}"), wait));
         }
         if self.gate != Gate::BackOff || self.agreed.rhythm.is_some() {

@@ -3,7 +3,7 @@
 use recrawl_crawl::labels;
 use recrawl_crawl::labels::counted;
 use recrawl_repository::StoredVisit;
-use recrawl_types::{Change, Cycle, Outcome};
+use recrawl_types::{Change, Cycle, Outcome, PageRecord, VisitRequest};
 use serde_json::{Value, json};
 
 /// Visits in a printed strip: the last ones.
@@ -23,6 +23,29 @@ pub fn json(visits: &[(Cycle, StoredVisit)]) -> Value {
         })
     };
     visits.iter().map(one).collect()
+}
+
+/// The times of the visits that the record has the cycles of, by its fields, in milliseconds since 1970: those whose visits
+/// are stored.
+pub fn times(visits: &[(Cycle, StoredVisit)], record: &PageRecord) -> Value {
+    let history = record.visited.as_ref().map(|visited| visited.history);
+    let times = |cycle: Cycle, is_meant: fn(Outcome) -> bool| {
+        let meant = move |(of, visit): &&(Cycle, StoredVisit)| *of == cycle && is_meant(visit.outcome);
+        visits.iter().filter(meant).map(|(_, visit)| visit.at * 1000)
+    };
+    let has_changed = |outcome: Outcome| matches!(outcome.change(), Some(Change::Changed | Change::First));
+    let found = [
+        ("first", history.and_then(|history| times(history.first, Outcome::is_visit).next())),
+        ("last", history.and_then(|history| times(history.last, Outcome::is_visit).next_back())),
+        ("last_change", history.and_then(|history| times(history.last_change, has_changed).next_back())),
+        ("last_attempt", times(record.known.last_attempt, is_attempt).next_back()),
+    ];
+    found.into_iter().filter_map(|(name, at)| Some((name, at?))).collect()
+}
+
+/// Does a visit with this outcome count as an attempt?
+pub fn is_attempt(outcome: Outcome) -> bool {
+    !outcome.is_skip() || outcome.request() == VisitRequest::Page
 }
 
 /// In words why a visit did not get the page, if so.
@@ -59,7 +82,33 @@ fn sign(outcome: Outcome) -> char {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_types::{Failure, Share, Skip, UrlRules};
+    use recrawl_types::{Content, Failure, History, Share, Skip, UrlRules, Visited};
+
+    #[test]
+    fn the_record_has_the_times_of_visits_that_are_stored() {
+        let url = UrlRules::default().canonicalize("http://a.test/").unwrap();
+        let visit = |cycle, at, outcome| {
+            let (share, confirmed, missed, learned) = (Share::Score, 0, 0, None);
+            (Cycle(cycle), StoredVisit { url: url.clone(), at, share, outcome, confirmed, missed, learned })
+        };
+        let stored = [
+            visit(3, 30, Outcome::Fetched(Change::Unchanged)),
+            visit(3, 31, Outcome::Fetched(Change::Changed)),
+            visit(3, 32, Outcome::NotModified),
+            visit(4, 40, Outcome::Failed(Failure::Dns)),
+            visit(4, 41, Outcome::Skipped(Skip::HostBackOff)),
+        ];
+        let mut record = PageRecord::discovered(Cycle(1), 0);
+        record.known.last_attempt = Cycle(4);
+        assert_eq!(times(&stored, &record), json!({"last_attempt": 40_000}));
+        // Its first visit is no longer stored.
+        let history = History { first: Cycle(2), last: Cycle(3), last_change: Cycle(3), ..History::default() };
+        record.visited = Some(Visited { history, content: Content::default() });
+        assert_eq!(
+            times(&stored, &record),
+            json!({"last": 32_000, "last_change": 31_000, "last_attempt": 40_000})
+        );
+    }
 
     #[test]
     fn each_visit_has_its_sign() {
