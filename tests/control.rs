@@ -499,7 +499,10 @@ fn a_page_is_added_and_fetched_by_command() {
     assert_eq!(document(&world, &["add", &first])["did"], "already");
     assert_eq!(world.asked(&first), 0, "only queued");
     let status = succeeds(world.run(&["status"]));
-    assert!(status.contains("green: the queued seeds wait") && status.contains("queued      1 seed,"), "{status}");
+    assert!(
+        status.contains("green: the queued seeds wait") && status.contains("queued      1 seed,"),
+        "{status}"
+    );
     assert_eq!(document(&world, &["fetch", &second])["outcome"], "first");
     assert!(world.asked(&second) == 1 && world.asked(&first) == 1, "seeds that wait come along");
     assert_eq!(document(&world, &["fetch", &second])["outcome"], "unchanged");
@@ -588,7 +591,11 @@ fn a_fetch_says_why_it_waits_and_until_when() {
         let stopped = fails(world.run(&["fetch", url]), 1);
         assert!(stopped.contains(&format!("{url} was not fetched: {why}")), "{stopped}");
     }
-    assert_eq!(count(&world.pages()[dead], "failures"), Some(1), "a page that is not requested does not fail");
+    assert_eq!(
+        count(&world.pages()[dead], "failures"),
+        Some(1),
+        "a page that is not requested does not fail"
+    );
 }
 
 /// The visit that finds a page again and unchanged has no body, but the page has a text.

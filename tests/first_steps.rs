@@ -56,7 +56,7 @@ fn the_first_mistakes_are_told_in_plain_words() {
         std::fs::write(folder.path().join(name), text).unwrap();
     }
     let dead = "http://127.1.0.77:8999/";
-    let cases: [(&[&str], i32, &str); 25] = [
+    let cases: [(&[&str], i32, &str); 26] = [
         (&["crawl"], 2, "no seeds: name a URL, such as `recrawl crawl https://example.com`"),
         (&["crawl", "htp://x"], 2, "scheme \"htp\" is not supported, only http and https"),
         (
@@ -132,7 +132,11 @@ fn the_first_mistakes_are_told_in_plain_words() {
             "cannot open data directory data: No such file or directory; pass --data-dir, or begin",
         ),
         (&["show", "https://example.com"], 2, "pass --data-dir, or begin a crawl with `recrawl crawl URL`"),
-        (&["crawl", "foo"], 2, "seed \"foo\": not a URL: it does not begin with https:// or http:// (write `example.com`"),
+        (
+            &["crawl", "foo"],
+            2,
+            "seed \"foo\": not a URL: it does not begin with https:// or http:// (write `example.com`",
+        ),
         (&["explain", "/page"], 2, "not a URL: it does not begin with https:// or http://"),
         (
             &["restore", "none"],

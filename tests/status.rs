@@ -112,7 +112,8 @@ fn a_round_that_fetched_nothing_names_the_cause_once() {
     let line = fails(world.run(&["crawl", "--cycles", "1", "--seed", dead]), 1);
     assert!(line.contains(&format!("nothing was fetched: {dead}: the host is skipped: ")), "{line}");
     assert!(
-        line.contains("its robots.txt cannot be read: c") && line.contains("; to fetch it, wait for a round after "),
+        line.contains("its robots.txt cannot be read: c")
+            && line.contains("; to fetch it, wait for a round after "),
         "{line}"
     );
     let daemon = Daemon::start(&world);

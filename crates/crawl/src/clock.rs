@@ -4,8 +4,8 @@
 //! until the cycle is over. Urgent rounds come in between. The decision depends only on arguments, so a
 //! restart decides the same.
 
-use crate::report::{FIRST_LOOK, RoundReport};
 use crate::report::facts::Facts;
+use crate::report::{FIRST_LOOK, RoundReport};
 use crate::round::RoundKind;
 use recrawl_repository::Generation;
 use recrawl_types::DatedRound;

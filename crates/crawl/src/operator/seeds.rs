@@ -20,7 +20,9 @@ pub fn read(words: &[String], file: Option<&Path>, rules: &UrlRules) -> Result<V
     for word in words {
         named += u64::from(names_user(word));
         let url = rules.canonicalize(word.trim());
-        seeds.push(url.map_err(|e| Failure::Usage(format!("seed {word:?}: {e} (write `example.com` or `https://example.com/`)")))?);
+        seeds.push(url.map_err(|e| {
+            Failure::Usage(format!("seed {word:?}: {e} (write `example.com` or `https://example.com/`)"))
+        })?);
     }
     if let Some(path) = file {
         let (more, of_file) = read_file(path, rules)?;

@@ -379,7 +379,8 @@ mod tests {
         assert_eq!(live.refused_seeds().map(|refused| (refused.seeds, refused.at)), Some((2, 5_000)));
         live.seeds_admitted(None);
         assert_eq!(live.refused_seeds(), None, "the next seeds were good");
-        let changed = |page: &str| live.changed_at(&Origin::from_url(&visit(page, None, Outcome::NotModified).url));
+        let changed =
+            |page: &str| live.changed_at(&Origin::from_url(&visit(page, None, Outcome::NotModified).url));
         assert_eq!(["http://a.test/", "https://a.test/", "http://b.test/"].map(changed), [2, 0, 0]);
         live.ended();
         assert!(live.now().is_none() && live.totals() == totals);

@@ -231,7 +231,9 @@ impl OriginQueue {
         let RobotsStatus::Known { policy, fetched, .. } = &self.robots else { return None };
         match policy {
             // An earlier run requested it in vain. Without a request, this is no try of the page.
-            RobotsPolicy::Unreachable(_) if *fetched < run.began_at => Some(Outcome::Skipped(Skip::HostBackOff)),
+            RobotsPolicy::Unreachable(_) if *fetched < run.began_at => {
+                Some(Outcome::Skipped(Skip::HostBackOff))
+            }
             RobotsPolicy::Unreachable(why) => Some(Outcome::RobotsUnreachable(*why)),
             RobotsPolicy::Refused(why) => Some(Outcome::RefusedAddress(Some(*why))),
             RobotsPolicy::Rules(rules) if !self.is_allowed(rules, entry) => Some(Outcome::RobotsDenied),

@@ -33,9 +33,11 @@ pub fn reason(
     let state = tables.load(&Origin::from_url(url))?.unwrap_or_default();
     // Only a back-off, of the host or of its robots.txt, keeps a request waiting. Any other reason answers it.
     match HostDelay::from_state(&state, &settings.fetch, now).left_alone {
-        Some(
-            why @ (LeftAlone::BackOff { until } | LeftAlone::NoRobots { again: until, .. }),
-        ) if until > now => waits(format!("{host} is skipped: {why}"), Some(until)),
+        Some(why @ (LeftAlone::BackOff { until } | LeftAlone::NoRobots { again: until, .. }))
+            if until > now =>
+        {
+            waits(format!("{host} is skipped: {why}"), Some(until))
+        }
         _ if state.hold_until > now => {
             waits(format!("{host} asked to wait (Retry-After)"), Some(state.hold_until))
         }

@@ -46,8 +46,7 @@ use recrawl_repository::{Generation, StoredVisit};
 use recrawl_scheduler::policy::PolicyKind;
 use recrawl_scheduler::{Gate, HostPlaces, HostPlacesCounter, Rank};
 use recrawl_types::{
-    CanonicalUrl, Cycle, History, HostTable, Origin, Outcome, PageRecord, Ping, Span, ValidatorTrust,
-    Visited,
+    CanonicalUrl, Cycle, History, HostTable, Origin, Outcome, PageRecord, Ping, Span, ValidatorTrust, Visited,
 };
 use redirect::RedirectTarget;
 use serde_json::{Value, json};

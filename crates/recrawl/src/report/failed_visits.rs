@@ -142,10 +142,17 @@ mod tests {
                 ("https://a.test/", 1_790_000_009, failed(502)),
             ],
         );
-        commit(&mut repository, 7, &[("http://a.test/d", 1_790_000_008, Outcome::Skipped(Skip::HostBackOff))]);
+        commit(
+            &mut repository,
+            7,
+            &[("http://a.test/d", 1_790_000_008, Outcome::Skipped(Skip::HostBackOff))],
+        );
         commit(&mut repository, 8, &[("http://b.test/", 1_790_000_010, failed(503))]);
         let told = lines(&repository, u64::MAX);
-        assert!(told[0].starts_with("addresses     1 visit refused in cycle 7: the crawl has no"), "{told:?}");
+        assert!(
+            told[0].starts_with("addresses     1 visit refused in cycle 7: the crawl has no"),
+            "{told:?}"
+        );
         assert!(!told[0].contains("allow_addresses"), "the other reason: {told:?}");
         assert_eq!(told[1], "failed        2 of 4 visits in cycle 7; the last:");
         assert_eq!(told[2], "              2026-09-21T14:13:23Z http://a.test/a: HTTP status 403");

@@ -45,7 +45,8 @@ pub fn list(shared: &SharedState, ask: &HostQuery) -> Result<HostList, Refusal> 
         })?,
     };
     let figures = shared.steering.figures();
-    let origins = figures.slowest.iter().flat_map(|host| host.origins.iter().map(move |origin| (host, origin)));
+    let origins =
+        figures.slowest.iter().flat_map(|host| host.origins.iter().map(move |origin| (host, origin)));
     let doing: HashMap<&Origin, Doing> = origins
         .map(|(host, of)| (&of.origin, Doing { host, of, activity: figures.activity(of.state) }))
         .collect();

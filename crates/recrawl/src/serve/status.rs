@@ -364,9 +364,13 @@ mod tests {
         let found = freshness(&found).unwrap();
         assert!((found.share - 0.5).abs() < 1e-12 && found.effective < 13.0, "{found:?}");
         assert_eq!((found.answered, found.unanswered, found.population), (20, 5, Some(1000)));
-        for part in
-            ["State of 1970-01-01, before cycle 4", "of the 1,000 pages", "20 audited pages fetched", "effective sample 13", "Another 5"]
-        {
+        for part in [
+            "State of 1970-01-01, before cycle 4",
+            "of the 1,000 pages",
+            "20 audited pages fetched",
+            "effective sample 13",
+            "Another 5",
+        ] {
             assert!(found.basis.contains(part), "{}", found.basis);
         }
     }

@@ -102,7 +102,8 @@ mod tests {
         record.known.last_attempt = Cycle(4);
         assert_eq!(times(&stored, &record), json!({"last_attempt": 40_000}));
         // Its first visit is no longer stored.
-        let history = History { first: Cycle(2), last: Cycle(3), last_change: Cycle(3), ..History::default() };
+        let history =
+            History { first: Cycle(2), last: Cycle(3), last_change: Cycle(3), ..History::default() };
         record.visited = Some(Visited { history, content: Content::default() });
         assert_eq!(
             times(&stored, &record),
