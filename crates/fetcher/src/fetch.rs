@@ -161,7 +161,7 @@ impl Fetcher {
     /// [`FetchError`]: the schedule or the host table cannot be read or written, or the receiver of
     /// pages is gone. Nothing that a server does is an error.
     pub async fn run(&self, job: Job) -> Result<FetchReport, FetchError> {
-        let start = Instant::now();
+        let (start, began_at) = (Instant::now(), (self.clock)());
         let run = Arc::new(Run {
             config: self.config.clone(),
             network: self.network.clone(),
@@ -176,8 +176,8 @@ impl Fetcher {
             rules: job.rules,
             control: job.control,
             began: start,
-            began_at: (self.clock)(),
-            suspension: Suspension::new((self.clock)()),
+            began_at,
+            suspension: Suspension::new(began_at),
             round: job.round,
             budget: Mutex::new(RunBudget::new(&self.config, self.rate.clone(), &job.spent, start)),
             unavailable: Mutex::new(job.unavailable),
@@ -227,8 +227,7 @@ impl Fetcher {
         run.control.publish(0, 0, 0);
         run.control.publish_hosts(HostsNow::default());
         let mut report = run.report().clone();
-        report.elapsed = start.elapsed();
-        report.stopped_by = stopped_by;
+        (report.elapsed, report.stopped_by) = (start.elapsed(), stopped_by);
         (report.skipped, report.unvisited_hosts) = (skipped, unvisited);
         report.unavailable = std::mem::take(&mut *run.unavailable());
         Ok(report)
