@@ -179,7 +179,7 @@ fn key_and_value(line: &[u8]) -> Option<(RobotsKey, &[u8])> {
         let is_word = !line[blank..].trim_ascii().iter().any(u8::is_ascii_whitespace);
         is_word.then_some(blank)
     })?;
-    Some((RobotsKey::read(line[..end].trim_ascii())?, line[end + 1..].trim_ascii()))
+    Some((RobotsKey::parse(line[..end].trim_ascii())?, line[end + 1..].trim_ascii()))
 }
 
 /// The meaning of a record.
@@ -210,7 +210,7 @@ const KEYS: [(&str, RobotsKey); 12] = [
 ];
 
 impl RobotsKey {
-    fn read(key: &[u8]) -> Option<RobotsKey> {
+    fn parse(key: &[u8]) -> Option<RobotsKey> {
         let begins =
             |name: &str| key.get(..name.len()).is_some_and(|k| k.eq_ignore_ascii_case(name.as_bytes()));
         let named = KEYS.iter().find(|(name, _)| begins(name)).map(|(_, key)| *key);

@@ -91,7 +91,7 @@ fn record(text: &str) -> Option<(String, &str)> {
     let two = || Some((words.next()?, words.next().filter(|_| words.next().is_none())?));
     let (key, value) = text.split_once(':').or_else(two)?;
     let key = key.trim().to_lowercase();
-    let name = match RobotsKey::read(key.as_bytes()) {
+    let name = match RobotsKey::parse(key.as_bytes()) {
         Some(RobotsKey::CrawlDelay) | None => key,
         Some(ours) => OURS.iter().find(|(_, key)| *key == ours)?.0.to_owned(),
     };
