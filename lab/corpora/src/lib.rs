@@ -15,6 +15,7 @@ pub mod link;
 pub mod regression;
 pub mod replay;
 pub mod rules;
+pub mod siblings;
 pub mod web;
 
 pub use corpus::Corpus;
