@@ -126,9 +126,9 @@ fn files_with(folder: &Path, part: &[u8]) -> Vec<String> {
 fn the_name_of_a_host_that_is_taken_down_is_left_only_where_it_is_said_to_be() {
     let world = World::new(web(30, 2), "");
     let (_, host) = first_host(&world);
-    // With a limit of bytes, rounds hand on what each host has spent.
+    // With a limit of bytes, a round hands on to the next of its cycle what each host has spent.
     world.configure(
-        "[cycle]\npages = \"100%\"\n[scope]\nhosts = [\"127.1.0.1\", \"127.1.0.2\"]\n[budget]\nbytes_per_host = \"1 GiB\"",
+        "[cycle]\npages = \"100%\"\nrounds = 2\n[scope]\nhosts = [\"127.1.0.1\", \"127.1.0.2\"]\n[budget]\nbytes_per_host = \"1 GiB\"",
     );
     (0..4).for_each(|_| drop(world.next_cycle()));
     let in_tables = |host: &str| files_with(&world.data_dir.join("hosts.sled"), host.as_bytes());
