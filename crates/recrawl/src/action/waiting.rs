@@ -9,7 +9,8 @@ use recrawl_fetcher::{HostDelay, LeftAlone};
 use recrawl_repository::SledTables;
 use recrawl_types::{CanonicalUrl, HostTable, Origin};
 
-/// Why the page waits, and until when; none if nothing but its turn keeps it. `now` in milliseconds since 1970.
+/// Why the page waits, and until when; none if nothing but its turn keeps it. `now` and the start of the running round in
+/// milliseconds since 1970.
 ///
 /// # Errors
 /// When the tables cannot be read.
@@ -19,6 +20,7 @@ pub fn reason(
     tables: &SledTables,
     url: &CanonicalUrl,
     now: u64,
+    round: Option<u64>,
 ) -> Result<Option<WaitingPage>, Failure> {
     let waits = |why: String, until| Ok(Some(WaitingPage { url: url.to_string(), why, until }));
     let host = url.host();
@@ -31,12 +33,14 @@ pub fn reason(
         return waits(why, None);
     }
     let state = tables.load(&Origin::from_url(url))?.unwrap_or_default();
+    // A robots.txt that the running round requested answers the pages of that round.
+    let is_new = |fetched| round.is_some_and(|round| fetched >= round);
+    let answers = state.robots.as_ref().is_some_and(|robots| is_new(robots.fetched));
     // Only a back-off, of the host or of its robots.txt, keeps a request waiting. Any other reason answers it.
     match HostDelay::from_state(&state, &settings.fetch, now).left_alone {
-        Some(why @ (LeftAlone::BackOff { until } | LeftAlone::NoRobots { again: until, .. }))
-            if until > now =>
-        {
-            waits(format!("{host} is skipped: {why}"), Some(until))
+        Some(why @ LeftAlone::BackOff { until }) => waits(format!("{host} is skipped: {why}"), Some(until)),
+        Some(why @ LeftAlone::NoRobots { again, .. }) if again > now && !answers => {
+            waits(format!("{host} is skipped: {why}"), Some(again))
         }
         _ if state.hold_until > now => {
             waits(format!("{host} asked to wait (Retry-After)"), Some(state.hold_until))

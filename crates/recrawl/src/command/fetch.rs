@@ -233,7 +233,8 @@ fn fetched_here(settings: Settings, url: &CanonicalUrl) -> Result<FetchedNow, Fa
         Crawl::open(settings, &begin_with, 0, process::of_crawl(process::stopped_by_signals()?)?)?;
     // Nothing is queued: this command would end long before the page's turn.
     let now = system_clock()();
-    if let Some(page) = waiting::reason(&crawl.control.decided(), &crawl.settings, &crawl.tables, url, now)? {
+    let decided = crawl.control.decided();
+    if let Some(page) = waiting::reason(&decided, &crawl.settings, &crawl.tables, url, now, None)? {
         return Ok(FetchedNow { came: Came::Skipped, why: Some(waiting::words(&page)) });
     }
     let visits = |crawl: &Crawl| {

@@ -138,7 +138,7 @@ fn refuse(settings: &Settings, url: &CanonicalUrl) -> Result<Option<HostState>, 
     let mut scope = settings.scope_with_seed(url);
     if is_begun(&settings.data_dir) {
         let StoppedCrawl { tables, decided, .. } = StoppedCrawl::begin(settings)?;
-        if let Some(page) = waiting::reason(&decided, settings, &tables, url, system_clock()())? {
+        if let Some(page) = waiting::reason(&decided, settings, &tables, url, system_clock()(), None)? {
             return Err(Failure::Work(format!("{url} is not fetched now: {}", waiting::words(&page))));
         }
         host = tables.load(&Origin::from_url(url))?;

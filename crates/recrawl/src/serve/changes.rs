@@ -91,7 +91,8 @@ fn call_for_reload(shared: &SharedState) -> Result<Accepted, Refusal> {
 /// Why a page cannot be requested yet; none if nothing but its turn keeps it.
 fn waits(shared: &SharedState, url: &CanonicalUrl) -> Result<Option<WaitingPage>, Refusal> {
     let (decided, settings) = (shared.control.decided(), shared.settings());
-    waiting::reason(&decided, &settings, &shared.tables, url, shared.now()).map_err(Refusal::failed)
+    let (now, round) = (shared.now(), shared.live.now().map(|round| round.started));
+    waiting::reason(&decided, &settings, &shared.tables, url, now, round).map_err(Refusal::failed)
 }
 
 /// The seeds and pages of operators that cannot be requested yet, and why.
