@@ -4,9 +4,9 @@ use crate::crawl::{FoundPages, drawn, followed};
 use crate::link::{LINK_FEATURES, LinkModel, LinkParent, VERDICT_FEATURES, Yields, verdict_features};
 use crate::regression::{self, Example};
 use crate::rules::CorpusRules;
-use crate::siblings::{SiblingVisits, Siblings};
 use crate::web::Web;
 use recrawl_focus::logistic::{Weights, logistic};
+use recrawl_focus::siblings::{SiblingVisits, Siblings};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Step of an update by default.

@@ -15,7 +15,6 @@ pub mod link;
 pub mod regression;
 pub mod replay;
 pub mod rules;
-pub mod siblings;
 pub mod web;
 
 pub use corpus::Corpus;

@@ -1,14 +1,14 @@
 //! The expected relevance of a page that was found and not visited, from the links to it.
 //!
 //! A logistic mixture over fixed features, one of them the score that FS-2 gives. What visits showed of the links beside
-//! this one then [moves](crate::siblings) the probability. This is ours; the thesis has fixed rules.
+//! this one then [moves](recrawl_focus::siblings) the probability. This is ours; the thesis has fixed rules.
 
-use crate::siblings::SiblingVisits;
 use libm::log;
 use recrawl_focus::Assessment;
 use recrawl_focus::evidence::LinkEvidence;
 use recrawl_focus::live::shown_features;
 use recrawl_focus::logistic::{Weights, logistic};
+use recrawl_focus::siblings::SiblingVisits;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 

@@ -68,7 +68,7 @@ fn by_strength(strength: f64, alone: f64, siblings: SiblingVisits) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::crawl::drawn;
+    use proptest::prelude::*;
 
     fn visits(relevance: f64, visits: f64) -> SiblingVisits {
         SiblingVisits { relevance, visits }
@@ -106,23 +106,25 @@ mod tests {
         assert!(found < 0.15, "{found}");
     }
 
-    #[test]
-    fn the_mixture_loses_little_against_the_best_strength() {
-        for crawl in 0..50_u64 {
-            let share = |visit: u64, of: u64| drawn((visit * 3 + of) as u32, crawl) as f64 / u64::MAX as f64;
+    proptest! {
+        #[test]
+        fn the_mixture_loses_little_against_the_best_strength(
+            crawl in proptest::collection::vec((0.001..0.999f64, 0usize..4, 0.0..=1.0f64), 1..200)
+        ) {
             let mut siblings = Siblings::default();
             let mut groups = [SiblingVisits::default(); 4];
             let mut mixed = 0.0;
-            for visit in 0..1 + crawl * 5 {
-                let (alone, relevance) = (share(visit, 0), share(visit, 1));
-                let of = &mut groups[(share(visit, 2) * 4.0) as usize % 4];
-                let expected = siblings.expected(alone, *of).clamp(LEAST, 1.0 - LEAST);
+            for (alone, group, relevance) in crawl {
+                let of = &mut groups[group];
+                let expected = siblings.expected(alone, *of);
+                prop_assert!((0.0..=1.0).contains(&expected));
+                let expected = expected.clamp(LEAST, 1.0 - LEAST);
                 mixed -= relevance * log(expected) + (1.0 - relevance) * log(1.0 - expected);
                 siblings.learn(alone, *of, relevance);
                 *of = visits(of.relevance + relevance, of.visits + 1.0);
             }
             let best = siblings.losses.iter().copied().fold(f64::INFINITY, f64::min);
-            assert!(mixed <= best + log(STRENGTHS.len() as f64) + 1e-3, "{crawl}: {mixed} against {best}");
+            prop_assert!(mixed <= best + log(STRENGTHS.len() as f64) + 1e-3, "{mixed} against {best}");
         }
     }
 }
