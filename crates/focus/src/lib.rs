@@ -9,7 +9,6 @@ pub mod evidence;
 pub mod live;
 pub mod logistic;
 pub mod policy;
-pub mod siblings;
 pub mod similarity;
 pub mod terms;
 pub mod words;

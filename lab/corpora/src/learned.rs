@@ -6,7 +6,6 @@ use crate::regression::{self, Example};
 use crate::rules::CorpusRules;
 use crate::web::Web;
 use recrawl_focus::logistic::{Weights, logistic};
-use recrawl_focus::siblings::{SiblingVisits, Siblings};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Step of an update by default.
@@ -36,24 +35,12 @@ impl Default for LearnedSettings {
     }
 }
 
-/// What the best link to a page lets expect of it.
-#[derive(Clone, Copy)]
-struct BestLink {
-    features: [f64; LINK_FEATURES],
-    /// Probability of relevance by the features, what siblings were, and the probability with them.
-    alone: f64,
-    siblings: SiblingVisits,
-    expected: f64,
-}
-
 /// A page in the frontier, as ranked.
-#[derive(Clone, Copy)]
 struct RankedEntry {
     page: u32,
-    best: BestLink,
+    logit: f64,
     tie: u64,
-    /// The probability with which it was chosen.
-    propensity: f64,
+    features: [f64; LINK_FEATURES],
 }
 
 /// A visit, in the order of visits.
@@ -92,7 +79,6 @@ struct LearnedCrawl<'a> {
     /// By page: links to it, as page and place among its links.
     links: Vec<Vec<(u32, u32)>>,
     yields: Yields,
-    siblings: Siblings,
 }
 
 impl<'a> LearnedCrawl<'a> {
@@ -117,8 +103,7 @@ impl<'a> LearnedCrawl<'a> {
             relevance: vec![0.0; pages],
             tunnel: vec![0; pages],
             links: vec![vec![]; pages],
-            yields: Yields::new(rules.change_threshold),
-            siblings: Siblings::default(),
+            yields: Yields::default(),
         }
     }
 
@@ -138,36 +123,35 @@ impl<'a> LearnedCrawl<'a> {
         let mut round = 0;
         while !self.frontier.is_empty() {
             round += 1;
-            for chosen in self.chosen(round) {
-                let RankedEntry { page, best, .. } = chosen;
-                tried(Tried { page, features: best.features });
+            for (page, features, propensity) in self.chosen(round) {
+                tried(Tried { page, features });
                 self.visit(page);
-                self.update(&chosen);
+                self.update(page, &features, propensity);
                 order.push(page);
             }
         }
         order
     }
 
-    /// The pages of the next round, removed from the frontier.
-    fn chosen(&mut self, round: u64) -> Vec<RankedEntry> {
-        let mut chosen: Vec<RankedEntry> = self.frontier.iter().map(|&page| self.ranked(page)).collect();
-        chosen.sort_unstable_by(|a, b| b.best.expected.total_cmp(&a.best.expected).then(a.tie.cmp(&b.tie)));
-        let count = self.settings.round.min(chosen.len());
+    /// The pages of the next round, removed from the frontier, with their features and propensities.
+    fn chosen(&mut self, round: u64) -> Vec<(u32, [f64; LINK_FEATURES], f64)> {
+        let mut ranked: Vec<RankedEntry> = self.frontier.iter().map(|&page| self.ranked(page)).collect();
+        ranked.sort_unstable_by(|a, b| b.logit.total_cmp(&a.logit).then(a.tie.cmp(&b.tie)));
+        let count = self.settings.round.min(ranked.len());
         // Explored visits of this round: the share on average.
         let wanted = self.settings.explore * count as f64;
         let coin = drawn(round as u32, self.random_seed ^ 0x5eed) as f64 / u64::MAX as f64;
         let explored = (wanted.floor() + f64::from(u8::from(coin < wanted.fract()))) as usize;
-        let rest = chosen.split_off(count - explored);
+        let rest = ranked.split_off(count - explored);
         let chance = if rest.is_empty() { 1.0 } else { wanted / rest.len() as f64 };
+        let mut chosen: Vec<_> = ranked.into_iter().map(|r| (r.page, r.features, 1.0)).collect();
         let mut draw: Vec<(u64, &RankedEntry)> = rest
             .iter()
             .map(|r| (xxh3_64_with_seed(&r.page.to_le_bytes(), self.random_seed ^ (round << 20)), r))
             .collect();
         draw.sort_unstable_by_key(|(hash, r)| (*hash, r.page));
-        let drawn = draw.iter().take(explored);
-        chosen.extend(drawn.map(|(_, r)| RankedEntry { propensity: chance.min(1.0), ..**r }));
-        chosen.iter().for_each(|entry| self.found.is_visited[entry.page as usize] = true);
+        chosen.extend(draw.iter().take(explored).map(|(_, r)| (r.page, r.features, chance.min(1.0))));
+        chosen.iter().for_each(|(page, ..)| self.found.is_visited[*page as usize] = true);
         let is_visited = &self.found.is_visited;
         self.frontier.retain(|&page| !is_visited[page as usize]);
         chosen
@@ -176,7 +160,8 @@ impl<'a> LearnedCrawl<'a> {
     /// A page by the best of its links.
     fn ranked(&self, page: u32) -> RankedEntry {
         let (site, model) = (self.site(page), self.model(page));
-        let of_link = |&(parent, at): &(u32, u32)| {
+        let mut best = ([0.0; LINK_FEATURES], f64::NEG_INFINITY);
+        for &(parent, at) in &self.links[page as usize] {
             let known = LinkParent {
                 verdict: self.web.assessments[parent as usize],
                 relevance: self.relevance[parent as usize],
@@ -185,15 +170,12 @@ impl<'a> LearnedCrawl<'a> {
             };
             let evidence = &self.web.evidence[parent as usize][at as usize];
             let features = self.yields.features(&known, evidence, site);
-            let alone = logistic(model.link.logit(&features));
-            let siblings = self.yields.siblings(evidence);
-            BestLink { features, alone, siblings, expected: self.siblings.expected(alone, siblings) }
-        };
-        let links = self.links[page as usize].iter().map(of_link);
-        // Of equal links, the first.
-        let best = links.reduce(|best, next| if next.expected > best.expected { next } else { best });
-        let best = best.expect("a page of the frontier was found by a link");
-        RankedEntry { page, best, tie: drawn(page, self.random_seed), propensity: 1.0 }
+            let logit = model.link.logit(&features);
+            if logit > best.1 {
+                best = (features, logit);
+            }
+        }
+        RankedEntry { page, logit: best.1, tie: drawn(page, self.random_seed), features: best.0 }
     }
 
     fn visit(&mut self, page: u32) {
@@ -218,19 +200,17 @@ impl<'a> LearnedCrawl<'a> {
         }
     }
 
-    /// Moves the weights of the page's model, and of the strengths of siblings, towards what its visit showed.
-    fn update(&mut self, chosen: &RankedEntry) {
-        let RankedEntry { page, best: BestLink { features, alone, siblings, .. }, propensity, .. } = *chosen;
+    /// Moves the weights of the page's model towards what its visit showed.
+    fn update(&mut self, page: u32, features: &[f64; LINK_FEATURES], propensity: f64) {
         let target = self.relevance[page as usize];
         let LearnedSettings { rate, max_weight, .. } = *self.settings;
         let place = self.model_of_site[self.site(page) as usize];
         let model = &mut self.models[place];
         let weight = (1.0 / propensity).min(max_weight);
-        let error = target - logistic(model.link.logit(&features));
+        let error = target - logistic(model.link.logit(features));
         for (weights, feature) in model.link.0.iter_mut().zip(features) {
             *weights += rate * weight * error * feature;
         }
-        self.siblings.learn(alone, siblings, target);
     }
 }
 

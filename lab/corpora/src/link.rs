@@ -1,14 +1,13 @@
 //! The expected relevance of a page that was found and not visited, from the links to it.
 //!
-//! A logistic mixture over fixed features, one of them the score that FS-2 gives. What visits showed of the links beside
-//! this one then [moves](recrawl_focus::siblings) the probability. This is ours; the thesis has fixed rules.
+//! A logistic mixture over fixed features. Two of them are what visits showed of the links beside this one and of its
+//! site, so a visit raises its siblings as FS-2 does, without touching them. This is ours; the thesis has fixed rules.
 
 use libm::log;
 use recrawl_focus::Assessment;
 use recrawl_focus::evidence::LinkEvidence;
 use recrawl_focus::live::shown_features;
 use recrawl_focus::logistic::{Weights, logistic};
-use recrawl_focus::siblings::SiblingVisits;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -22,7 +21,7 @@ pub fn verdict_features(verdict: &Assessment) -> [f64; VERDICT_FEATURES] {
 }
 
 /// Names of the features of a link, for reports; their order is that of the weights.
-pub const FEATURES: [&str; 18] = [
+pub const FEATURES: [&str; 20] = [
     "constant",
     "parent relevance",
     "parent genre",
@@ -36,7 +35,9 @@ pub const FEATURES: [&str; 18] = [
     "framed",
     "depth",
     "tunnel",
-    "group score",
+    "group yield",
+    "group genre",
+    "group visits",
     "site yield",
     "site genre",
     "site content",
@@ -70,19 +71,14 @@ struct Sum {
     genre: f64,
     content: f64,
     visits: f64,
-    /// The score of the last visit that reached the change threshold, which FS-2 gives to siblings; 0 before.
-    score: f64,
 }
 
 impl Sum {
-    fn add(&mut self, relevance: f64, verdict: &Assessment, change_threshold: f64) {
+    fn add(&mut self, relevance: f64, verdict: &Assessment) {
         self.relevance += relevance;
         self.genre += verdict.genre;
         self.content += verdict.content;
         self.visits += 1.0;
-        if verdict.relevance >= change_threshold {
-            self.score = verdict.relevance;
-        }
     }
 
     /// (Σ + prior) / (visits + 1).
@@ -122,15 +118,9 @@ pub struct Yields {
     sites: Sums<u32>,
     anchors: Sums<u64>,
     all: Sum,
-    change_threshold: f64,
 }
 
 impl Yields {
-    /// Nothing was visited yet. Siblings get a page's score from the change threshold on (Assis 2008, section 4.4).
-    pub fn new(change_threshold: f64) -> Yields {
-        Yields { change_threshold, ..Yields::default() }
-    }
-
     /// Notes a visited page: its site, the links through which it was found, and how relevant it is.
     pub fn visited<'a>(
         &mut self,
@@ -139,9 +129,8 @@ impl Yields {
         relevance: f64,
         verdict: &Assessment,
     ) {
-        let threshold = self.change_threshold;
-        self.all.add(relevance, verdict, threshold);
-        self.sites.entry(site).or_default().add(relevance, verdict, threshold);
+        self.all.add(relevance, verdict);
+        self.sites.entry(site).or_default().add(relevance, verdict);
         let (mut groups, mut words) = (vec![], vec![]);
         for link in links {
             groups.push(link.group);
@@ -154,20 +143,10 @@ impl Yields {
             keys.dedup();
             for key in keys {
                 if sums.len() < limit || sums.contains_key(key) {
-                    sums.entry(*key).or_default().add(relevance, verdict, threshold);
+                    sums.entry(*key).or_default().add(relevance, verdict);
                 }
             }
         }
-    }
-
-    fn group(&self, link: &LinkEvidence) -> Sum {
-        self.groups.get(&link.group).copied().unwrap_or_default()
-    }
-
-    /// What visits showed of the links beside a link.
-    pub fn siblings(&self, link: &LinkEvidence) -> SiblingVisits {
-        let Sum { relevance, visits, .. } = self.group(link);
-        SiblingVisits { relevance, visits }
     }
 
     /// The features of a link.
@@ -182,6 +161,9 @@ impl Yields {
         let site_yield = of_site.shrunk(of_site.relevance, mean);
         let site_genre = of_site.shrunk(of_site.genre, mean_genre);
         let site_content = of_site.shrunk(of_site.content, mean_content);
+        let group = self.groups.get(&link.group).copied().unwrap_or_default();
+        let group_yield = group.shrunk(group.relevance, site_yield);
+        let group_genre = group.shrunk(group.genre, site_genre);
         let yielded = |sum: &Sum| log(sum.shrunk(sum.relevance, mean) / mean);
         let word = |word: &u64| self.anchors.get(word).map_or(0.0, yielded);
         let most = link.words.iter().map(word).fold(f64::NEG_INFINITY, f64::max);
@@ -199,7 +181,9 @@ impl Yields {
             framed,
             log(1.0 + f64::from(parent.depth)),
             f64::from(parent.tunnel.min(8)) / 8.0,
-            self.group(link).score,
+            log(group_yield / site_yield),
+            log(group_genre / site_genre),
+            log(1.0 + group.visits),
             log(site_yield / mean),
             log(site_genre / mean_genre),
             log(site_content / mean_content),

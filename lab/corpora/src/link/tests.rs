@@ -26,26 +26,14 @@ fn a_relevant_visit_raises_the_links_beside_it_and_its_site() {
         assert!(poor < new && new < rich, "{name}: {poor} {new} {rich}");
         assert_eq!(new, 0.0, "{name}: a new site is as the crawl's mean");
     }
-    let siblings = [1, 2, 3].map(|group| yields.siblings(&link(group, 30)));
-    let visits = |relevance, visits| SiblingVisits { relevance, visits };
-    assert_eq!(siblings, [visits(0.0, 1.0), visits(0.9, 1.0), visits(0.0, 0.0)]);
+    let [_, rich, new] = of("group yield");
+    assert!(rich >= 0.0 && new == 0.0);
     let anchors = [10, 20].map(|word| feature(&yields, &link(3, word), 9, "anchor yield"));
     assert!(anchors[0] < 0.0 && anchors[1] > 0.0, "{anchors:?}");
 }
 
 #[test]
-fn siblings_keep_the_last_score_that_reached_the_change_threshold() {
-    let mut yields = Yields::new(0.2);
-    let scored = |relevance| Assessment { relevance, ..Assessment::default() };
-    for (score, kept) in [(0.1, 0.0), (0.5, 0.5), (0.3, 0.3), (0.1, 0.3)] {
-        yields.visited(7, [&link(1, 10)], 0.0, &scored(score));
-        assert_eq!(feature(&yields, &link(1, 30), 7, "group score"), kept, "after {score}");
-    }
-    assert_eq!(feature(&yields, &link(2, 30), 7, "group score"), 0.0, "another group");
-}
-
-#[test]
-fn sums_do_not_depend_on_the_order_of_visits_and_links() {
+fn yields_do_not_depend_on_the_order_of_visits_and_links() {
     let links: Vec<LinkEvidence> = (0..6).map(|n| link(n % 2, n % 3)).collect();
     let relevance = |n: usize| [0.5, 0.25, 0.125][n % 3];
     let (mut ahead, mut back) = (Yields::default(), Yields::default());
