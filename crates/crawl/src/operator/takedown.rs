@@ -120,7 +120,7 @@ fn forget_detours(tables: &SledTables, meant: &Pattern) -> Result<(), Failure> {
         let whole = |path: &str| if path.starts_with('/') { format!("{origin}{path}") } else { path.into() };
         let path = state.detour_path.as_deref().map(whole);
         let path = path.and_then(|path| UrlRules::keep_all().canonicalize(&path).ok());
-        if path.is_some_and(|path| meant.names_path(&path)) {
+        if path.is_some_and(|path| meant.names_path(&path) || meant.covers_host(&path.host())) {
             let state = HostState { detour_path: None, vain_detours: 0, ..state };
             HostTable::store(tables, &origin, &state)?;
         }
@@ -369,5 +369,7 @@ mod tests {
         HostTable::store(&tables, &origin, &state).unwrap();
         assert!(left(prefix("http://a.test:8080/")).is_some());
         assert_eq!(left(prefix("https://consent.a.test/")), None);
+        HostTable::store(&tables, &origin, &state).unwrap();
+        assert_eq!(left(Pattern::host("consent.a.test").unwrap()), None);
     }
 }
