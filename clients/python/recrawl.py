@@ -585,6 +585,7 @@ class PageChangeList(TypedDict, total=False):
     changes: List["PageChange"]
     next: Optional[str]
     since_cycle: Optional[int]
+    since_time: Optional[int]
 
 
 class PageError(TypedDict, total=False):
@@ -797,6 +798,7 @@ class Status(TypedDict, total=False):
     last: Optional["CycleDone"]
     log_lines_lost: int
     memory_bytes: Optional[int]
+    needs_contact: bool
     next_cycle_at: Optional[int]
     next_round: Optional["NextRound"]
     notify: List["TargetFigures"]
@@ -807,6 +809,7 @@ class Status(TypedDict, total=False):
     promises: Optional["PromiseFigures"]
     reason: Optional[str]
     seeds_refused: Optional["SeedsRefused"]
+    seeds_waiting: int
     stall_ms: int
     started: int
     state: "State"

@@ -160,9 +160,7 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     lines.push(format!("control     {}", in_force.words()));
     let decisions = in_force.list().unwrap_or_default();
     lines.extend(decisions_in_force::lines(&decisions).iter().map(|line| format!("            {line}")));
-    if let Some(seeds) = seeds_waiting.filter(|seeds| *seeds > 0) {
-        lines.push(format!("queued      {}, for the next round", counted(seeds, "seed")));
-    }
+    lines.extend(queued_line(seeds_waiting));
     lines.push(format!("repository  {}", Size(summary.bytes).rounded()));
     let files = counted(archive.files.into(), "WARC file");
     lines.push(format!("archive     {} in {files}", Size(archive.bytes).rounded()));
@@ -196,6 +194,12 @@ fn in_progress_line(live: &Occupant, in_progress: &Result<Option<InProgress>, Fa
         Ok(_) => None,
         Err(fault) => Some(format!("in progress unreadable: {fault}")),
     }
+}
+
+/// Seeds that no round has taken yet; none without any.
+fn queued_line(seeds: Option<u64>) -> Option<String> {
+    let seeds = seeds.filter(|seeds| *seeds > 0)?;
+    Some(format!("queued      {}, for the next round", counted(seeds, "seed")))
 }
 
 /// How far the vault is; without a daemon, where to ask. None without `storage.vault`.

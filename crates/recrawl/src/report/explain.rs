@@ -265,9 +265,6 @@ impl Explanation {
         let refusal = lookup::scope(settings, decided, tables, &url)?;
         let in_scope = refusal.as_ref().map(Option::is_none);
         let left_alone = lookup::left_alone(settings, tables, &url)?;
-        // A try while its host is skipped waits for that to end.
-        let host_waits = left_alone.and_then(|why| why.until()).unwrap_or_default();
-        let seed_retry = lookup::seed_retry(tables, &url, &record)?.map(|at| at.max(host_waits));
         let state = tables.as_ref().map_or(Ok(None), |tables| tables.load(&Origin::from_url(&url)))?;
         let promise =
             state.as_ref().map(|state| HostDelay::from_state(state, &settings.fetch, system_clock()()));
@@ -292,7 +289,7 @@ impl Explanation {
             agreed: Agreed::configured(settings, &url, &record),
             importance: ShownImportance::configured(settings, &url, &formula),
             opted_out: settings.scope.opt_out().because(&url.host()),
-            seed_retry,
+            seed_retry: lookup::seed_retry(tables, &url, &record, left_alone)?,
             trap: lookup::trap(settings, tables, &url)?,
             canonical: CanonicalState::follow(generation, &url, &record)?,
             robots: lookup::robots(settings, tables, &url)?,

@@ -122,7 +122,7 @@ fn next(from: usize, limit: usize, total: usize) -> Option<String> {
 
 /// An origin in the running round.
 struct Doing<'f> {
-    /// Shared by all origins of its name, which are asked in turn.
+    /// Figures that all origins of its name share: they are asked in turn.
     host: &'f HostFigures,
     of: &'f OriginFigures,
     activity: HostActivity,

@@ -109,13 +109,20 @@ pub fn left_alone(
     Ok(state.and_then(|state| HostDelay::from_state(&state, &settings.fetch, system_clock()()).left_alone))
 }
 
-/// When a seed that failed and was never fetched is tried again, in milliseconds since 1970.
-pub fn seed_retry(tables: &Tables, url: &CanonicalUrl, record: &PageRecord) -> Result<Option<u64>, Failure> {
+/// When a seed that failed and was never fetched is tried again, in milliseconds since 1970. A try while its host is skipped
+/// waits for that to end.
+pub fn seed_retry(
+    tables: &Tables,
+    url: &CanonicalUrl,
+    record: &PageRecord,
+    left_alone: Option<LeftAlone>,
+) -> Result<Option<u64>, Failure> {
     let Some(tables) = tables.as_deref().ok().filter(|_| seed_hosts::is_failed_seed(record)) else {
         return Ok(None);
     };
     let retries = seed_hosts::retries(tables)?;
-    Ok(retries.get(&Origin::from_url(url).to_string()).map(|retry| retry.at))
+    let host_waits = left_alone.and_then(|why| why.until()).unwrap_or_default();
+    Ok(retries.get(&Origin::from_url(url).to_string()).map(|retry| retry.at.max(host_waits)))
 }
 
 /// The page's date and the trust in it.
