@@ -154,7 +154,10 @@ fn foreign(folder: &Path, named: &[PathBuf]) -> io::Result<Vec<String>> {
 }
 
 fn is_ours(name: &str) -> bool {
-    name.starts_with('.') || OURS.contains(&name) || OURS_BEGIN.iter().any(|begin| name.starts_with(begin))
+    // Of a process that was killed before it had written a first one.
+    let is_unfinished = name.strip_suffix(".next").is_some_and(|whole| STATE.contains(&whole));
+    let is_known = OURS.contains(&name) || OURS_BEGIN.iter().any(|begin| name.starts_with(begin));
+    name.starts_with('.') || is_unfinished || is_known
 }
 
 /// A shell creates such a file when it redirects output.
@@ -186,7 +189,15 @@ mod tests {
         assert_eq!(foreign(&data.join("new"), &[]).unwrap(), none);
         fs::create_dir(data.join("lost+found")).unwrap();
         fs::create_dir(data.join("warc")).unwrap();
-        for name in ["LOCK", ".profile", "formula.toml", "control.jsonl", "control.jsonl.1", "MANIFEST.new"] {
+        for name in [
+            "LOCK",
+            ".profile",
+            "formula.toml",
+            "control.jsonl",
+            "control.jsonl.1",
+            "MANIFEST.new",
+            "decisions.json.next",
+        ] {
             fs::write(data.join(name), "x").unwrap();
         }
         fs::write(data.join("out.jsonl"), "").unwrap();

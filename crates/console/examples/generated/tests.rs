@@ -76,6 +76,7 @@ fn every_alert_says_what_to_do() {
 /// The alert of each amber rule of health, or why it has none. `RecrawlUnhealthy` is of all that are red.
 const AMBER: &[(&str, Result<&str, &str>)] = &[
     ("impolite", Ok("RecrawlImpolite")),
+    ("no contact", Err("the crawl ends, and says so")),
     ("paused", Err("an operator knows")),
     ("starting", Err("it ends by itself")),
     ("stopping", Err("an operator knows")),

@@ -152,8 +152,8 @@ fn plain_texts_are_read_as_they_stand() {
             "<feed><entry><summary{kind}>\n one\r\n &amp; two\n</summary><link href='/1'/></entry></feed>"
         )
     };
-    assert_eq!(listing(&lines(" type='text'")).text, "https://example.com/1\none\n& two\n");
-    assert_eq!(listing(&lines("")).text, "https://example.com/1\none & two\n", "it may be HTML");
+    assert_eq!(listing(lines(" type='text'")).text, "https://example.com/1\none\n& two\n");
+    assert_eq!(listing(lines("")).text, "https://example.com/1\none & two\n", "it may be HTML");
 }
 
 /// The words of a video stand in a group of Media RSS.
