@@ -6,7 +6,6 @@ use crate::fetch::visit::{HostVisit, VisitEnd, VisitEndKind, deliver};
 use crate::fetch::visit_task::PanickedVisit;
 use crate::host::addresses::Addresses;
 use crate::host::delay::LeftAlone;
-use crate::host::detour::DetourLesson;
 use crate::host::order::Precedence;
 use crate::host::{Cursor, HostRequest, HostStep, OriginId, QueuedPage, RobotsRequest, SlotState};
 use crate::net::client::{Network, NetworkError, Reply, is_redirect};
@@ -559,7 +558,7 @@ impl FetchLoop {
                 if let Some(origin) = ended.origin.filter(|_| ended.feedback.is_some()) {
                     let queue = host.origin(origin);
                     queue.count_result(host_failed, &self.run, now)?;
-                    ended.detour.map_or(Ok(()), |lesson| self.note_detour(lesson))?;
+                    ended.detour.map_or(Ok(()), |end| queue.note_detour(end, &self.run))?;
                 }
                 self.frontier.push(ended.host, Instant::now());
                 return follow.map_or(Ok(()), |queued| self.put_first(queued));
@@ -571,12 +570,6 @@ impl FetchLoop {
         }
         self.frontier.push(ended.host, Instant::now());
         Ok(())
-    }
-
-    fn note_detour(&mut self, DetourLesson { page, end }: DetourLesson) -> Result<(), FetchError> {
-        let id = self.frontier.host_of(&page, &self.run);
-        let queue = self.frontier.host(id).open_origin(&Origin::from_url(&page), &self.run)?;
-        queue.note_detour(end, &self.run)
     }
 
     /// Queues a page that an operator requested, unless this run delivers or delivered it anyway.

@@ -80,8 +80,8 @@ pub struct HostState {
     pub latency: u32,
     /// How fast it was asked in the last cycle that asked it anything: for reports.
     pub pace: CyclePace,
-    /// Path of a page to which others redirected before it, or one behind it, set a cookie and led back to them; with its
-    /// origin if that is another one. None if that never happened.
+    /// Path of a page to which others redirected before it, or one behind it, set a cookie and led back to them; none
+    /// if that never happened.
     pub detour_path: Option<Box<str>>,
     /// Detours by it in a row that did not lead back.
     pub vain_detours: u32,

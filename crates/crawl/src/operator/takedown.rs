@@ -117,10 +117,9 @@ pub(crate) fn remove_from(
 fn forget_detours(tables: &SledTables, meant: &Pattern) -> Result<(), Failure> {
     for row in tables.hosts() {
         let (origin, state) = row?;
-        let whole = |path: &str| if path.starts_with('/') { format!("{origin}{path}") } else { path.into() };
-        let path = state.detour_path.as_deref().map(whole);
+        let path = state.detour_path.as_ref().map(|path| format!("{origin}{path}"));
         let path = path.and_then(|path| UrlRules::keep_all().canonicalize(&path).ok());
-        if path.is_some_and(|path| meant.names_path(&path) || meant.covers_host(&path.host())) {
+        if path.is_some_and(|path| meant.names_path(&path)) {
             let state = HostState { detour_path: None, vain_detours: 0, ..state };
             HostTable::store(tables, &origin, &state)?;
         }
@@ -365,11 +364,5 @@ mod tests {
             HostTable::load(&tables, &origin).unwrap().unwrap().detour_path
         };
         assert_eq!(left(prefix("http://a.test:8080/ch")), None);
-        let state = HostState { detour_path: Some("https://consent.a.test/check".into()), ..state };
-        HostTable::store(&tables, &origin, &state).unwrap();
-        assert!(left(prefix("http://a.test:8080/")).is_some());
-        assert_eq!(left(prefix("https://consent.a.test/")), None);
-        HostTable::store(&tables, &origin, &state).unwrap();
-        assert_eq!(left(Pattern::host("consent.a.test").unwrap()), None);
     }
 }

@@ -3,7 +3,7 @@
 //! connection stays in use.
 
 use crate::fetch::in_flight::{Answered, InFlight, PendingRequest};
-use crate::host::detour::{DetourLesson, Onward};
+use crate::host::detour::{DetourEnd, Onward};
 use crate::host::feedback::{HostFeedback, RetryPolicy, retry_while_exhausted};
 use crate::host::politeness::ServerHealth;
 use crate::host::{HostRequest, OriginId, QueuedPage, RequestStart, RobotsRequest};
@@ -50,7 +50,7 @@ pub struct HostVisit {
     /// Is this the last known request of the host?
     pub last: bool,
     pub retry: RetryPolicy,
-    /// The way by which a detour of the origin led back before.
+    /// The path by which a detour of the origin led back before.
     pub detour_path: Option<Box<str>>,
     /// The request, if an earlier run sent it.
     pub sent: Option<PendingRequest>,
@@ -73,7 +73,7 @@ pub struct VisitEnd {
     /// Pages delivered behind the request.
     pub delivered: u64,
     /// How a detour ended with the page.
-    pub detour: Option<DetourLesson>,
+    pub detour: Option<DetourEnd>,
     /// The receiver of pages is gone.
     pub output_closed: bool,
 }
@@ -384,11 +384,11 @@ async fn visit_page(
         FetchedPage { index, entry, hops, result, condition, at, elapsed, sitemaps, hold: Hold::default() };
     let (detour, chain) = (detour.map(|detour| *detour).unwrap_or_default(), onward.map(|(_, chain)| chain));
     let onward = detour.go_on(page, chain, sending.detour_path.as_deref(), run);
-    let Onward { delivered, follow, lesson } = onward.unwrap_or_else(|error| {
+    let Onward { delivered, follow, end } = onward.unwrap_or_else(|error| {
         ended.error = Some(error);
         Onward::default()
     });
-    ended.detour = lesson;
+    ended.detour = end;
     ended.kind = VisitEndKind::Page { host_failed, follow, bytes };
     delivered
 }

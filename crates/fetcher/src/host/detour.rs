@@ -2,10 +2,10 @@
 //! and sends the visitor back. Browsers end with the page. A crawler that takes each redirect for a response of its own
 //! would know two redirects that lead to each other, and never the page.
 //!
-//! So a page that redirects within its site is not delivered before the target has answered. That may be another host:
-//! `www.a.example` leads to `consent.a.example` and back. The target is requested as always: as a page of its own. If it
-//! leads back with a cookie that the page has not seen, the page is requested again, and that response counts. If that
-//! request is not made, or the target does not lead back, the redirect is delivered.
+//! So a page that redirects within its origin is not delivered before the target has answered. The target is requested
+//! as always: as a page of its own. If it leads back with a cookie that the page has not seen, the page is requested
+//! again, and that response counts. If that request is not made, or the target does not lead back, the redirect is
+//! delivered.
 //!
 //! A target that is in the schedule, or that this run has followed, has a visit of its own. It is requested once more
 //! only if it is known to lead back: from an earlier detour of the origin, or from its record. Nothing else is requested
@@ -18,10 +18,7 @@ use crate::outcome::chain::Chain;
 use crate::outcome::{FetchError, FetchResult, FetchedPage, is_new_redirect};
 use crate::run::Run;
 use bytes::Bytes;
-use recrawl_types::{
-    CanonicalUrl, Failure, Known, Origin, Outcome, PageRecord, ScheduleEntry, Share, Site, Skip,
-};
-use std::borrow::Cow;
+use recrawl_types::{CanonicalUrl, Failure, Known, Outcome, PageRecord, ScheduleEntry, Share, Skip};
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -32,10 +29,8 @@ pub struct Detour {
     pub pages: Vec<FetchedPage>,
     /// The redirect of that page itself, if it is requested again behind a detour.
     pub answered: Option<FetchedPage>,
-    /// The way by which that detour led back.
+    /// The path by which that detour led back.
     led_back_by: Option<Box<str>>,
-    /// The way by which detours of the first waiting page's origin led back before.
-    known: Option<Box<str>>,
     /// Their requests.
     requests: Vec<Hop>,
     /// That page has a visit of its own, so this one is not delivered.
@@ -49,23 +44,16 @@ pub struct Detour {
 pub struct Onward {
     pub delivered: Vec<FetchedPage>,
     pub follow: Option<QueuedPage>,
-    pub lesson: Option<DetourLesson>,
-}
-
-/// The origin learns how a detour ended.
-#[derive(Debug)]
-pub struct DetourLesson {
-    /// A page of the origin.
-    pub page: CanonicalUrl,
-    pub end: DetourEnd,
+    /// Lesson for the origin.
+    pub end: Option<DetourEnd>,
 }
 
 /// How a detour ended.
 #[derive(Debug)]
 pub enum DetourEnd {
-    /// It led back by this way, and there was a page.
+    /// It led back by this path, and there was a page.
     LedBack(Box<str>),
-    /// It took the way that the origin has learned, and there was none.
+    /// It took the path that the origin has learned, and there was none.
     Vain,
 }
 
@@ -82,7 +70,7 @@ impl Detour {
         pages
     }
 
-    /// Goes on behind this page, if it redirects. `chain` is the chain at the target. `known` is the way by which a
+    /// Goes on behind this page, if it redirects. `chain` is the chain at the target. `known` is the path by which a
     /// detour of the origin led back before.
     pub fn go_on(
         self,
@@ -91,8 +79,6 @@ impl Detour {
         known: Option<&str>,
         run: &Run,
     ) -> Result<Onward, FetchError> {
-        let learned = self.known.clone();
-        let known = learned.as_deref().or(known);
         let FetchResult::Redirect { target, .. } = &page.result else {
             return Ok(self.ended(page, known));
         };
@@ -109,15 +95,15 @@ impl Detour {
         }
         let next = followed(target, page.hops + 1, &page.entry.record.known);
         let is_followed = is_new && run.follows(&next.entry)?;
-        let is_same_site = Site::from_url(&next.entry.url) == Site::from_url(&page.entry.url);
+        let is_same_origin = next.entry.url.same_origin(&page.entry.url);
         let is_unrecorded = !is_followed
-            && is_same_site
+            && is_same_origin
             && self.is_known(&page.entry.url, &next, chain.as_ref(), known, run)?;
         if !is_followed && !is_unrecorded {
             return Ok(self.ended(page, known));
         }
         // A page that waits for its target takes memory: without a permit, it is delivered as it is.
-        let permit = if is_same_site { self.permit_for(&page, run) } else { None };
+        let permit = if is_same_origin { self.permit_for(&page, run) } else { None };
         if permit.is_none() && is_unrecorded {
             return Ok(self.ended(page, known));
         }
@@ -130,15 +116,15 @@ impl Detour {
         let mut requests = self.requests.clone();
         requests.extend(chain.iter().flat_map(Chain::requests).cloned());
         let chain = chain.and_then(|chain| chain.at(&next.entry.url)).map(Box::new);
-        let (pages, known) = (self.end(page), known.map(Box::from));
+        let pages = self.end(page);
         let (delivered, detour) = match permit {
-            Some(_) => {
-                let waiting = Detour { pages, requests, known, is_unrecorded, permit, ..Detour::default() };
-                (Vec::new(), Some(Box::new(waiting)))
-            }
+            Some(_) => (
+                Vec::new(),
+                Some(Box::new(Detour { pages, requests, is_unrecorded, permit, ..Detour::default() })),
+            ),
             None => (pages, None),
         };
-        Ok(Onward { delivered, follow: Some(QueuedPage { chain, detour, ..next }), lesson: None })
+        Ok(Onward { delivered, follow: Some(QueuedPage { chain, detour, ..next }), end: None })
     }
 
     /// The detour ends with this page.
@@ -151,19 +137,9 @@ impl Detour {
             }
             _ if is_failed || known.is_none() => None,
             (_, Some(path)) if known == Some(path) => Some(DetourEnd::Vain),
-            _ => {
-                let is_known = |way: Cow<'_, str>| known == Some(&*way);
-                (self.is_unrecorded && self.ways(&page.entry.url).any(is_known)).then_some(DetourEnd::Vain)
-            }
+            _ => self.ways().any(|way| self.is_unrecorded && known == Some(way)).then_some(DetourEnd::Vain),
         };
-        let learner = if self.led_back_by.is_some() { &page.entry.url } else { self.first(&page.entry.url) };
-        let lesson = end.map(|end| DetourLesson { page: learner.clone(), end });
-        Onward { delivered: self.end(page), follow: None, lesson }
-    }
-
-    /// The first page that waits, or else this one.
-    fn first<'p>(&'p self, page: &'p CanonicalUrl) -> &'p CanonicalUrl {
-        self.pages.first().map_or(page, |first| &first.entry.url)
+        Onward { delivered: self.end(page), follow: None, end }
     }
 
     /// May this page wait, too?
@@ -192,19 +168,18 @@ impl Detour {
         let delivered = pages.split_off(at + 1);
         let again = pages.pop().map(|answered| {
             let FetchedPage { index, entry, hops, condition, sitemaps, .. } = answered.clone();
-            let led_back_by = target_of(&answered).map(|target| way(target, &answered.entry.url).into());
+            let led_back_by = target_of(&answered).map(|target| path(target).into());
             // The chain has all requests.
             let detour = Detour { pages, answered: Some(answered), led_back_by, permit, ..Detour::default() };
             let (chain, detour) = (Some(Box::new(chain)), Some(Box::new(detour)));
             QueuedPage { index, entry, hops, condition, sitemaps, ticket: None, chain, detour }
         });
-        Onward { delivered, follow: again, lesson: None }
+        Onward { delivered, follow: again, end: None }
     }
 
-    /// The ways to which the waiting pages redirect, behind this page.
-    fn ways<'p>(&'p self, page: &'p CanonicalUrl) -> impl Iterator<Item = Cow<'p, str>> {
-        let first = self.first(page);
-        self.pages.iter().filter_map(target_of).map(|target| way(target, first))
+    /// The paths to which the waiting pages redirect.
+    fn ways(&self) -> impl Iterator<Item = &str> {
+        self.pages.iter().filter_map(target_of).map(path)
     }
 
     /// Is this page, which has a visit of its own, known to lead back?
@@ -222,8 +197,7 @@ impl Detour {
         if is_waiting || is_requested || (run.refuses)(&next.entry).is_some() {
             return Ok(false);
         }
-        let mut ways = self.ways(page).chain([way(&next.entry.url, self.first(page))]);
-        if known.is_some_and(|known| ways.any(|way| way == known)) {
+        if known.is_some_and(|known| self.ways().chain([path(&next.entry.url)]).any(|way| way == known)) {
             return Ok(true);
         }
         // Two redirects to each other are worth a request only if something is different this time.
@@ -246,11 +220,10 @@ fn header_bytes(page: &FetchedPage) -> usize {
     response.lines.as_ref().map_or_else(|| fields.sum(), |lines| lines.len())
 }
 
-/// The path of a target, with its origin if it is not that of this page. The query often names the page to return to.
-fn way<'t>(target: &'t CanonicalUrl, page: &CanonicalUrl) -> Cow<'t, str> {
-    let text = target.path_and_query();
-    let path = text.split_once('?').map_or(text, |(path, _)| path);
-    if target.same_origin(page) { path.into() } else { format!("{}{path}", Origin::from_url(target)).into() }
+/// The query often names the page to return to.
+fn path(url: &CanonicalUrl) -> &str {
+    let text = url.path_and_query();
+    text.split_once('?').map_or(text, |(path, _)| path)
 }
 
 /// A redirect target, as a page to visit at once. A redirect is not a link, so the depth stays the

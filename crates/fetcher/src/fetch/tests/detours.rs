@@ -47,28 +47,6 @@ fn sessions(r: &Request) -> Script {
     }
 }
 
-/// Every page redirects to a host beside it, which sets a cookie for the site and leads back. With a question it is told the
-/// page by its query, else by a cookie.
-fn consent(r: &Request) -> Script {
-    let request = sent(r);
-    let (path, cookies) = request.split_once(" [").unwrap_or((&request, ""));
-    let back =
-        |page: &str| to_with_cookie(&format!("http://www.a.test{page}"), "seen=1; domain=a.test; path=/");
-    match (&*r.url.host(), path) {
-        (_, "/robots.txt") => friendly(r),
-        ("www.a.test", _) if cookies.contains("seen=1") => friendly(r),
-        ("www.a.test", "/a" | "/b" | "/c") => to(&format!("http://consent.a.test/ask?{path}")),
-        ("www.a.test", _) => {
-            to_with_cookie("http://consent.a.test/", &format!("from={path}; domain=a.test; path=/"))
-        }
-        (_, "/") => match cookies.strip_prefix("from=") {
-            Some(page) => back(page.trim_end_matches(']')),
-            None => reply(200, "Please allow cookies").into(),
-        },
-        _ => back(path.split_once('?').unwrap().1),
-    }
-}
-
 fn asked(setup: &Setup) -> Vec<String> {
     let log = setup.network.log();
     log.iter().map(|asked| sent(&asked.request)).filter(|request| request != "/robots.txt").collect()
@@ -109,74 +87,6 @@ async fn one_check_serves_all_pages_and_is_recorded_once() {
     assert_eq!(output.pages.len(), 4);
     let robots = output.report.robots_requests;
     assert_eq!((robots, output.report.asked_again), (1, 5), "each request is a visit's, or counted here");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_check_on_a_host_beside_is_one_too() {
-    let pages = ["http://www.a.test/a", "http://www.a.test/b", "http://www.a.test/c"];
-    let setup = Setup::new(&pages, consent);
-    let output = setup.run().await;
-    for page in pages {
-        assert_eq!(output.result(page), "page 200");
-    }
-    assert_eq!(output.result("http://consent.a.test/ask?/a"), "→ http://www.a.test/a");
-    assert_eq!((asked(&setup).len(), output.pages.len(), output.report.asked_again), (9, 6, 3));
-    assert_eq!(setup.state("http://www.a.test/").detour_path.as_deref(), Some("http://consent.a.test/ask"));
-    assert_eq!(setup.state("http://consent.a.test/").detour_path, None);
-
-    // Its robots.txt forbids it, or it is out of scope.
-    let mut shut = Setup::new(&pages[..1], |r| match (&*r.url.host(), r.url.path_and_query()) {
-        ("consent.a.test", "/robots.txt") => reply(200, "User-agent: *\nDisallow: /").into(),
-        _ => consent(r),
-    });
-    let (redirect, check) = ("→ http://consent.a.test/ask?/a", "http://consent.a.test/ask?/a");
-    let output = shut.run().await;
-    assert_eq!((output.result(pages[0]).as_str(), output.outcome(check)), (redirect, Outcome::RobotsDenied));
-    shut.refuses = Arc::new(|entry| (&*entry.url.host() != "www.a.test").then_some(Skip::OutOfScope));
-    let output = shut.run().await;
-    assert_eq!((output.result(pages[0]).as_str(), output.pages.len()), (redirect, 1));
-}
-
-/// The origin of the pages has learned the one check, which has a visit of its own.
-fn learned(pages: &[&str], answer: fn(&Request) -> Script) -> Setup {
-    let setup = Setup::new(pages, answer);
-    let state = HostState { detour_path: Some("http://consent.a.test/".into()), ..HostState::default() };
-    setup.hosts.store(&Origin::from_url(&url("http://www.a.test/")), &state).unwrap();
-    setup
-}
-
-#[tokio::test(start_paused = true)]
-async fn one_check_on_a_host_beside_serves_all_pages() {
-    let pages = ["http://www.a.test/1", "http://www.a.test/2", "http://www.a.test/3", "http://www.a.test/4"];
-    let setup = learned(&pages, consent);
-    let output = setup.run().await;
-    for page in pages {
-        assert_eq!(output.result(page), "page 200");
-    }
-    assert_eq!((asked(&setup).len(), output.pages.len()), (12, 5), "the check is recorded once");
-    assert_eq!(setup.state(pages[0]).detour_path.as_deref(), Some("http://consent.a.test/"));
-
-    // It no longer leads back: the origin that learned it forgets it.
-    let setup = learned(&pages, |r| match &*r.url.host() {
-        "consent.a.test" => friendly(r),
-        _ => consent(r),
-    });
-    let output = setup.run().await;
-    assert_eq!(output.result(pages[3]), "→ http://consent.a.test/");
-    assert_eq!((asked(&setup).len(), output.pages.len()), (8, 5));
-    assert_eq!(setup.state(pages[0]).detour_path, None);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_page_that_waits_for_a_host_beside_is_delivered_when_the_run_ends() {
-    let mut setup = Setup::new(&["http://www.a.test/a"], consent);
-    setup.config.delay_per_host = Duration::from_secs(60);
-    // After robots.txt and the page, and robots.txt of the host beside.
-    setup.deadline = Some(Instant::now() + Duration::from_secs(150));
-    let output = setup.run().await;
-    assert_eq!(asked(&setup), ["/a"]);
-    assert_eq!(output.result("http://www.a.test/a"), "→ http://consent.a.test/ask?/a");
-    assert_eq!(output.pages.len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
