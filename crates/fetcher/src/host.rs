@@ -29,7 +29,7 @@ use crate::host::politeness::{AdaptiveDelay, Pace, ServerHealth};
 use crate::net::limits::{ADDRESS_TTL, CHUNK, MAX_ADDRESSES};
 use crate::outcome::{FetchError, FetchedPage};
 use crate::run::Run;
-use crate::run::control::{HostActivity, HostFigures, OriginFigures};
+use crate::run::control::{HostActivity, HostFigures, MAX_ORIGINS, OriginFigures};
 use origin_queue::QueueStep;
 use recrawl_types::{HostRun, Origin, SchedulePlace, Share, Site};
 use std::net::IpAddr;
@@ -548,10 +548,10 @@ impl FetchedHost {
             }
             () => HostActivity::Waiting,
         };
-        let origins = self.origin_figures(run, now);
+        let (origins, beyond) = self.origin_figures(run, now);
         Some(HostFigures {
             host: self.name.to_string(),
-            queue: origins.iter().map(|origin| origin.queue).sum(),
+            queue: origins.iter().map(|origin| origin.queue).sum::<u64>() + beyond,
             done: self.done.total(),
             delay: self.adaptive_delay.delay(self.asked_delay(run), &run.config).max(run.config.delay_per_ip),
             latency: self.adaptive_delay.latency,
@@ -561,7 +561,8 @@ impl FetchedHost {
         })
     }
 
-    fn origin_figures(&self, run: &Run, now: u64) -> Vec<OriginFigures> {
+    /// The first origins, and the pages left of others.
+    fn origin_figures(&self, run: &Run, now: u64) -> (Vec<OriginFigures>, u64) {
         let figures = |queue: &OriginQueue| OriginFigures {
             origin: queue.origin.clone(),
             queue: queue.pages_left(),
@@ -574,17 +575,21 @@ impl FetchedHost {
                 () => HostActivity::Waiting,
             },
         };
-        let mut all: Vec<OriginFigures> = self.origins.iter().map(figures).collect();
+        let mut all: Vec<OriginFigures> = self.origins.iter().take(MAX_ORIGINS).map(figures).collect();
+        let mut beyond: u64 = self.origins.iter().skip(MAX_ORIGINS).map(OriginQueue::pages_left).sum();
         let runs = run.schedule.hosts()[self.runs.clone()].iter();
         let unread = runs.map(|run| (Origin::from_url(&run.first), run.count));
         let unloaded = self.unloaded.iter().map(|cursor| (cursor.origin(), cursor.pages_left()));
         for (origin, pages) in unloaded.chain(unread) {
-            OriginFigures::in_list(&mut all, origin).queue += pages;
+            *OriginFigures::in_list(&mut all, origin).map_or(&mut beyond, |figures| &mut figures.queue) +=
+                pages;
         }
         for (origin, pages) in self.done.by_origin(&self.name) {
-            OriginFigures::in_list(&mut all, origin).done = pages;
+            if let Some(figures) = OriginFigures::in_list(&mut all, origin) {
+                figures.done = pages;
+            }
         }
-        all
+        (all, beyond)
     }
 
     /// Counts pages that a visit at this origin delivered.

@@ -84,8 +84,8 @@ pub struct PageInFlight {
 }
 
 impl RunProgress {
-    /// Current activity of a host or origin of [`RunProgress::slowest`], as its figures tell it. Its own figures may be older than `in_flight`:
-    /// if nothing is in flight, no host is asking.
+    /// Current activity of a host or origin of [`RunProgress::slowest`], as its figures tell it. Its own figures may be
+    /// older than `in_flight`: if nothing is in flight, no host is asking.
     pub fn activity(&self, told: HostActivity) -> HostActivity {
         match told {
             HostActivity::Asking if self.in_flight == 0 => HostActivity::Waiting,
@@ -111,9 +111,12 @@ pub struct HostFigures {
     pub failures: u32,
     /// Its current activity.
     pub state: HostActivity,
-    /// The same of each of its origins that the run has to do with.
+    /// The same of its first origins that the run has to do with, [`MAX_ORIGINS`] at most.
     pub origins: Vec<OriginFigures>,
 }
+
+/// Origins of a host that its figures tell apart: a page may link to each port of a name.
+pub(crate) const MAX_ORIGINS: usize = 16;
 
 /// Progress of one origin of a host.
 #[derive(Clone, Debug, PartialEq)]
@@ -131,14 +134,17 @@ pub struct OriginFigures {
 }
 
 impl OriginFigures {
-    /// Those of this origin, added to the list if they are missing.
-    pub(crate) fn in_list(list: &mut Vec<OriginFigures>, origin: Origin) -> &mut OriginFigures {
-        let at = list.iter().position(|figures| figures.origin == origin).unwrap_or_else(|| {
-            let state = HostActivity::Waiting;
-            list.push(OriginFigures { origin, queue: 0, done: 0, failures: 0, state });
-            list.len() - 1
-        });
-        &mut list[at]
+    /// Those of this origin, added to the list if they are missing and there is room.
+    pub(crate) fn in_list(list: &mut Vec<OriginFigures>, origin: Origin) -> Option<&mut OriginFigures> {
+        match list.iter().position(|figures| figures.origin == origin) {
+            Some(at) => Some(&mut list[at]),
+            None if list.len() < MAX_ORIGINS => {
+                let state = HostActivity::Waiting;
+                list.push(OriginFigures { origin, queue: 0, done: 0, failures: 0, state });
+                list.last_mut()
+            }
+            None => None,
+        }
     }
 }
 

@@ -162,13 +162,14 @@ fn restore_backup(from: &Path, settings: &Settings, args: &RestoreArgs) -> Resul
     let damaged = doubt_copies(folder)?;
     sync_folder(folder)?;
     // A takedown needs a whole crawl. After a stop here, the pages of those that are left are there.
-    takedown::repeat(settings, newer.as_deref().unwrap_or_default())?;
+    let are_repeated = takedown::repeat(settings, newer.as_deref().unwrap_or_default());
     let summary = summary(folder)?;
     let repeated = newer.map(|newer| newer.iter().map(|order| order.pattern.to_string()).collect::<Vec<_>>());
     if args.on.json {
-        return print_json(&json!({
+        print_json(&json!({
             "generation": summary.number, "pages": summary.pages, "made": made, "takedowns": repeated,
-        }));
+        }))?;
+        return are_repeated;
     }
     print_labelled(format!("generation  {}, {}", summary.number, counted(summary.pages, "page")))?;
     print_labelled(format!(
@@ -178,13 +179,10 @@ fn restore_backup(from: &Path, settings: &Settings, args: &RestoreArgs) -> Resul
     print_labelled(format!("takedowns   {}", about_takedowns(made, repeated.as_deref())))?;
     tell_damaged(&damaged)?;
     let configuration = from.join(CONFIGURATION);
-    match configuration.is_file() {
-        true => print_labelled(format!(
-            "go on       with `--config {}`, or a copy of it",
-            configuration.display()
-        )),
-        false => Ok(()),
+    if configuration.is_file() {
+        print_labelled(format!("go on       with `--config {}`, or a copy of it", configuration.display()))?;
     }
+    are_repeated
 }
 
 /// Which takedowns hold in what was restored, and what to do about others.

@@ -13,7 +13,6 @@ use recrawl_crawl::settings::Settings;
 use recrawl_delivery::protocol::TargetProtocol;
 use recrawl_delivery::verify::Differences;
 use recrawl_delivery::{SkippedChanges, WaitingChanges, doubt, name_of};
-use recrawl_types::CanonicalUrl;
 use serde_json::json;
 use std::cell::Cell;
 use tokio::runtime::Builder;
@@ -193,9 +192,7 @@ fn print_holdings(all: &[Holding]) -> Result<(), Failure> {
 fn skip(on: &OnCrawl, name: &str, url: Option<&str>) -> Result<(), Failure> {
     let mut settings = settings(&on.at)?;
     named(&settings, name)?;
-    let canonical =
-        |url: &str| settings.rules.canonicalize(url).map_err(|e| Failure::Usage(format!("--url {url}: {e}")));
-    let only: Option<CanonicalUrl> = url.map(canonical).transpose()?;
+    let only = url.map(|url| open_read::named_page(&settings, url)).transpose()?;
     Daemon::refuse_beside(&settings.data_dir, "stop it first: it would deliver meanwhile")?;
     let stopped = StoppedCrawl::open(&settings)?;
     let skipped = stopped_crawl(&mut settings, stopped, |committed| {

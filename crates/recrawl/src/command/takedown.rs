@@ -168,10 +168,11 @@ fn shipped(settings: &Settings) -> Result<(), Failure> {
 /// Takes pages down as these orders say, and logs it.
 ///
 /// # Errors
-/// When something cannot be read or written, or a damaged file not searched. Orders before stay done.
+/// When something cannot be read or written, or a damaged file not searched; the first one. The other orders are done.
 pub fn repeat(settings: &Settings, orders: &[TakedownOrder]) -> Result<(), Failure> {
     let now = (recrawl_fetcher::system_clock())();
-    orders.iter().try_for_each(|order| whole(&logged(settings, order, now)??.removed))
+    let done = |order: &TakedownOrder| logged(settings, order, now)?.and_then(|done| whole(&done.removed));
+    orders.iter().map(done).fold(Ok(()), Result::and)
 }
 
 /// Takes the pages down, and logs it as a change of an operator.
