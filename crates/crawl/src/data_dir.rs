@@ -31,11 +31,18 @@ const PINNED: &str = "pinned";
 /// If one of these exists, the directory holds a crawl.
 const BEGUN: [&str; 2] = ["MANIFEST", TABLES];
 /// Names that may exist before: the lock, files written before the manifest, a restored archive.
-const OURS: [&str; 7] =
-    ["LOCK", "reports", opener::FOLDER, "formula.toml", ranking::FILE, first_look::FILE, "lost+found"];
+const OURS: [&str; 8] = [
+    "LOCK",
+    "reports",
+    opener::FOLDER,
+    "formula.toml",
+    ranking::FILE,
+    first_look::FILE,
+    "decisions.json",
+    "lost+found",
+];
 /// Names of further files that recrawl reads once there is a crawl.
-const STATE: [&str; 6] =
-    ["MANIFEST", "decisions.json", "notify.json", "candidate.json", "vault.json", LAST_BACKUP];
+const STATE: [&str; 5] = ["MANIFEST", "notify.json", "candidate.json", "vault.json", LAST_BACKUP];
 /// Prefixes of names that may exist before: files of cycles, about which the repository reports
 /// more, and the log of changes.
 const OURS_BEGIN: [&str; 5] = ["MANIFEST.", "generation-", "cycle-", "visits-", "control.jsonl"];
@@ -155,7 +162,8 @@ fn foreign(folder: &Path, named: &[PathBuf]) -> io::Result<Vec<String>> {
 
 fn is_ours(name: &str) -> bool {
     // Of a process that was killed before it had written a first one.
-    let is_unfinished = name.strip_suffix(".next").is_some_and(|whole| STATE.contains(&whole));
+    let whole = name.strip_suffix(".next").or_else(|| name.strip_suffix(".new"));
+    let is_unfinished = whole.is_some_and(|whole| OURS.contains(&whole) || STATE.contains(&whole));
     let is_known = OURS.contains(&name) || OURS_BEGIN.iter().any(|begin| name.starts_with(begin));
     name.starts_with('.') || is_unfinished || is_known
 }
@@ -197,6 +205,7 @@ mod tests {
             "control.jsonl.1",
             "MANIFEST.new",
             "decisions.json.next",
+            "schedule.toml.new",
         ] {
             fs::write(data.join(name), "x").unwrap();
         }
