@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { after, before, describe, it } from "node:test";
-import { browser } from "./browser.js";
+import { browser, retry } from "./browser.js";
 import { exported } from "./crawl.js";
 import { reader } from "./reader.js";
 
@@ -39,17 +39,19 @@ describe("an exported WACZ file", () => {
     assert.ok(pages.length > 20, `${pages.length} pages`);
     // First, last, and some between them.
     const some = pages.filter((_, index) => index % Math.ceil(pages.length / 6) === 0).concat(pages.slice(-1));
-    for (const { url, time } of some) {
-      const replayed = await shown(site.at(url, time));
-      assert.equal(replayed.status, 200, url);
-      assert.deepEqual(replayed.asked, [site.origin], url);
-      const original = await shown(url);
-      if (PICTURES) {
-        await writeFile(`${PICTURES}/replayed.png`, replayed.picture);
-        await writeFile(`${PICTURES}/original.png`, original.picture);
-      }
-      assert.ok(original.picture.equals(replayed.picture), `${url} looks as on the web`);
-    }
+    // A frame that was loaded may not be painted yet, on a busy machine.
+    for (const { url, time } of some)
+      await retry(async () => {
+        const replayed = await shown(site.at(url, time));
+        assert.equal(replayed.status, 200, url);
+        assert.deepEqual(replayed.asked, [site.origin], url);
+        const original = await shown(url);
+        if (PICTURES) {
+          await writeFile(`${PICTURES}/replayed.png`, replayed.picture);
+          await writeFile(`${PICTURES}/original.png`, original.picture);
+        }
+        assert.ok(original.picture.equals(replayed.picture), `${url} looks as on the web`);
+      });
   });
 
   it("says so of a page that it does not hold", async () => {

@@ -111,7 +111,7 @@ pub struct HostFigures {
     pub failures: u32,
     /// Its current activity.
     pub state: HostActivity,
-    /// The same of its first origins that the run has to do with, [`MAX_ORIGINS`] at most.
+    /// The same of its first origins that the run has to do with, sixteen at most.
     pub origins: Vec<OriginFigures>,
 }
 
