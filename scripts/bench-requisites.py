@@ -14,19 +14,15 @@ import shutil
 import subprocess
 import sys
 
-from mock_crawl import asked
+from mock_crawl import LOOPBACK, asked
 
 WEB = ["procedural", "--pages", "1000", "--hosts", "10", "--seed", "7", "--requisites", "--mix", "poisson=1"]
 CYCLES = 5
-CONFIGURATION = """
+CONFIGURATION = f"""
 [cycle]
 pages = "100%"
 rounds = 1
-[politeness]
-delay_per_host = "0 s"
-delay_per_ip = "0 s"
-[fetch]
-allow_addresses = ["127.0.0.0/8"]
+{LOOPBACK}
 [storage]
 reserve = "0 B"
 """

@@ -18,20 +18,16 @@ import subprocess
 import sys
 import time
 
-from mock_crawl import asked
+from mock_crawl import LOOPBACK, asked
 
 WEB = ["procedural", "--pages", "60", "--hosts", "3", "--seed", "7", "--requisites", "--port", "18481"]
 CALLS = ["write", "pwrite64", "fsync", "fdatasync", "ftruncate", "rename", "renameat2", "unlink", "unlinkat", "rmdir", "mkdir"]
 # These must be hit.
 NEEDED = {"write", "fsync", "rename", "unlink"}
-CONFIGURATION = """
+CONFIGURATION = f"""
 [cycle]
 pages = "100%"
-[politeness]
-delay_per_host = "0 s"
-delay_per_ip = "0 s"
-[fetch]
-allow_addresses = ["127.0.0.0/8"]
+{LOOPBACK}
 [storage]
 reserve = "0 B"
 keep_hosts = true

@@ -6,6 +6,14 @@ import statistics
 import subprocess
 import urllib.request
 
+# A web on this machine needs no rest between requests.
+LOOPBACK = """
+[politeness]
+delay_per_host = "0 s"
+delay_per_ip = "0 s"
+[fetch]
+allow_addresses = ["127.0.0.0/8"]
+"""
 CONFIGURATION = """
 [cycle]
 pages = {pages}

@@ -11,19 +11,17 @@ from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from mock_crawl import LOOPBACK
+
 PORT = 8099
 PAGE = f"http://127.0.0.1:{PORT}/kettle"
 BEFORE = "<h1>Blue kettle</h1><p>Enamelled steel, 1.7 litres, for gas and induction.</p><p>Price: 39.90 euros. In stock, ships tomorrow.</p>"
 AFTER = BEFORE.replace("39.90", "34.90").replace("In stock, ships tomorrow", "Only two left, ships on Monday")
-CONFIGURATION = """
+CONFIGURATION = f"""
 [cycle]
 pages = "100%"
 warmup = 1
-[politeness]
-delay_per_host = "0 s"
-delay_per_ip = "0 s"
-[fetch]
-allow_addresses = ["127.0.0.0/8"]
+{LOOPBACK}
 [storage]
 reserve = "1 MiB"
 """

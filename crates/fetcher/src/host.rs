@@ -279,7 +279,8 @@ impl FetchedHost {
                 }
                 QueueStep::Finish(outcome) => {
                     let pages = self.origins[at].finish(outcome, now);
-                    self.done.add(&self.origins[at].origin, pages.len() as u64);
+                    let Origin { scheme, port, .. } = self.origins[at].origin;
+                    self.done.add(scheme, port, pages.len() as u64);
                     finished.extend(pages);
                 }
                 QueueStep::Request => match (self.pace.wait(), self.check_address(addresses, has_grant)) {
@@ -518,7 +519,7 @@ impl FetchedHost {
                 pages.extend(detour.pages.into_iter().chain(detour.answered));
                 !is_answered
             });
-            self.done.add(&queue.origin, (pages.len() - before) as u64);
+            self.done.add(queue.origin.scheme, queue.origin.port, (pages.len() - before) as u64);
         }
         pages
     }
@@ -594,8 +595,8 @@ impl FetchedHost {
 
     /// Counts pages that a visit at this origin delivered.
     pub fn delivered(&mut self, origin: OriginId, pages: u64) {
-        let origin = self.origin(origin).origin.clone();
-        self.done.add(&origin, pages);
+        let Origin { scheme, port, .. } = self.origin(origin).origin;
+        self.done.add(scheme, port, pages);
     }
 
     /// Removes and returns the rest of the schedule for this host, for the deadline.

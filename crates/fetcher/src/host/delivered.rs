@@ -11,13 +11,13 @@ pub struct Delivered {
 }
 
 impl Delivered {
-    /// Counts pages of an origin of this host.
-    pub fn add(&mut self, origin: &Origin, pages: u64) {
+    /// Counts pages of the origin of this host with this scheme and port.
+    pub fn add(&mut self, scheme: Scheme, port: u16, pages: u64) {
         self.all += pages;
-        let (key, has_room) = ((origin.scheme, origin.port), pages > 0 && self.of.len() < MAX_ORIGINS);
-        match self.of.iter_mut().find(|(scheme, port, _)| (*scheme, *port) == key) {
+        let has_room = pages > 0 && self.of.len() < MAX_ORIGINS;
+        match self.of.iter_mut().find(|(of, at, _)| (*of, *at) == (scheme, port)) {
             Some((.., sum)) => *sum += pages,
-            None if has_room => self.of.push((origin.scheme, origin.port, pages)),
+            None if has_room => self.of.push((scheme, port, pages)),
             None => {}
         }
     }

@@ -426,8 +426,8 @@ mod tests {
             "in these cycles: 54,321 left for later, by a back-off, a limit or the scope"
         );
         let mut refused = early(9, 0);
-        (refused.tally.robots_denied, refused.tally.skipped, refused.tally.blocked) = (2, 3, 3);
-        (refused.tally.refused, refused.tally.skipped) = (4, 3);
+        (refused.tally.robots_denied, refused.tally.refused) = (2, 4);
+        (refused.tally.skipped, refused.tally.blocked) = (3, 3);
         for (has_contact, why) in [(true, "list your own networks"), (false, "without crawler.contact, only")]
         {
             let told = skips(&[refused.clone()].into(), has_contact).unwrap();
