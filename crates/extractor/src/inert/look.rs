@@ -367,7 +367,9 @@ struct DrawingLook<'d, 'l> {
 
 impl DrawingFiles for DrawingLook<'_, '_> {
     fn image(&mut self, reference: &str) -> Option<String> {
-        self.look.own_or_archived(reference, self.resolver, RequisiteKind::Image)
+        let image = self.look.own_or_archived(reference, self.resolver, RequisiteKind::Image)?;
+        let is_image = image.get(..11).is_some_and(|start| start.eq_ignore_ascii_case("data:image/"));
+        is_image.then_some(image)
     }
 
     fn text(&mut self, reference: &str) -> Option<String> {
@@ -417,7 +419,9 @@ impl Pieces {
         for part in parts {
             let end = part.bytes().take_while(u8::is_ascii_digit).count();
             let (number, mut rest) = part.split_at(end);
+            // Of an address, the number ends where the value or its first word does.
             let piece = number.parse().ok().and_then(|number: usize| self.0.get_mut(number));
+            let piece = piece.filter(|_| rest.starts_with(['"', ' ']));
             match piece.map(|piece| std::mem::replace(piece, LookPiece::Address("data:,".to_owned()))) {
                 Some(LookPiece::Markup(markup)) if out.ends_with(TAG) && rest.starts_with("\">") => {
                     out.truncate(out.len() - TAG.len());
@@ -425,7 +429,11 @@ impl Pieces {
                     rest = &rest[2..];
                 }
                 Some(LookPiece::Address(data)) => out.extend(["\"", &escaped(&data)]),
-                _ => out.push_str("\"data:,"),
+                // In a style, `url(` behind a number is no reference: the number stays.
+                _ => {
+                    out.push_str("\"data:,");
+                    rest = part;
+                }
             }
             out.push_str(rest);
         }

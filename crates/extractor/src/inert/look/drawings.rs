@@ -26,7 +26,24 @@ pub(super) const OF_SVG: &str = "a circle clipPath defs ellipse feBlend feColorM
 pub(super) const OF_MATHML: &str = "math menclose merror mfrac mi mmultiscripts mn mo mover mpadded mphantom mprescripts mroot mrow ms \
     mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover";
 /// Attributes that lead somewhere, or mean something to the document around.
-const NEVER: [&str; 8] = ["autofocus", "base", "is", "ping", "slot", "src", "srcset", "tabindex"];
+const NEVER: [&str; 16] = [
+    "action",
+    "autofocus",
+    "background",
+    "base",
+    "cite",
+    "data",
+    "formaction",
+    "is",
+    "longdesc",
+    "ping",
+    "poster",
+    "slot",
+    "src",
+    "srcdoc",
+    "srcset",
+    "tabindex",
+];
 /// Elements that one drawing takes from elsewhere.
 const MAX_USED: usize = 32;
 /// Bytes of a drawing.

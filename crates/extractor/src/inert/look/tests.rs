@@ -404,7 +404,7 @@ pub(super) fn active(looked: &Looked) -> Vec<String> {
                 || of_element(&OF_LOOKED_ELEMENTS)
                 || (&*name, &*attribute, &*value) == ("form", "method", "dialog")
                 || name == "iframe" && ["sandbox", "srcdoc", "scrolling"].contains(&&*attribute)
-                || is_drawn && !attribute.starts_with("on") && !["src", "action"].contains(&&*attribute);
+                || is_drawn && !attribute.starts_with("on") && !LEADING.contains(&&*attribute);
             let value = value.to_ascii_lowercase();
             let leads_nowhere = match &*attribute {
                 "src" | "poster" => value.starts_with("data:"),
@@ -420,6 +420,10 @@ pub(super) fn active(looked: &Looked) -> Vec<String> {
     }
     found
 }
+
+/// Attributes with a URL, of any element of HTML.
+const LEADING: [&str; 8] =
+    ["action", "background", "cite", "data", "formaction", "longdesc", "src", "srcdoc"];
 
 fn active_in_frame(document: &str) -> Vec<String> {
     if document.is_empty() {
