@@ -395,7 +395,8 @@ class Run:
             document = json.loads(self.ask("GET", "/openapi.json"))
             versions = json.loads(self.get(f"/api/v1/versions?url={page}")[2]).get("versions") or [{}]
             version = "&".join(f"{name}={versions[0].get(name, 0)}" for name in ("warc_file", "warc_offset"))
-            values = {"host": urllib.parse.quote(PREFIX, safe=""), "id": "1", "kind": "invalid"}
+            values = {"host": urllib.parse.quote(PREFIX, safe=""), "id": "1", "kind": "invalid",
+                      "digits": "20260115060000", "url": self.page, "*url": self.page}
             query = {"/api/v1/page": f"url={page}", "/api/v1/versions": f"url={page}", "/api/v1/pages": "limit=200",
                      "/api/v1/cycles": "last=100", "/api/v1/version": f"url={page}&{version}", "/archived": f"url={page}&{version}"}
             for path, methods in document["paths"].items():

@@ -9,6 +9,7 @@ mod read;
 pub use read::{ReceivedRun, RefusedParts};
 
 use crate::key;
+use recrawl_types::shared_beginning;
 use recrawl_vault::{Store, StoreError, VaultError, create_or_find, framed};
 use serde::{Deserialize, Serialize};
 
@@ -96,7 +97,7 @@ impl<'s> RunWriter<'s> {
         assert!(self.head.links == 0 || *self.last < *key, "links of a run come in the order of their keys");
         assert!(value.len() <= MAX_VALUE, "{} bytes of a link", value.len());
         let is_first = self.part.len() == self.block;
-        let shared = if is_first { 0 } else { shared(&self.last, key) };
+        let shared = if is_first { 0 } else { shared_beginning(&self.last, key) };
         if is_first {
             self.first = key.to_vec();
         }
@@ -159,10 +160,6 @@ fn create(store: &dyn Store, key: &str, bytes: &[u8]) -> Result<(), VaultError> 
         Err(StoreError::Exists(object)) => Err(VaultError::Lost { object }),
         done => Ok(done?),
     }
-}
-
-fn shared(a: &[u8], b: &[u8]) -> usize {
-    a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
 /// Seven bits in a byte, the low ones first; lengths have fifteen at most.

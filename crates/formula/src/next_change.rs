@@ -16,6 +16,7 @@ use crate::math::{exp, ln};
 use crate::posterior::{self, Mean};
 use crate::{Tile, terminal};
 use recrawl_types::{Cycle, NEXT_CHANGE_WEIGHTS, Reads, StateColumns};
+use std::cell::RefCell;
 
 /// Hazards below count as this, since the logarithm of 0 is not finite.
 const LEAST: f64 = 1e-12;
@@ -49,7 +50,8 @@ impl NextChange {
     /// # Panics
     /// If the rates of sites and siblings and the bursts are not filled in.
     pub fn of_row(columns: &StateColumns, row: usize, cycle: Cycle) -> NextChange {
-        let tile = Tile { columns, rows: row..row + 1, cycle, basis: Default::default() };
+        let tile =
+            Tile { columns, rows: row..row + 1, cycle, basis: Default::default(), model: Default::default() };
         let (mut base, mut features) = ([0.0], [0.0; NEXT_CHANGE_WEIGHTS]);
         load_log_hazard(&tile, Mean::Site, &mut base);
         let with_section = !columns.section_rate.is_empty();
@@ -124,9 +126,24 @@ fn for_each_feature(tile: &Tile<'_>, base: &[f64], with_section: bool, mut each:
     }
 }
 
+/// The hazards of the rows of a tile, and whether they are by the feature of sections, too.
+#[derive(Clone, Debug, Default)]
+pub struct ModelHazards(RefCell<Option<(bool, Vec<f64>)>>);
+
 /// Fills `out` with the hazard of every row, with or without the feature of sections; 0 for pages that were visited in
-/// this cycle.
+/// this cycle. It costs as much as a dozen terminals, so it is computed once for all terminals of a formula.
 pub(crate) fn load(tile: &Tile<'_>, with_section: bool, out: &mut [f64]) {
+    let mut known = tile.model.0.borrow_mut();
+    match &*known {
+        Some((by_section, hazards)) if *by_section == with_section => out.copy_from_slice(hazards),
+        _ => {
+            compute(tile, with_section, out);
+            *known = Some((with_section, out.to_vec()));
+        }
+    }
+}
+
+fn compute(tile: &Tile<'_>, with_section: bool, out: &mut [f64]) {
     load_log_hazard(tile, Mean::Site, out);
     let mut base = [0.0; Tile::MAX_ROWS];
     let base = &mut base[..out.len()];

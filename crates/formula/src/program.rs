@@ -7,8 +7,8 @@ use crate::{Basis, Expr, Protection, Tile};
 use recrawl_types::{Cycle, Reads, StateColumns};
 
 /// An expression compiled for one protection and one basis: a list of steps, each over a whole tile
-/// of rows. Equal subexpressions are computed once, and constants in advance. No step branches,
-/// loops or allocates, so the cost of every page is the number of steps.
+/// of rows. Equal subexpressions are computed once, and constants in advance. No step branches
+/// or loops, so the cost of every page is the number of steps.
 #[derive(Clone, Debug)]
 pub struct Program {
     steps: Vec<ProgramStep>,
@@ -97,7 +97,8 @@ impl Program {
                 scores.fill(f64::NAN);
                 continue;
             }
-            self.run(&Tile { columns, rows, cycle, basis: self.basis }, &mut registers, scores);
+            let tile = Tile { columns, rows, cycle, basis: self.basis, model: Default::default() };
+            self.run(&tile, &mut registers, scores);
             // Folds instead of searches, which stop early and so read byte by byte.
             if !visited.iter().fold(true, |all, &visited| all & visited) {
                 for (score, &visited) in scores.iter_mut().zip(visited) {

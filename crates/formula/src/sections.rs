@@ -7,7 +7,7 @@
 //! subtree, so one pass over the records finds them, and nothing is stored.
 
 use crate::RateEvidence;
-use recrawl_types::{CanonicalUrl, Site, StateColumns};
+use recrawl_types::{CanonicalUrl, Site, StateColumns, shared_beginning};
 
 /// Minimum known pages of a subtree that counts, also of a domain: fewer tell little beside [`WEIGHT`], and would take
 /// memory for each page.
@@ -100,7 +100,7 @@ impl SectionFinder {
     /// Adds the known page at this place and what it showed: nothing, if it was never visited. Between pages of a sample
     /// there are others.
     pub fn push(&mut self, place: u64, key: &[u8], shown: RateEvidence) {
-        let common = self.key.iter().zip(key).take_while(|(a, b)| a == b).count();
+        let common = shared_beginning(&self.key, key);
         if common < self.host || self.host == 0 {
             self.enter_host(place, key);
         } else {
@@ -109,7 +109,8 @@ impl SectionFinder {
         }
         if self.host > 0 {
             let known = self.open.len().saturating_sub(HOST + 1);
-            let folders = CanonicalUrl::folders(key).take(LEVELS - HOST - 1).skip(known);
+            let beyond = if known == 0 { 0 } else { common };
+            let folders = CanonicalUrl::folders_beyond(beyond, key).take(LEVELS - HOST - 1 - known);
             let opened = folders.map(|prefix| (prefix, Subtree::at(place)));
             self.open.extend(opened);
         }

@@ -8,7 +8,7 @@ mod shown;
 
 pub use shown::ObservedVisits;
 
-use recrawl_types::{CanonicalUrl, Cycle, StateColumns};
+use recrawl_types::{CanonicalUrl, Cycle, StateColumns, shared_beginning};
 use shown::{MEMORY, ShownPages};
 use std::ops::Range;
 
@@ -145,10 +145,10 @@ struct SiblingFolder {
 
 impl Finder {
     fn push(&mut self, key: &[u8]) {
-        let common = self.key.iter().zip(key).take_while(|(a, b)| a == b).count();
+        let common = shared_beginning(&self.key, key);
         self.close(common);
         let start = self.pages;
-        let open = CanonicalUrl::folders(key).skip(self.folders.len());
+        let open = CanonicalUrl::folders_beyond(common, key);
         let is_large = self.pages == 0;
         self.folders.extend(open.map(|prefix| SiblingFolder { prefix, start, parts: Vec::new(), is_large }));
         self.key.clear();

@@ -2,6 +2,7 @@
 
 use crate::Basis;
 use crate::kernel::vectorised;
+use crate::next_change::ModelHazards;
 use recrawl_types::{Cycle, StateColumns};
 use std::ops::Range;
 
@@ -17,6 +18,8 @@ pub struct Tile<'a> {
     pub cycle: Cycle,
     /// The basis of the rate estimates.
     pub basis: Basis,
+    /// What the model of the next change says of the rows, once a terminal has asked: others read the same.
+    pub model: ModelHazards,
 }
 
 impl Tile<'_> {

@@ -43,7 +43,7 @@ pub use crate::focus::{Expectation, Verdict};
 pub use crate::host::{HostState, HostTable, Origin};
 pub use crate::importance::Importance;
 pub use crate::improve::{Asked, AskedFor, LoopEventKind};
-pub use crate::keys::KeyRows;
+pub use crate::keys::{KeyRows, shared_beginning};
 pub use crate::lastmod::{LastmodCounts, SignalQuality};
 pub use crate::media_types::MediaTypes;
 pub use crate::outcome::{Change, Failure, Outcome, OutcomeEffect, Skip, VisitRequest};

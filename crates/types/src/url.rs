@@ -24,6 +24,7 @@ pub use written_host::{HostError, HostProblem, WrittenHost};
 
 use crate::Origin;
 use crate::host::literal;
+use memchr::{memchr, memchr_iter};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
@@ -115,10 +116,15 @@ impl CanonicalUrl {
     /// The lengths of the prefixes of a key that are its folders, outermost first: the origin with the first "/", and
     /// one for each further "/" of the path. None for bytes that are no key.
     pub fn folders(key: &[u8]) -> impl Iterator<Item = usize> + '_ {
-        let host_end = key.iter().position(|&byte| byte == HOST_END);
-        let path = host_end.map_or(key.len(), |end| key.len().min(end + 1 + AFTER_HOST));
-        let bytes = key[path..].iter().take_while(|&&byte| byte != b'?');
-        bytes.enumerate().filter(|(_, byte)| **byte == b'/').map(move |(i, _)| path + i + 1)
+        CanonicalUrl::folders_beyond(0, key)
+    }
+
+    /// Those of its folders that are longer than the `shared` bytes with which a key before it begins, too.
+    pub fn folders_beyond(shared: usize, key: &[u8]) -> impl Iterator<Item = usize> + '_ {
+        let path = memchr(HOST_END, key).map_or(key.len(), |end| key.len().min(end + 1 + AFTER_HOST));
+        let end = memchr(b'?', &key[path..]).map_or(key.len(), |query| path + query);
+        let from = shared.clamp(path, end);
+        memchr_iter(b'/', &key[from..end]).map(move |slash| from + slash + 1)
     }
 
     /// The innermost of its folders.

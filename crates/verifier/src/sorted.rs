@@ -6,9 +6,8 @@ use crate::runs::BatchRuns;
 use crate::touch::{self, Touch};
 use crate::touched::Touched;
 use recrawl_repository::ReadError;
-use recrawl_repository::codec::shared_beginning;
 use recrawl_repository::spill::SpillReader;
-use recrawl_types::Cycle;
+use recrawl_types::{Cycle, shared_beginning};
 use std::collections::HashSet;
 use std::fmt;
 

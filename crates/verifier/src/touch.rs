@@ -2,11 +2,10 @@
 
 use recrawl_repository::Malformed;
 use recrawl_repository::codec::{
-    LinkRef, put_expectation, put_number, put_visit, shared_beginning, take_expectation_of, take_number,
-    take_visit,
+    LinkRef, put_expectation, put_number, put_visit, take_expectation_of, take_number, take_visit,
 };
 use recrawl_types::url::MAX_URL_BYTES;
-use recrawl_types::{CanonicalUrl, Cycle, Expectation, Visit};
+use recrawl_types::{CanonicalUrl, Cycle, Expectation, Visit, shared_beginning};
 
 /// The combined links and the visits of one URL.
 #[derive(Clone, Debug, Default, PartialEq)]

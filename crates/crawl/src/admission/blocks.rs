@@ -1,7 +1,7 @@
 //! The patterns that an operator blocked, with an index: a lookup does not take longer with more of them.
 
 use crate::admission::pattern::Pattern;
-use recrawl_types::CanonicalUrl;
+use recrawl_types::{CanonicalUrl, shared_beginning};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
@@ -55,7 +55,7 @@ impl Blocks {
         loop {
             let (nearest, pattern) =
                 self.prefixes.range::<[u8], _>((Bound::Unbounded, Bound::Included(end))).next_back()?;
-            let shared = nearest.iter().zip(end).take_while(|(a, b)| a == b).count();
+            let shared = shared_beginning(nearest, end);
             if shared == nearest.len() {
                 return Some(pattern.clone());
             }

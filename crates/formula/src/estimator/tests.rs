@@ -8,7 +8,10 @@ fn rate_of(name: &str, basis: Basis, history: &History, cycle: Cycle) -> f64 {
     columns.push(Known::default(), Some(history));
     let estimator = ALL.iter().find(|e| e.name == name).unwrap();
     let mut out = [f64::NAN];
-    (estimator.load)(&Tile { columns: &columns, rows: 0..1, cycle, basis }, &mut out);
+    (estimator.load)(
+        &Tile { columns: &columns, rows: 0..1, cycle, basis, model: Default::default() },
+        &mut out,
+    );
     out[0]
 }
 

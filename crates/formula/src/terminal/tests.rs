@@ -83,7 +83,13 @@ fn extended_terminals_of_one_page() {
     ] {
         let mut out = [f64::NAN];
         let terminal = Terminal::named(name).unwrap();
-        let tile = Tile { columns: &columns, rows: 0..1, cycle: Cycle(16), basis: Basis::Visits };
+        let tile = Tile {
+            columns: &columns,
+            rows: 0..1,
+            cycle: Cycle(16),
+            basis: Basis::Visits,
+            model: Default::default(),
+        };
         (terminal.load)(&tile, &mut out);
         assert!((out[0] - expected).abs() < 1e-7, "{name}: {} for {expected}", out[0]);
     }
@@ -137,7 +143,10 @@ fn sections_of_no_weight_change_no_digit() {
 
 fn load(terminal: &Terminal, columns: &StateColumns, basis: Basis) -> Vec<f64> {
     let mut out = vec![f64::NAN; columns.len()];
-    (terminal.load)(&Tile { columns, rows: 0..columns.len(), cycle: NOW, basis }, &mut out);
+    (terminal.load)(
+        &Tile { columns, rows: 0..columns.len(), cycle: NOW, basis, model: Default::default() },
+        &mut out,
+    );
     out
 }
 

@@ -17,7 +17,7 @@ use recrawl_types::{
     ArchivePosition, ArchivedBody, Canonical, CanonicalUrl, Consent, Content, ContentDifference, ContentKind,
     Expectation, Fingerprint, History, Known, LeftOut, Link, LogRecord, Outcome, PageRecord, PageStatus,
     ScheduleEntry, Skip, Skipped, ValidatorSign, Validators, Verdict, Visit, Visited, history_fields,
-    known_fields,
+    known_fields, shared_beginning,
 };
 use std::num::NonZeroU16;
 
@@ -42,20 +42,6 @@ pub(crate) fn put_key(out: &mut Vec<u8>, near: &[u8], key: &[u8]) {
     let shared = shared_beginning(near, key);
     out.put_varint(shared as u64);
     out.put_bytes(&key[shared..]);
-}
-
-/// The bytes that both begin with. Neighbouring keys share most of theirs, so they are compared eight at a time.
-#[inline]
-pub fn shared_beginning(a: &[u8], b: &[u8]) -> usize {
-    let mut shared = 0;
-    for (a, b) in a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0) {
-        let differing = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
-        if differing != 0 {
-            return shared + differing.trailing_zeros() as usize / 8;
-        }
-        shared += 8;
-    }
-    shared + a[shared..].iter().zip(&b[shared..]).take_while(|(a, b)| a == b).count()
 }
 
 /// Takes a key that [`put_key`] wrote, in place of the key in `near`.

@@ -2,9 +2,8 @@
 //! without unpacking them.
 
 use crate::file::bytes::{Malformed, Put, Take};
-use crate::generation::codec::shared_beginning;
 use crate::generation::symbols::Symbols;
-use recrawl_types::KeyRows;
+use recrawl_types::{KeyRows, shared_beginning};
 use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
