@@ -68,6 +68,21 @@ pub(crate) fn message(partition: u32, number: u64) -> String {
     format!("{}{number:010}", inbox(partition))
 }
 
+/// The folder of the lists of a partition's addresses.
+pub(crate) fn address_lists(partition: u32) -> String {
+    format!("p/{partition:010}/addresses/")
+}
+
+/// The addresses that a partition asks in a period.
+pub(crate) fn addresses(partition: u32, period: u64) -> String {
+    format!("{}{period:010}", address_lists(partition))
+}
+
+/// By which an owner reads the store's clock.
+pub(crate) fn clock(partition: u32, epoch: u64, number: u64) -> String {
+    format!("p/{partition:010}/{epoch:010}/clock/{number:010}")
+}
+
 /// By which a receiver tells how far it is.
 pub(crate) fn marks(partition: u32, epoch: u64) -> String {
     format!("p/{partition:010}/{epoch:010}/marks")

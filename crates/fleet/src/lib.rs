@@ -10,6 +10,8 @@
 //! p/ID/epoch/E                each owner takes the next epoch; the highest one owns
 //! p/ID/E/beat                 overwritten: the owner is alive
 //! p/ID/E/manifest/N, log/N    steps of the partition's vault
+//! p/ID/addresses/N            the addresses that a partition asks in a period
+//! p/ID/E/clock/N              created and removed: the time of the store
 //! p/ID/E/marks             overwritten: the runs that are applied
 //! p/ID/E/links/N              a run of links that leave the partition, in parts links/N-P
 //! p/ID/seal/E                 what of epoch E counts, by the owner of a later one
@@ -29,6 +31,7 @@ mod map;
 mod marks;
 mod partition;
 mod run;
+mod slots;
 mod sweep;
 
 pub use division::{DivisionError, divided, is_outdated, newest_map, propose, put_in_force, sweep_void};
@@ -40,6 +43,7 @@ pub use map::{FleetMap, MapDivision, MapError, PartitionRange, begin_partitions,
 pub use marks::{MarkFinding, RunMark, RunMarks, next_run};
 pub use partition::{FleetWaits, GivingUp, HoldsLease, Partition, ReceivedLinks};
 pub use run::{EachLink, NextLink, ReceivedRun, RefusedParts, RunWriter};
+pub use slots::{AddressSlots, CLOCK_BOUND, SlotFigures, SlotKeeper, StoreClock};
 pub use sweep::{SweptRuns, sweep_runs, tell_marks};
 
 #[cfg(test)]

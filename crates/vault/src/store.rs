@@ -59,6 +59,16 @@ pub trait Store: Send + Sync + Debug {
     /// When the store does not answer.
     fn list(&self, folder: &str) -> Result<Vec<Listed>, StoreError>;
 
+    /// When an object was created, in milliseconds since 1970, by the store's clock. Some stores tell whole seconds.
+    ///
+    /// # Errors
+    /// [`StoreError::Absent`] if there is none.
+    fn created(&self, key: &str) -> Result<u64, StoreError> {
+        let folder = key.rfind('/').map_or("", |end| &key[..=end]);
+        let listed = self.list(folder)?.into_iter().find(|object| object.key == key);
+        listed.map(|object| object.created).ok_or_else(|| StoreError::Absent(self.locate(key)))
+    }
+
     /// Removes an object; none to remove is no error.
     ///
     /// # Errors

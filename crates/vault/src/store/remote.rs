@@ -170,6 +170,11 @@ impl Store for RemoteStore {
         Ok(listed.collect())
     }
 
+    fn created(&self, key: &str) -> Result<u64, StoreError> {
+        let found = self.runtime.block_on(self.store.head(&self.path(key))).map_err(self.told(key))?;
+        Ok(found.last_modified.timestamp_millis().max(0) as u64)
+    }
+
     fn remove(&self, key: &str) -> Result<(), StoreError> {
         match self.runtime.block_on(self.store.delete(&self.path(key))).map_err(self.told(key)) {
             Err(StoreError::Absent(_)) => Ok(()),

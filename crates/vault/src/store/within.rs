@@ -40,6 +40,9 @@ impl<'s, S: Deref<Target = dyn Store + 's> + Debug + Send + Sync> Store for Stor
         listed.iter_mut().for_each(|object| drop(object.key.drain(..self.folder.len())));
         Ok(listed)
     }
+    fn created(&self, key: &str) -> Result<u64, StoreError> {
+        self.store.created(&self.key(key))
+    }
     fn remove(&self, key: &str) -> Result<(), StoreError> {
         self.store.remove(&self.key(key))
     }

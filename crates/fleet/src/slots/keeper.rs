@@ -1,0 +1,125 @@
+//! Keeps the lists: measures the store's clock, writes the own list of each period in time, and reads those of the others.
+
+use super::list::{AddressList, PeriodLists};
+use super::turns::AddressSlots;
+use crate::division::{is_outdated, newest_map};
+use crate::key;
+use crate::map::FleetMap;
+use recrawl_vault::{Store, StoreError, VaultError, numbers};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Periods for which own lists stay in the store.
+const KEPT: u64 = 8;
+/// Milliseconds between two steps, at most.
+const STEP: u64 = 500;
+
+/// The own clock, in milliseconds.
+pub type OwnClock<'c> = &'c dyn Fn() -> u64;
+
+/// The keeper of a partition's lists, by the owner of an epoch.
+#[derive(Debug)]
+pub struct SlotKeeper {
+    store: Arc<dyn Store>,
+    map: FleetMap,
+    id: u32,
+    epoch: u64,
+    slots: Arc<AddressSlots>,
+    /// Objects that were created to read the store's clock.
+    probes: u64,
+    /// The last period for which a list was written, or tried to be.
+    tried: Option<u64>,
+    /// Own lists that were there in time, and whose periods were not read.
+    unread: BTreeMap<u64, AddressList>,
+}
+
+impl SlotKeeper {
+    /// Nothing is known yet.
+    pub fn new(
+        store: Arc<dyn Store>,
+        map: FleetMap,
+        (id, epoch): (u32, u64),
+        slots: Arc<AddressSlots>,
+    ) -> SlotKeeper {
+        SlotKeeper { store, map, id, epoch, slots, probes: 0, tried: None, unread: BTreeMap::new() }
+    }
+
+    /// Does what is due, and says after how many milliseconds to call it again.
+    ///
+    /// # Errors
+    /// When the store does not answer, or a list is damaged. Call it again all the same.
+    pub fn step(&mut self, now: OwnClock<'_>) -> Result<u64, VaultError> {
+        let periods = self.slots.periods;
+        let Some(time) = self.slots.time(now()) else {
+            self.probe(now)?;
+            // A store that is slow, or whose clock was set, is asked as often as for a list.
+            return Ok(if self.slots.time(now()).is_some() { 1 } else { periods.length() / 2 });
+        };
+        let next = periods.next(time).max(self.tried.map_or(0, |tried| tried + 1));
+        if time >= periods.due(next) {
+            self.write(next, now)?;
+        }
+        // One that cannot be read must not keep those behind it from being read.
+        self.unread.retain(|period, _| *period + 2 > periods.at(time));
+        let closed = self.unread.keys().copied().find(|period| time >= periods.close(*period));
+        if let Some(period) = closed {
+            self.read(period)?;
+        }
+        Ok(STEP)
+    }
+
+    /// Measures the store's clock by an object that has no other use.
+    fn probe(&mut self, now: OwnClock<'_>) -> Result<(), VaultError> {
+        self.probes += 1;
+        let key = key::clock(self.id, self.epoch, self.probes);
+        let asked = now();
+        self.store.create(&key, b"")?;
+        let answered = now();
+        self.slots.measured((asked, answered), self.store.created(&key)?);
+        Ok(self.store.remove(&key)?)
+    }
+
+    /// Writes the list of a period. It counts only if the store has answered in time: whoever reads it behind the close sees
+    /// it.
+    fn write(&mut self, period: u64, now: OwnClock<'_>) -> Result<(), VaultError> {
+        let is_first = self.tried.replace(period).is_none();
+        let asked = now();
+        let list = self.slots.list(asked);
+        list.create(&*self.store, self.id, period)?;
+        let answered = now();
+        let is_in_time = |time| time <= self.slots.periods.deadline(period);
+        if self.slots.time(answered).is_some_and(is_in_time) {
+            self.unread.insert(period, list);
+        }
+        let created = self.store.created(&key::addresses(self.id, period))?;
+        self.slots.measured((asked, answered), created);
+        let Some(oldest) = period.checked_sub(KEPT) else { return Ok(()) };
+        let old = match is_first {
+            true => numbers(&*self.store, &key::address_lists(self.id))?,
+            false => vec![oldest],
+        };
+        let old = old.into_iter().filter(|number| *number <= oldest);
+        Ok(old.map(|number| self.store.remove(&key::addresses(self.id, number))).collect::<Result<(), StoreError>>()?)
+    }
+
+    /// Reads the lists of a period, which are closed.
+    fn read(&mut self, period: u64) -> Result<(), VaultError> {
+        // Behind the close: a partition that has a list was in the map before.
+        if is_outdated(&*self.store, &self.map)?
+            && let Some(newest) = newest_map(&*self.store)?
+        {
+            self.map = newest;
+        }
+        let Some(own) = self.unread.get(&period).cloned() else { return Ok(()) };
+        let members: Vec<u32> = self.map.ranges().iter().map(|range| range.id).collect();
+        let mut lists = PeriodLists::new(own, members.clone());
+        for other in members.into_iter().filter(|id| *id != self.id) {
+            if let Some(list) = AddressList::read(&*self.store, other, period)? {
+                lists.add(other, list);
+            }
+        }
+        self.unread.remove(&period);
+        self.slots.put_in_force(period, lists);
+        Ok(())
+    }
+}
