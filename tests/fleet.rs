@@ -19,14 +19,17 @@ const HOSTS: u32 = 6;
 const SETTINGS: &str = "[fetch]\ntimeout = \"4 s\"\n[cycle]\nperiod = \"500 ms\"\npages = \"100%\"\n[storage]\nsync_every = \"0 s\"\n\
                         [vault]\nship = \"1 ms\"\n";
 
-struct Fleet {
-    world: World,
+pub struct Fleet {
+    pub world: World,
     address: String,
 }
 
 impl Fleet {
     fn begin(cuts: &[&str]) -> Fleet {
-        let world = daemon::world(PAGES, HOSTS, SETTINGS);
+        Fleet::begin_in(daemon::world(PAGES, HOSTS, SETTINGS), cuts)
+    }
+
+    pub fn begin_in(world: World, cuts: &[&str]) -> Fleet {
         let bucket = world.folder.path().join("bucket");
         fs::create_dir(&bucket).unwrap();
         let address = format!("file://{}", bucket.display());
@@ -46,7 +49,7 @@ impl Fleet {
         Fleet { world, address }
     }
 
-    fn command(&self, name: &str) -> Command {
+    pub fn command(&self, name: &str) -> Command {
         self.command_in(name, name)
     }
 
@@ -68,7 +71,7 @@ impl Fleet {
     }
 
     /// The state of each partition, and its owner.
-    fn owners(&self) -> BTreeMap<u64, (String, Option<String>)> {
+    pub fn owners(&self) -> BTreeMap<u64, (String, Option<String>)> {
         let status = self.status();
         let one = |partition: &Value| {
             let owner = partition["owner"].as_str().map(str::to_owned);
@@ -123,13 +126,13 @@ impl Fleet {
 }
 
 /// A process that owns nothing yet, and what it says.
-struct StandBy {
+pub struct StandBy {
     child: Child,
-    log: Arc<Mutex<String>>,
+    pub log: Arc<Mutex<String>>,
 }
 
 impl StandBy {
-    fn start(mut command: Command) -> StandBy {
+    pub fn start(mut command: Command) -> StandBy {
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let (log, lines) =
             (Arc::new(Mutex::new(String::new())), BufReader::new(child.stderr.take().unwrap()));
@@ -143,7 +146,7 @@ impl StandBy {
         StandBy { child, log }
     }
 
-    fn until(&self, says: &str) {
+    pub fn until(&self, says: &str) {
         let begun = Instant::now();
         while !self.log.lock().unwrap().contains(says) {
             assert!(begun.elapsed() < PATIENCE, "it does not say {says:?}: {}", self.log.lock().unwrap());
@@ -157,7 +160,7 @@ impl StandBy {
         );
     }
 
-    fn stop(mut self) -> String {
+    pub fn stop(mut self) -> String {
         self.signal("-TERM");
         assert!(self.child.wait().unwrap().success(), "{}", self.log.lock().unwrap());
         self.log.lock().unwrap().clone()

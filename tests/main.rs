@@ -53,6 +53,8 @@ mod fairness;
 /// What a new user sets: a configuration to start from, the environment, colours, the log.
 mod first_steps;
 mod fleet;
+/// Addresses that partitions of a fleet share.
+mod fleet_addresses;
 /// Term files of focused crawls.
 mod focus;
 /// Focused crawls: relevant pages first, the same plan after a kill, and nothing of it without the key.

@@ -350,6 +350,7 @@ impl Crawl {
         let fetcher = fetcher(&self.settings, self.tables.clone(), self.clock.clone())?;
         fetcher.take_over(&self.fetcher);
         self.fetcher = fetcher;
+        self.take_turns();
         Ok(())
     }
 

@@ -4,6 +4,7 @@ mod divide;
 mod links;
 mod plan;
 mod range;
+mod turns;
 
 pub use divide::{PARENT_INBOX, ParentInbox, PartitionDivision, divide};
 pub use links::{Leaving, NEXT_MESSAGE, keep_marks, take_in};
@@ -13,7 +14,7 @@ pub use range::{CutPages, keep_range};
 use crate::clock::RoundToPlan;
 use crate::crawl::Crawl;
 use crate::failure::Failure;
-use crate::partition::{PartitionToTake, check};
+use crate::partition::{PartitionToTake, boot_clock, check};
 use recrawl_fleet::{Partition, is_outdated};
 use recrawl_types::{CanonicalUrl, Cycle, DatedRound, Round};
 use std::sync::Arc;
@@ -41,7 +42,12 @@ impl Crawl {
             return Err(Failure::Work("fleet: a partition was divided meanwhile".into()));
         }
         let partition = Partition::owned(store, map, id, epoch, waits)?;
-        self.join(partition.ok_or_else(|| Failure::Usage(format!("fleet: its map has no partition {id}")))?)
+        let partition =
+            partition.ok_or_else(|| Failure::Usage(format!("fleet: its map has no partition {id}")))?;
+        partition.share_addresses(turns::delay(&self.settings), boot_clock());
+        self.join(partition)?;
+        self.take_turns();
+        Ok(())
     }
 
     /// Has this crawl the URL?

@@ -59,9 +59,6 @@ impl Settings {
         }
         config.storage.vault = vault;
         config.cycle.rounds.get_or_insert(Rounds(Parts::Equal(1)));
-        // Nodes do not know when others ask an address that serves hosts of several partitions.
-        let delay = &mut config.politeness.delay_per_ip.0;
-        *delay = delay.saturating_mul(partitions as u32);
         let part = |limit: u64| if limit == 0 { 0 } else { (limit / partitions).max(1) };
         let budget = &mut config.budget;
         budget.bytes_per_second = Size(part(budget.bytes_per_second.0));

@@ -4,6 +4,7 @@ use crate::fetch::frontier::Frontier;
 use crate::fetch::in_flight::InFlight;
 use crate::fetch::visit::{HostVisit, VisitEnd, VisitEndKind, deliver};
 use crate::fetch::visit_task::PanickedVisit;
+use crate::host::address_turns::AddressTurns;
 use crate::host::addresses::Addresses;
 use crate::host::delay::LeftAlone;
 use crate::host::order::Precedence;
@@ -57,6 +58,8 @@ pub struct Fetcher {
     rate: Option<Arc<RequestRate>>,
     /// Requests that the last run left in flight.
     left: Mutex<Vec<InFlight>>,
+    /// Of a crawl that shares addresses with others.
+    turns: Option<Arc<dyn AddressTurns>>,
 }
 
 /// Input of one run.
@@ -144,7 +147,12 @@ impl Fetcher {
     ) -> Fetcher {
         let rate = NonZeroU32::new(config.requests_per_second)
             .map(|requests| Arc::new(RequestRate::new(requests, Duration::from_secs(1))));
-        Fetcher { config: Arc::new(config), network, hosts, clock, rate, left: Mutex::default() }
+        Fetcher { config: Arc::new(config), network, hosts, clock, rate, left: Mutex::default(), turns: None }
+    }
+
+    /// Asks addresses only in these turns, from the next run on.
+    pub fn take_turns(&mut self, turns: Arc<dyn AddressTurns>) {
+        self.turns = Some(turns);
     }
 
     /// For the requests of the pages that are rendered during one run.
@@ -191,7 +199,7 @@ impl Fetcher {
         });
         let mut state = FetchLoop {
             frontier: Frontier::new(&run, &job.precedence),
-            addresses: Addresses::new(&run.config, start),
+            addresses: Addresses::new(&run.config, start, self.turns.clone()),
             visits: JoinSet::new(),
             out: job.out,
             published_at: None,
@@ -471,7 +479,7 @@ impl FetchLoop {
             self.frontier.push(id, Instant::now());
         }
         if let Some(address) = address {
-            self.addresses.request_started(address);
+            self.addresses.request_started(address, self.frontier.host(id).name());
         }
         let sent = None;
         self.start_visit(HostVisit {
@@ -515,7 +523,8 @@ impl FetchLoop {
         let now = self.run.now();
         self.run.budget().received(ended.received);
         if let Some(address) = ended.address {
-            self.addresses.request_ended(address);
+            let took = ended.feedback.as_ref().map(|feedback| feedback.elapsed);
+            self.addresses.request_ended(address, took);
             // The connection led to another server than planned, whose delay counts as well.
             if let Some(peer) = ended.feedback.as_ref().and_then(|e| e.peer).filter(|p| *p != address) {
                 self.addresses.unexpected_request(peer);
@@ -540,10 +549,11 @@ impl FetchLoop {
             VisitEndKind::Exhausted => return Err(FetchError::Exhausted),
             VisitEndKind::Lookup(address) => {
                 host.resolved(address);
-                if let Some(address) = address
-                    && !self.frontier.set_address(ended.host, address)
-                {
-                    return Ok(());
+                if let Some(address) = address {
+                    self.addresses.met(address, host.name(), || host.pages_left(&self.run));
+                    if !self.frontier.set_address(ended.host, address) {
+                        return Ok(());
+                    }
                 }
             }
             VisitEndKind::Retry { action, was_closed_idle } => {

@@ -5,6 +5,7 @@
 //! together, and the host visits them one after the other. A redirect may open another origin in
 //! between.
 
+pub mod address_turns;
 pub mod addresses;
 mod cursor;
 pub mod delay;
@@ -322,6 +323,17 @@ impl FetchedHost {
         self.retire(run, 0)?;
         // Keep the host until its delay has passed: a redirect may lead back to it.
         Ok(self.pace.wait().map_or(HostStep::Done, HostStep::CoolDown))
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Pages that are not asked for yet.
+    pub fn pages_left(&self, run: &Run) -> u64 {
+        let open: u64 = self.origins.iter().map(OriginQueue::pages_left).sum();
+        let unloaded: u64 = self.unloaded.iter().map(Cursor::pages_left).sum();
+        open + unloaded + run.schedule.hosts()[self.runs.clone()].iter().map(|run| run.count).sum::<u64>()
     }
 
     pub fn site_of_name(&self) -> Site {

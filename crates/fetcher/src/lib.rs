@@ -22,6 +22,7 @@ mod run;
 mod testing;
 
 pub use fetch::{Fetcher, Job, RunPatience};
+pub use host::address_turns::AddressTurns;
 pub use host::delay::{DelayReason, HostDelay, LeftAlone, stored_rules};
 pub use host::order::Precedence;
 pub use net::access::HostAccess;

@@ -6,6 +6,7 @@ use crate::exchange::{self, ExchangePatience, PlanExchange};
 use crate::inbox;
 use crate::map::FleetMap;
 use crate::marks::{MarkFinding, RunMarks, next_run};
+use crate::slots::{AddressSlots, SlotKeeper};
 use crate::run::{EachLink, NextLink, RefusedParts, RunWriter};
 use crate::sweep::{SweptRuns, has_told, sweep_runs, tell_marks};
 use recrawl_vault::{Store, VaultError};
@@ -37,6 +38,7 @@ pub struct Partition {
     untaken: AtomicU64,
     lease: OnceLock<HoldsLease>,
     given_up: OnceLock<GivingUp>,
+    slots: OnceLock<Arc<AddressSlots>>,
 }
 
 /// Why an owner gives its partition up, once its round is committed.
@@ -124,6 +126,7 @@ impl Partition {
             untaken: AtomicU64::new(0),
             lease: OnceLock::new(),
             given_up: OnceLock::new(),
+            slots: OnceLock::new(),
         }))
     }
 
@@ -151,6 +154,27 @@ impl Partition {
     /// May a host be asked? Asked before each request: a process that slept must not go on before it notices.
     pub fn may_ask(&self) -> bool {
         self.lease.get().is_none_or(|holds| holds())
+    }
+
+    /// Takes turns at addresses from `now` on, if there are other partitions: `delay` milliseconds lie between an answer of an
+    /// address and the next request. Without a [keeper](Partition::slot_keeper) it has no turn.
+    pub fn share_addresses(&self, delay: u64, now: u64) {
+        // The only partition cannot be divided while it has an owner.
+        if self.map.ranges().len() > 1 {
+            let slots = || Arc::new(AddressSlots::new(self.id(), self.map.lease(), delay, now));
+            self.slots.get_or_init(slots);
+        }
+    }
+
+    /// Its turns at addresses; none if it shares none.
+    pub fn slots(&self) -> Option<&Arc<AddressSlots>> {
+        self.slots.get()
+    }
+
+    /// Keeps its turns: for one thread. None if it shares no addresses.
+    pub fn slot_keeper(&self) -> Option<SlotKeeper> {
+        let (own, slots) = ((self.id(), self.epoch), self.slots.get()?.clone());
+        Some(SlotKeeper::new(self.store.clone(), self.map.clone(), own, slots))
     }
 
     /// Gives it up, at the end of the round; the first reason counts.

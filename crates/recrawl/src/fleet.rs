@@ -4,12 +4,14 @@ mod beats;
 mod node;
 mod order;
 mod partition_folder;
+mod slots;
 mod watch;
 
 pub use beats::{Beats, BeatsEnd, OwnEpoch, OwnNode};
 pub use node::{FleetNode, NODES, NodeIdentity, NodeStatus, TakenPartition};
 pub use order::NodeOrder;
 pub use partition_folder::partition_in;
+pub use slots::SlotThread;
 pub use watch::FleetWatch;
 
 use recrawl_crawl::failure::Failure;

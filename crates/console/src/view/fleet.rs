@@ -18,6 +18,10 @@ pub struct FleetFigures {
     pub store_age_ms: u64,
     /// Why it does not answer; null if it does.
     pub error: Option<String>,
+    /// Milliseconds for which this process has not known when it may ask addresses that others ask: it asks none.
+    pub turns_unknown_ms: u64,
+    /// Milliseconds by which its clock may differ from the store's; null before it was measured, and in a fleet of one partition.
+    pub clock_bound_ms: Option<u64>,
     /// The partitions, in the order of URLs.
     pub partitions: Vec<PartitionFigures>,
     /// The processes that told of themselves within a day, by name.

@@ -40,7 +40,7 @@ impl FetchLoop {
         if let Some(address) = address {
             host.resolved(Some(address));
             self.frontier.set_address(id, address);
-            self.addresses.request_started(address);
+            self.addresses.request_started(address, &url.host());
         }
         self.start_visit(HostVisit {
             host: id,

@@ -23,6 +23,7 @@ mod sockets;
 mod threads;
 mod validators;
 
+use crate::host::address_turns::AddressTurns;
 use crate::host::QueuedPage;
 use crate::run::report::StoppedBy;
 use crate::run::unavailable::Unavailable;
@@ -80,6 +81,7 @@ pub struct Setup {
     control: Arc<RunControl>,
     types: Option<Arc<KeptTypes>>,
     requests: Option<Arc<dyn RequestLog>>,
+    turns: Option<Arc<dyn AddressTurns>>,
     resources: Option<Arc<crate::Resources>>,
     now: u64,
 }
@@ -154,6 +156,7 @@ impl Setup {
             control: Arc::default(),
             types: None,
             requests: None,
+            turns: None,
             resources: None,
             now: NOW,
         }
@@ -167,7 +170,10 @@ impl Setup {
     /// On tokio's clock.
     pub fn fetcher(&self) -> Fetcher {
         let clock = tokio_clock(self.now);
-        Fetcher::new(self.config.clone(), self.network.clone(), self.hosts.clone(), clock)
+        let mut fetcher =
+            Fetcher::new(self.config.clone(), self.network.clone(), self.hosts.clone(), clock);
+        self.turns.iter().for_each(|turns| fetcher.take_turns(turns.clone()));
+        fetcher
     }
 
     /// A job that sends its pages to `out`.

@@ -8,11 +8,13 @@
 //! provider, and one slow or overloaded site must not slow down the rest. An address without
 //! requests and waiting hosts is forgotten after its delay, so open hosts bound the table.
 
+use crate::host::address_turns::AddressTurns;
 use crate::host::politeness::Pace;
 use crate::net::limits::FetchConfig;
 use crate::run::HostId;
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -28,6 +30,8 @@ pub struct Addresses {
     began: Instant,
     known: HashMap<IpAddr, PacedAddress>,
     sweep_at: usize,
+    /// Of a crawl that shares its addresses with others.
+    turns: Option<Arc<dyn AddressTurns>>,
 }
 
 #[derive(Debug)]
@@ -40,13 +44,14 @@ struct PacedAddress {
 }
 
 impl Addresses {
-    pub fn new(config: &FetchConfig, began: Instant) -> Addresses {
+    pub fn new(config: &FetchConfig, began: Instant, turns: Option<Arc<dyn AddressTurns>>) -> Addresses {
         Addresses {
             delay: config.delay_per_ip,
             slots: config.connections_per_host,
             began,
             known: HashMap::new(),
             sweep_at: FIRST_SWEEP,
+            turns,
         }
     }
 
@@ -79,15 +84,35 @@ impl Addresses {
         at.in_flight < slots
             && at.pace.wait().is_none()
             && (has_grant || (at.waiting.is_empty() && !at.granted))
+            && self.wait_for_turn(address).is_none()
     }
 
-    pub fn request_started(&mut self, address: IpAddr) {
+    /// How long others have the address; none if they do not.
+    fn wait_for_turn(&self, address: IpAddr) -> Option<Duration> {
+        self.turns.as_ref()?.wait(address)
+    }
+
+    /// A host was found to have this address, and so many pages.
+    pub fn met(&self, address: IpAddr, host: &str, pages: impl FnOnce() -> u64) {
+        if let Some(turns) = self.turns.as_ref().filter(|_| self.are_paced()) {
+            turns.met(address, host, pages());
+        }
+    }
+
+    pub fn request_started(&mut self, address: IpAddr, host: &str) {
+        if let Some(turns) = &self.turns {
+            turns.began(address, host);
+        }
         let at = self.at(address);
         at.in_flight += 1;
         at.pace.touch();
     }
 
-    pub fn request_ended(&mut self, address: IpAddr) {
+    /// Records the end of a request, and how long its answer took if there was one.
+    pub fn request_ended(&mut self, address: IpAddr, took: Option<Duration>) {
+        if let (Some(turns), Some(took)) = (&self.turns, took) {
+            turns.answered(address, took);
+        }
         let at = self.at(address);
         at.in_flight -= 1;
         at.pace.touch();
@@ -117,7 +142,9 @@ impl Addresses {
         }
         let host = at.waiting.pop_front()?;
         at.granted = true;
-        Some((host, at.pace.free_at()))
+        let free_at = at.pace.free_at();
+        let turn = self.wait_for_turn(address).map(|wait| Instant::now() + wait);
+        Some((host, turn.map_or(free_at, |turn| turn.max(free_at))))
     }
 }
 
@@ -131,20 +158,20 @@ mod tests {
 
     fn addresses() -> Addresses {
         let config = FetchConfig { delay_per_ip: SECOND, ..FetchConfig::default() };
-        Addresses::new(&config, Instant::now() - SECOND)
+        Addresses::new(&config, Instant::now() - SECOND, None)
     }
 
     #[tokio::test(start_paused = true)]
     async fn turns_are_taken_in_order_and_one_is_called_at_a_time() {
         let mut all = addresses();
         assert!(all.is_free(A, false));
-        all.request_started(A);
+        all.request_started(A, "a.test");
         assert!(!all.is_free(A, false));
         all.enqueue(A, 7);
         all.enqueue(A, 8);
         assert_eq!(all.grant_next(A), None, "the slot is taken");
         advance(SECOND / 2).await;
-        all.request_ended(A);
+        all.request_ended(A, None);
         let (host, at) = all.grant_next(A).unwrap();
         assert_eq!((host, at), (7, Instant::now() + SECOND));
         assert_eq!(all.grant_next(A), None, "one is granted already");
@@ -161,14 +188,14 @@ mod tests {
         let mut all = addresses();
         for i in 0..100_000u32 {
             let address = IpAddr::V4(i.into());
-            all.request_started(address);
-            all.request_ended(address);
+            all.request_started(address, "a.test");
+            all.request_ended(address, None);
             if i % 100 == 0 {
                 advance(SECOND).await;
             }
         }
         assert!(all.known.len() <= FIRST_SWEEP, "{}", all.known.len());
-        all.request_started(A);
+        all.request_started(A, "a.test");
         for i in 0..FIRST_SWEEP as u32 * 2 {
             advance(SECOND * 2).await;
             all.is_free(IpAddr::V4(i.into()), false);

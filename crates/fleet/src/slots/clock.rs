@@ -14,7 +14,7 @@ const DRIFT: u64 = 4_000;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StoreClock {
     ahead: Option<ClockLead>,
-    /// What was measured contradicted what was known: others may not have noticed before this time.
+    /// A measurement contradicted what was known: others may not have noticed before this time.
     doubt_until: u64,
 }
 

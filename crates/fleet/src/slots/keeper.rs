@@ -85,7 +85,9 @@ impl SlotKeeper {
         let is_first = self.tried.replace(period).is_none();
         let asked = now();
         let list = self.slots.list(asked);
-        list.create(&*self.store, self.id, period)?;
+        if !list.create(&*self.store, self.id, period)? {
+            return Ok(());
+        }
         let answered = now();
         let is_in_time = |time| time <= self.slots.periods.deadline(period);
         if self.slots.time(answered).is_some_and(is_in_time) {

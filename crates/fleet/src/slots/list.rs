@@ -2,7 +2,7 @@
 
 use super::Sharer;
 use crate::key;
-use recrawl_vault::{Store, VaultError, create_or_find, framed, read_framed};
+use recrawl_vault::{Store, StoreError, VaultError, create_or_find, framed, read_framed};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -21,10 +21,13 @@ pub(crate) struct AddressList {
 }
 
 impl AddressList {
-    /// Creates the list of a period. An earlier process of the partition may have created another.
-    pub(crate) fn create(&self, store: &dyn Store, partition: u32, period: u64) -> Result<(), VaultError> {
+    /// Creates the list of a period; false if an earlier process of the partition created another.
+    pub(crate) fn create(&self, store: &dyn Store, partition: u32, period: u64) -> Result<bool, VaultError> {
         let key = key::addresses(partition, period);
-        Ok(create_or_find(store, &key, &framed(&key, self, b""))?)
+        match create_or_find(store, &key, &framed(&key, self, b"")) {
+            Err(StoreError::Exists(_)) => Ok(false),
+            created => Ok(created.map(|()| true)?),
+        }
     }
 
     pub(crate) fn read(

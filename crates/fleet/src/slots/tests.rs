@@ -252,7 +252,7 @@ proptest! {
         }
     }
 
-    /// Who wins among many wins among fewer.
+    /// The winner among many wins among fewer.
     #[test]
     fn a_slot_is_dealt_alike_by_all_who_know_each_other(
         weights in proptest::collection::vec(1u32..u32::MAX, 1..20),

@@ -13,16 +13,16 @@ const USUAL: u64 = 1_000;
 /// The usual time shrinks by this part with each faster answer.
 const SHRINKS: u64 = 8;
 
-/// Whose turn it is at each address that a partition asks. Times are milliseconds of the own clock, as of [`StoreClock`].
+/// Turns at each address that a partition asks. Times are milliseconds of the own clock, as of [`StoreClock`].
 #[derive(Debug)]
 pub struct AddressSlots {
     id: u32,
     pub(super) periods: Periods,
-    state: Mutex<SlotState>,
+    state: Mutex<TurnState>,
 }
 
 #[derive(Debug)]
-struct SlotState {
+struct TurnState {
     grid: SlotGrid,
     clock: StoreClock,
     lists: BTreeMap<u64, PeriodLists>,
@@ -41,7 +41,7 @@ struct MetAddress {
     usual: Option<u64>,
 }
 
-/// What a process tells of its turns.
+/// The account that a process gives of its turns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SlotFigures {
     /// Milliseconds for which this process has not known whose turn it is at any address: it asks none.
@@ -53,7 +53,7 @@ pub struct SlotFigures {
 impl AddressSlots {
     /// The turns of a partition from `now` on. `lease` and `delay`, of an address, in milliseconds.
     pub fn new(id: u32, lease: u64, delay: u64, now: u64) -> AddressSlots {
-        let state = Mutex::new(SlotState {
+        let state = Mutex::new(TurnState {
             grid: SlotGrid::new(delay),
             clock: StoreClock::default(),
             lists: BTreeMap::new(),
@@ -63,7 +63,7 @@ impl AddressSlots {
         AddressSlots { id, periods: Periods::new(lease), state }
     }
 
-    fn state(&self) -> MutexGuard<'_, SlotState> {
+    fn state(&self) -> MutexGuard<'_, TurnState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -117,14 +117,15 @@ impl AddressSlots {
         met.usual = Some(faded.max(took));
     }
 
-    /// What it tells of itself.
+    /// The account that it gives of itself.
     pub fn figures(&self, now: u64) -> SlotFigures {
         let mut state = self.state();
         let is_known = state.clock.time(now).is_some_and(|time| {
             let slot = state.grid.slot_at(time);
             state.lists.contains_key(&self.periods.at(state.grid.begin(slot)))
         });
-        if is_known {
+        // Without a delay nobody asks for a turn.
+        if is_known || state.grid.delay() == 0 {
             state.known = now;
         }
         SlotFigures { unknown_for: now.saturating_sub(state.known), clock_bound: state.clock.bound(now) }

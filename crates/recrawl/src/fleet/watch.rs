@@ -3,10 +3,10 @@
 
 use super::NodeStatus;
 use recrawl_console::view::{FleetFigures, NodeFigures, PartitionFigures};
-use recrawl_fleet::FleetMap;
+use recrawl_fleet::{AddressSlots, FleetMap};
 use recrawl_vault::{Store, VaultError};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The view of a process.
 #[derive(Debug)]
@@ -16,6 +16,8 @@ pub struct FleetWatch {
     /// The partition of the process.
     own: u32,
     seen: Mutex<SeenFleet>,
+    /// Its turns at addresses; none before they begin, and if it shares none.
+    slots: OnceLock<Arc<AddressSlots>>,
 }
 
 /// Times are of a clock that is never set, in milliseconds.
@@ -35,7 +37,12 @@ impl FleetWatch {
     pub fn new(address: &str, map: FleetMap, own: u32, now: u64) -> FleetWatch {
         let owners = map.ranges().iter().map(|range| (range.id, (None, now))).collect();
         let seen = Mutex::new(SeenFleet { heard: now, owners, ..SeenFleet::default() });
-        FleetWatch { address: address.to_owned(), map, own, seen }
+        FleetWatch { address: address.to_owned(), map, own, seen, slots: OnceLock::new() }
+    }
+
+    /// Tells of these turns at addresses from now on.
+    pub fn follow_slots(&self, slots: Option<Arc<AddressSlots>>) {
+        slots.into_iter().for_each(|slots| drop(self.slots.set(slots)));
     }
 
     fn seen(&self) -> MutexGuard<'_, SeenFleet> {
@@ -120,6 +127,7 @@ impl FleetWatch {
             age_ms: age(*alive),
             is_silent: age(*alive) >= lease,
         };
+        let slots = self.slots.get().map(|slots| slots.figures(now)).unwrap_or_default();
         FleetFigures {
             address: self.address.clone(),
             map: self.map.number(),
@@ -127,6 +135,8 @@ impl FleetWatch {
             partition: self.own,
             store_age_ms: age(seen.heard),
             error: seen.error.clone(),
+            turns_unknown_ms: slots.unknown_for,
+            clock_bound_ms: slots.clock_bound,
             partitions: self.map.ranges().iter().map(partition).collect(),
             nodes: seen.nodes.values().map(node).collect(),
         }

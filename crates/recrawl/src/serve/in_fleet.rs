@@ -4,7 +4,7 @@ use super::ticker::Ticker;
 use super::{CrawlStart, OpenedCrawl, notify, open, serve, sighup};
 use crate::cli::ServeArgs;
 use crate::exclusive_access::{self, ExclusiveAccess};
-use crate::fleet::{Beats, BeatsEnd, FleetNode, FleetWatch, NodeStatus, OwnEpoch, OwnNode, TakenPartition};
+use crate::fleet::{Beats, BeatsEnd, FleetNode, FleetWatch, NodeStatus, OwnEpoch, OwnNode, SlotThread, TakenPartition};
 use crate::process;
 use recrawl_console::StandbyConsole;
 use recrawl_crawl::failure::Failure;
@@ -152,7 +152,8 @@ fn own(
         identity: node.identity().clone(),
         watch: Arc::new(watch),
     };
-    args.at.fleet = Some(own_node.watch.clone());
+    let watch = own_node.watch.clone();
+    args.at.fleet = Some(watch.clone());
     let start = CrawlStart::with(&args, CrawlStart::settings(&args)?)?;
     cut(node, &start, &to_take)?;
     // Ends with the lease.
@@ -169,9 +170,12 @@ fn own(
     };
     tracing::info!("owns partition {} (epoch {})", partition.id(), partition.epoch());
     beats.keep(partition.clone(), shipper.clone());
+    watch.follow_slots(partition.slots().cloned());
+    let slots = SlotThread::begin(&partition)?;
     // From here on the watchdog looks at the crawl.
     drop(standing_by);
     let ended = serve(&args, start, opened, &owning);
+    drop(slots);
     let given_up = partition.given_up().filter(|_| matches!(ended, Ok(Some(_))));
     if given_up.is_none() && matches!(ended, Ok(Some(_))) {
         // The lease holds meanwhile: a takeover would undo the work of the command.

@@ -2,12 +2,14 @@
 
 use super::*;
 use crate::NetworkError;
+use crate::host::address_turns::AddressTurns;
 use crate::net::limits::MAX_ADDRESSES;
 use crate::testing::with_header;
 use proptest::prelude::*;
 use recrawl_types::Failure;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Mutex;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -179,6 +181,58 @@ async fn a_run_begins_with_the_delays_so_that_a_restart_forgets_none() {
     let log = setup.network.log();
     assert_eq!(log[before].start, end + SECOND * 3);
     assert!(shortest(&log) >= SECOND * 3);
+}
+
+/// Turns of ten seconds, of which each third is this crawl's, and what it tells of itself.
+#[derive(Default)]
+struct EachThird {
+    began: Option<Instant>,
+    due: Mutex<BTreeMap<String, u64>>,
+    answered: Mutex<Vec<(IpAddr, Duration)>>,
+}
+
+impl AddressTurns for EachThird {
+    fn wait(&self, address: IpAddr) -> Option<Duration> {
+        assert_ne!(address, ip(9), "the lookup failed");
+        let slot = (self.began.unwrap().elapsed().as_nanos() / (SECOND * 10).as_nanos()) as u32;
+        let own = slot.next_multiple_of(3);
+        (own > slot).then(|| self.began.unwrap() + SECOND * 10 * own - Instant::now())
+    }
+
+    fn met(&self, address: IpAddr, host: &str, pages: u64) {
+        self.due.lock().unwrap().insert(format!("{host} {address}"), pages);
+    }
+
+    fn began(&self, address: IpAddr, host: &str) {
+        let known = self.due.lock().unwrap().contains_key(&format!("{host} {address}"));
+        assert!(known, "{host} was looked up");
+    }
+
+    fn answered(&self, address: IpAddr, took: Duration) {
+        self.answered.lock().unwrap().push((address, took));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_begin_only_in_the_turns_of_a_crawl_that_shares_addresses() {
+    let pages: Vec<String> =
+        (0..60).map(|i| format!("http://h{}.test/{}", i % 6, i / 6)).collect();
+    let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
+    let slow = |r: &Request| friendly(r).after(SECOND / 10);
+    let turns = Arc::new(EachThird { began: Some(Instant::now()), ..EachThird::default() });
+    let mut setup = Setup::new(&pages, slow).at(SECOND, slow, dealt(2));
+    setup.turns = Some(turns.clone());
+    let output = setup.run().await;
+    assert_eq!(output.report.outcomes.page, 60);
+    let log = setup.network.log();
+    let slots: Vec<u64> =
+        log.iter().map(|asked| (asked.start - turns.began.unwrap()).as_secs() / 10).collect();
+    assert!(slots.iter().all(|slot| slot % 3 == 0) && *slots.iter().max().unwrap() > 3, "{slots:?}");
+    // Two addresses with ten requests a turn each, as long as pages are due at both.
+    assert!((18..=20).contains(&slots.iter().filter(|slot| **slot == 3).count()), "{slots:?}");
+    assert_eq!(turns.due.lock().unwrap().get("h3.test 192.0.2.1"), Some(&10));
+    let answered = turns.answered.lock().unwrap();
+    assert_eq!((answered.len(), answered[0].1), (log.len(), SECOND / 10));
 }
 
 #[derive(Clone, Debug)]
