@@ -952,6 +952,7 @@ class FleetFigures(TypedDict, total=False):
     """The fleet that the crawl is a partition of, as this process last saw it."""
 
     address: str
+    clock_bound_ms: Optional[int]
     error: Optional[str]
     lease_ms: int
     map: int
@@ -959,6 +960,7 @@ class FleetFigures(TypedDict, total=False):
     partition: int
     partitions: List["PartitionFigures"]
     store_age_ms: int
+    turns_unknown_ms: int
 
 
 class FocusFigures(TypedDict, total=False):
