@@ -212,6 +212,20 @@ fn three_processes_are_one_crawl_and_a_fourth_takes_the_place_of_one_that_is_kil
     nodes.iter().for_each(|node| drop(node.until("paused", |status| status["state"] == "paused")));
     nodes[2].change("DELETE", "/api/v1/pause", None);
     nodes.iter().for_each(|node| drop(node.until("resumed", |status| status["state"] != "paused")));
+    // At the same moment at two: all end as the last of the one list says.
+    thread::scope(|scope| {
+        scope.spawn(|| nodes[0].change("PUT", "/api/v1/pause", None));
+        scope.spawn(|| nodes[1].change("DELETE", "/api/v1/pause", None));
+    });
+    let decisions = fs::read_dir(fleet.world.folder.path().join("bucket/decisions")).unwrap();
+    let last = decisions.map(|file| file.unwrap().path()).max().unwrap();
+    let decided = String::from_utf8_lossy(&fs::read(&last).unwrap()).to_lowercase();
+    let (is_paused, number) = (!decided.contains("resume"), last.file_name().unwrap().to_owned());
+    assert_eq!((number.to_str(), decided.contains("pause")), (Some("0000000003"), is_paused), "{decided}");
+    let alike = |status: &Value| (status["state"] == "paused") == is_paused;
+    nodes.iter().for_each(|node| drop(node.until("as the last decision says", alike)));
+    nodes[2].change("DELETE", "/api/v1/pause", None);
+    nodes.iter().for_each(|node| drop(node.until("resumed again", |status| status["state"] != "paused")));
     let new = fleet.world.server.seeds()[0].clone() + "no/such/page";
     let told: Vec<String> = nodes.iter().map(|node| node.seed(std::slice::from_ref(&new))).collect();
     let begun = Instant::now();

@@ -7,7 +7,7 @@ mod range;
 mod turns;
 
 pub use divide::{PARENT_INBOX, ParentInbox, PartitionDivision, divide};
-pub use links::{Leaving, NEXT_MESSAGE, keep_marks, take_in};
+pub use links::{Leaving, NEXT_DECISION, NEXT_MESSAGE, keep_marks, take_in};
 pub use plan::{Planning, SharedPlan};
 pub use range::{CutPages, keep_range};
 

@@ -58,6 +58,14 @@ pub(crate) fn part(partition: u32, epoch: u64, number: u64, part: usize) -> Stri
     format!("{}-{part:06}", run(partition, epoch, number))
 }
 
+/// The folder of the decisions about all partitions.
+pub(crate) const DECISIONS: &str = "decisions/";
+
+/// A decision.
+pub(crate) fn decision(number: u64) -> String {
+    format!("{DECISIONS}{number:010}")
+}
+
 /// The folder of the messages to a partition.
 pub(crate) fn inbox(partition: u32) -> String {
     format!("p/{partition:010}/inbox/")

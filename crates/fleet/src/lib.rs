@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! map/N                       the ranges, and the division that made them
+//! decisions/N                 a decision about all partitions
 //! p/ID/inbox/N                a message to the owner
 //! p/ID/epoch/E                each owner takes the next epoch; the highest one owns
 //! p/ID/E/beat                 overwritten: the owner is alive
@@ -21,6 +22,7 @@
 //!
 //! No threads and no clock: time is a number that the caller gives, and waiting is the caller's ([`ExchangePatience`]).
 
+mod decisions;
 mod division;
 mod epoch;
 mod exchange;

@@ -1,6 +1,7 @@
 //! A partition as its crawl uses it: which links leave, where they go, and what comes in.
 
-use crate::division::{is_outdated, newest_map};
+use crate::decisions;
+use crate::division::is_outdated;
 use crate::epoch;
 use crate::exchange::{self, ExchangePatience, PlanExchange};
 use crate::inbox;
@@ -15,7 +16,7 @@ use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// How long a crawl waits for the others.
 pub struct FleetWaits {
@@ -39,6 +40,7 @@ pub struct Partition {
     lease: OnceLock<HoldsLease>,
     given_up: OnceLock<GivingUp>,
     slots: OnceLock<Arc<AddressSlots>>,
+    deciding: Mutex<()>,
 }
 
 /// Why an owner gives its partition up, once its round is committed.
@@ -127,6 +129,7 @@ impl Partition {
             lease: OnceLock::new(),
             given_up: OnceLock::new(),
             slots: OnceLock::new(),
+            deciding: Mutex::default(),
         }))
     }
 
@@ -218,14 +221,25 @@ impl Partition {
         inbox::message(&*self.store, to, number)
     }
 
-    /// The partitions that the map in force has and this process does not know.
+    /// Held while decisions are made, so that those of this process are made in their order as well.
+    pub fn deciding(&self) -> MutexGuard<'_, ()> {
+        self.deciding.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a decision about all partitions behind those that are there, and gives its number. All before `next` are there.
     ///
     /// # Errors
-    /// When the store does not answer.
-    pub fn unknown_partitions(&self) -> Result<Vec<u32>, VaultError> {
-        let newest = if self.is_outdated()? { newest_map(&*self.store)? } else { None };
-        let ids = newest.iter().flat_map(FleetMap::ranges).map(|range| range.id);
-        Ok(ids.filter(|id| self.map.place_of(*id).is_none()).collect())
+    /// When the store does not take it.
+    pub fn decide(&self, next: u64, decision: &impl Serialize) -> Result<u64, VaultError> {
+        decisions::decide(&*self.store, next, decision)
+    }
+
+    /// The decision of a number about all partitions; none if there is none yet.
+    ///
+    /// # Errors
+    /// When it is damaged, or the store does not answer.
+    pub fn decision<T: DeserializeOwned>(&self, number: u64) -> Result<Option<T>, VaultError> {
+        decisions::decision(&*self.store, number)
     }
 
     /// Is another map in force?

@@ -218,10 +218,10 @@ pub const RULES: &[HealthRule] = &[
         let fleet = s.fleet.as_ref().filter(|fleet| fleet.turns_unknown_ms > 2 * fleet.lease_ms)?;
         let why = match fleet.clock_bound_ms {
             Some(bound) if bound > 1_000 => format!("its clock is known within {bound} ms, not a second"),
-            Some(_) => "its list of addresses came too late, or those of others cannot be read".into(),
+            Some(_) => "lists of addresses came too late, or cannot be read".into(),
             None => "its clock could not be measured".into(),
         };
-        Some(format!("this process does not know its turns at addresses, and asks no host: {why}; check the store"))
+        Some(format!("no host is asked, as turns at addresses are unknown: {why}; check the store"))
     }),
     amber("no owner", "a partition of the fleet has had no owner for two leases", |s| {
         let fleet = s.fleet.as_ref()?;
@@ -546,7 +546,7 @@ mod tests {
             (
                 "no turns",
                 Amber,
-                "and asks no host: its clock is known within 1300 ms, not a second; check the store",
+                "are unknown: its clock is known within 1300 ms, not a second; check the store",
                 with(|s| {
                     let (turns_unknown_ms, clock_bound_ms) = (180_001, Some(1_300));
                     s.fleet = Some(FleetFigures { turns_unknown_ms, clock_bound_ms, ..cut_off_for(0) });

@@ -14,6 +14,9 @@ use serde::{Deserialize, Serialize};
 /// The number of the next message in the inbox of the partition; in the tables.
 pub const NEXT_MESSAGE: &str = "fleet_inbox";
 
+/// The number of the next decision about all partitions. A new partition inherits it with the effects of those before.
+pub const NEXT_DECISION: &str = "fleet_decisions";
+
 /// The links of a round that leave the partition.
 pub struct Leaving<'c> {
     partition: &'c Partition,

@@ -3,9 +3,10 @@
 use super::changes;
 use super::shared_state::SharedState;
 use super::ticker::Ticker;
+use crate::action::formula;
 use recrawl_console::view::{Accepted, Actor, Change, Effect, Refusal};
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::fleet::{NEXT_MESSAGE, PARENT_INBOX, ParentInbox};
+use recrawl_crawl::fleet::{NEXT_DECISION, NEXT_MESSAGE, PARENT_INBOX, ParentInbox};
 use recrawl_crawl::stored::{keep, kept};
 use recrawl_fleet::Partition;
 use recrawl_vault::VaultError;
@@ -25,50 +26,45 @@ struct SentChange {
     who: String,
 }
 
-/// Makes a change here, and sends it to the other partitions that it is about: first here, where a wrong one is refused.
+/// The partitions that a change is about.
+enum ChangeExtent {
+    /// The own one alone, or the process.
+    Here,
+    /// Another one alone.
+    Of(u32),
+    /// All.
+    All,
+}
+
+/// Makes a change here, and sees that the other partitions that it is about make it.
 pub fn make(
     shared: &SharedState,
     partition: &Partition,
     change: &Change,
     who: &Actor,
 ) -> Result<Accepted, Refusal> {
-    let (here, there) = divided(shared, partition, change);
-    let made = here.map(|change| changes::make(shared, &change, who)).transpose()?;
-    let names: Vec<String> = there.iter().map(|(id, _)| format!("partition {id}")).collect();
-    let not_yet = |error| Refusal::failed(format!("not made by all partitions yet, try again: {error}"));
-    let send = |id, change| partition.send_message(id, &SentChange { change, who: who.name.clone() });
-    for (id, change) in there {
-        send(id, change).map_err(not_yet)?;
-    }
-    if made.is_some() && !names.is_empty() {
-        // Behind the messages: a partition that is divided later reads those to the one that it was a part of.
-        for id in partition.unknown_partitions().map_err(not_yet)? {
-            send(id, change.clone()).map_err(not_yet)?;
+    match extent(shared, partition, change) {
+        ChangeExtent::Here => changes::make(shared, change, who),
+        ChangeExtent::Of(id) => {
+            let sent = SentChange { change: change.clone(), who: who.name.clone() };
+            partition.send_message(id, &sent).map_err(not_yet)?;
+            let detail = format!("sent to partition {id}, in force there within seconds");
+            Ok(Accepted { did: Effect::NextRound, detail })
         }
+        ChangeExtent::All => decide(shared, partition, change, who),
     }
-    let sent = format!("sent to {}, in force there within seconds", names.join(", "));
-    Ok(match made {
-        Some(made) if names.is_empty() => made,
-        Some(made) => Accepted { detail: format!("{}; {sent}", made.detail), ..made },
-        None => Accepted { did: Effect::NextRound, detail: sent },
-    })
 }
 
-/// The part of a change that is made here, and the parts of others.
-fn divided(
-    shared: &SharedState,
-    partition: &Partition,
-    change: &Change,
-) -> (Option<Change>, Vec<(u32, Change)>) {
-    let rules = &shared.settings().rules;
-    // What is no URL is refused here.
-    let owner = |url: &str| {
-        rules.canonicalize(url.trim()).map_or(partition.id(), |url| partition.owner_of(url.key()))
-    };
+fn not_yet(error: impl std::fmt::Display) -> Refusal {
+    Refusal::failed(format!("not made by all partitions yet, try again: {error}"))
+}
+
+fn extent(shared: &SharedState, partition: &Partition, change: &Change) -> ChangeExtent {
     match change {
-        Change::Recrawl { url } => match owner(url) {
-            own if own == partition.id() => (Some(change.clone()), Vec::new()),
-            other => (None, vec![(other, change.clone())]),
+        // What is no URL is refused here.
+        Change::Recrawl { url } => match shared.settings().rules.canonicalize(url.trim()) {
+            Ok(url) if !partition.owns(url.key()) => ChangeExtent::Of(partition.owner_of(url.key())),
+            _ => ChangeExtent::Here,
         },
         // A host or pattern may have pages in several. A seed is its owner's page, and widens the scope of all. All rank by one
         // formula.
@@ -78,17 +74,84 @@ fn divided(
         | Change::Block { .. }
         | Change::Unblock { .. }
         | Change::UseFormula { .. }
-        | Change::RollBackFormula => {
-            (Some(change.clone()), partition.others().map(|id| (id, change.clone())).collect())
-        }
+        | Change::RollBackFormula => ChangeExtent::All,
         Change::HoldLoop
         | Change::ReleaseLoop
         | Change::PromoteCandidate
         | Change::RollBackCandidate
         | Change::LearnNow
         | Change::Reload
-        | Change::StepAside => (Some(change.clone()), Vec::new()),
+        | Change::StepAside => ChangeExtent::Here,
     }
+}
+
+/// Makes a change of all partitions. All make them in the order of one list, so they end alike.
+///
+/// A change that may be made twice is made at once, also if the store is away, and once more if others have decided
+/// meanwhile. One that goes back by a step is made at its place in the list alone.
+fn decide(
+    shared: &SharedState,
+    partition: &Partition,
+    change: &Change,
+    who: &Actor,
+) -> Result<Accepted, Refusal> {
+    let _order = partition.deciding();
+    let may_repeat = match change {
+        Change::UseFormula { text } => {
+            formula::parse(text)?;
+            false
+        }
+        change => !matches!(change, Change::RollBackFormula),
+    };
+    let made = if may_repeat { Some(changes::make(shared, change, who)?) } else { None };
+    let mut since = make_decided(shared, partition, u64::MAX).map_err(not_yet)?;
+    let next = kept(&shared.tables, NEXT_DECISION).map_err(not_yet)?.unwrap_or_default();
+    let decided = SentChange { change: change.clone(), who: who.name.clone() };
+    let number = partition.decide(next, &decided).map_err(not_yet)?;
+    since += make_decided(shared, partition, number).map_err(not_yet)?;
+    let made = match made {
+        // Nobody else has decided meanwhile.
+        Some(made) if since == 0 => Ok(made),
+        _ => changes::make(shared, change, who),
+    };
+    note_decided(shared, number + 1);
+    let made = made?;
+    let names: Vec<String> = partition.others().map(|id| format!("partition {id}")).collect();
+    if names.is_empty() {
+        return Ok(made);
+    }
+    let detail =
+        format!("{}; sent to {}, in force there within seconds", made.detail, names.join(", "));
+    Ok(Accepted { detail, ..made })
+}
+
+/// Makes the decisions before this number that are there and were not made here; gives how many.
+fn make_decided(shared: &SharedState, partition: &Partition, end: u64) -> Result<u64, Failure> {
+    let next: u64 = kept(&shared.tables, NEXT_DECISION)?.unwrap_or_default();
+    for number in next..end {
+        let Some(decided) = told(partition.decision(number))? else { return Ok(number - next) };
+        decided.iter().for_each(|decided| follow_one(shared, partition, decided));
+        note_decided(shared, number + 1);
+    }
+    Ok(end - next)
+}
+
+/// Notes the next decision. After a crash before that, one is made once more, and those behind it as well.
+fn note_decided(shared: &SharedState, next: u64) {
+    if let Err(failure) = keep(&shared.tables, NEXT_DECISION, &next) {
+        tracing::error!("cannot note which decisions of the fleet are made: {failure}");
+    }
+}
+
+/// Begins with the first decision if the number of the next one is of another fleet, whose partition this was.
+fn begin_decisions(shared: &SharedState, partition: &Partition) -> Result<(), Failure> {
+    let next: u64 = kept(&shared.tables, NEXT_DECISION)?.unwrap_or_default();
+    if let Some(last) = next.checked_sub(1)
+        && told(partition.decision(last))?.is_none()
+    {
+        keep(&shared.tables, NEXT_DECISION, &0u64)?;
+    }
+    Ok(())
 }
 
 /// Makes the changes that others sent, and then those that they send; none of a crawl that is alone.
@@ -102,18 +165,22 @@ pub fn follow(shared: Arc<SharedState>) -> Result<Option<Ticker>, Failure> {
     if let Some(ParentInbox { partition: parent, next }) = of_parent {
         // Sent before this partition was there. Whoever sends later knows it.
         for number in next.. {
-            let Some(sent) = sent_change(&partition, parent, number)? else { break };
+            let Some(sent) = told(partition.message(parent, number))? else { break };
             if let Some(sent) = sent.filter(|sent| is_of(&shared, &partition, sent)) {
                 follow_one(&shared, &partition, &sent);
             }
         }
         keep(&shared.tables, PARENT_INBOX, &None::<ParentInbox>)?;
     }
+    begin_decisions(&shared, &partition)?;
     let mut make_all = move || {
         // So that a round that is fetching ends early.
         shared.gives_up();
+        let order = partition.deciding();
         // An error of the store is told by the beats. The changes wait.
-        while let Ok(Some(sent)) = sent_change(&partition, partition.id(), next) {
+        let _ = make_decided(&shared, &partition, u64::MAX);
+        drop(order);
+        while let Ok(Some(sent)) = told(partition.message(partition.id(), next)) {
             sent.iter().for_each(|sent| follow_one(&shared, &partition, sent));
             next += 1;
             // After a crash between the two it is made once more, which changes nothing.
@@ -151,13 +218,9 @@ fn follow_one(shared: &SharedState, partition: &Partition, SentChange { change, 
     }
 }
 
-/// The change of a number in an inbox; none yet, or one that cannot be read, which is told and left out.
-fn sent_change(
-    partition: &Partition,
-    of: u32,
-    number: u64,
-) -> Result<Option<Option<SentChange>>, VaultError> {
-    match partition.message(of, number) {
+/// A change that was sent, or decided; none yet, or one that cannot be read, which is told and left out.
+fn told(read: Result<Option<SentChange>, VaultError>) -> Result<Option<Option<SentChange>>, VaultError> {
+    match read {
         Err(error @ VaultError::Damaged { .. }) => {
             tracing::error!("a change of the fleet is not made, make it again: {error}");
             Ok(Some(None))

@@ -200,7 +200,8 @@ impl AddressTurns for EachThird {
     }
 
     fn met(&self, address: IpAddr, host: &str, pages: u64) {
-        self.due.lock().unwrap().insert(format!("{host} {address}"), pages);
+        // It is told again when the name is looked up again.
+        self.due.lock().unwrap().entry(format!("{host} {address}")).or_insert(pages);
     }
 
     fn began(&self, address: IpAddr, host: &str) {
