@@ -5,7 +5,7 @@ use super::turns::AddressSlots;
 use crate::division::{is_outdated, newest_map};
 use crate::key;
 use crate::map::FleetMap;
-use recrawl_vault::{Store, StoreError, VaultError, numbers};
+use recrawl_vault::{Store, VaultError, numbers};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -100,8 +100,8 @@ impl SlotKeeper {
             true => numbers(&*self.store, &key::address_lists(self.id))?,
             false => vec![oldest],
         };
-        let old = old.into_iter().filter(|number| *number <= oldest);
-        Ok(old.map(|number| self.store.remove(&key::addresses(self.id, number))).collect::<Result<(), StoreError>>()?)
+        let mut old = old.into_iter().filter(|number| *number <= oldest);
+        Ok(old.try_for_each(|number| self.store.remove(&key::addresses(self.id, number)))?)
     }
 
     /// Reads the lists of a period, which are closed.

@@ -161,7 +161,7 @@ impl Fleet {
                 if node.dead_until > time.get() {
                     continue;
                 }
-                if self.dies && draw(&mut seed) % 6_000 == 0 {
+                if self.dies && draw(&mut seed).is_multiple_of(6_000) {
                     *node = self.node(node.id, node.epoch + 1, &objects, &time, &mut seed);
                     node.dead_until = time.get() + draw(&mut seed) % 20_000;
                     continue;
