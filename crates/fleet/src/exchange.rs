@@ -282,8 +282,9 @@ impl<'s> PlanExchange<'s> {
         }
     }
 
-    /// The last figures of a member, or those that others knew; of one that was divided off and never heard, those of the
-    /// partition that it was a part of, which is too much rather than too little. Zeros of any other: it spends nothing.
+    /// The last figures of a member, or those that others knew. Of one that was never heard: those of the partition that it was
+    /// divided off from, which is too much rather than too little, or of those that it was put together of. Zeros of any other: it
+    /// spends nothing.
     fn last_told(&self, member: u32) -> Result<MemberFigures, VaultError> {
         for cycle in (self.cycle.saturating_sub(PLANS_KEPT)..self.cycle).rev() {
             if let Some(figures) = self.figures(cycle, member)? {
@@ -293,7 +294,18 @@ impl<'s> PlanExchange<'s> {
                 return Ok(figures);
             }
         }
-        self.map.parent_of(member).map_or(Ok(MemberFigures::default()), |parent| self.last_told(parent))
+        let parts = self.map.former().iter().filter(|former| former.into == member).map(|former| former.id);
+        let before = self.map.parent_of(member).into_iter().chain(parts);
+        before.map(|before| self.last_told(before)).try_fold(MemberFigures::default(), |sum, told| {
+            let told = told?;
+            let add = |of: fn(&MemberFigures) -> u64| of(&sum).saturating_add(of(&told));
+            Ok(MemberFigures {
+                pages: add(|figures| figures.pages),
+                news: add(|figures| figures.news),
+                spent: add(|figures| figures.spent),
+                rules: told.rules,
+            })
+        })
     }
 
     /// Removes what was told of plans that nobody makes any more.

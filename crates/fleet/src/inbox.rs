@@ -1,5 +1,6 @@
 //! Messages to a partition, which its owner reads one by one, whoever that is by then.
 
+use crate::epoch::is_there;
 use crate::key;
 use recrawl_vault::{Store, StoreError, VaultError, create_or_find, framed, numbers, read_framed};
 use serde::Serialize;
@@ -35,6 +36,14 @@ pub(crate) fn sweep(store: &dyn Store, partition: u32, next: u64) -> Result<(), 
     read.into_iter()
         .filter(|number| *number < next)
         .try_for_each(|number| Ok(store.remove(&key::message(partition, number))?))
+}
+
+/// Has a partition a message of this number?
+///
+/// # Errors
+/// When the store does not answer.
+pub fn has_message(store: &dyn Store, partition: u32, number: u64) -> Result<bool, VaultError> {
+    is_there(store, &key::message(partition, number))
 }
 
 /// A message; none if there is none of that number yet.

@@ -8,6 +8,11 @@ pub(crate) fn map(number: u64) -> String {
     format!("{MAPS}{number:010}")
 }
 
+/// That says whether partitions are put together by a map, or never will be.
+pub(crate) fn verdict(map: u64) -> String {
+    format!("verdict/{map:010}")
+}
+
 /// The folder of a partition, which is that of its vault.
 pub fn partition(partition: u32) -> String {
     format!("p/{partition:010}/")

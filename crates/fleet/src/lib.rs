@@ -5,8 +5,9 @@
 //! Objects are created and never overwritten, but for beats; who creates number N has written it.
 //!
 //! ```text
-//! map/N                       the ranges, and the division that made them
+//! map/N                       the ranges, and the change that made them
 //! decisions/N                 a decision about all partitions
+//! verdict/N                   whether a map that puts partitions together is in force
 //! p/ID/inbox/N                a message to the owner
 //! p/ID/epoch/E                each owner takes the next epoch; the highest one owns
 //! p/ID/E/beat                 overwritten: the owner is alive
@@ -22,28 +23,38 @@
 //!
 //! No threads and no clock: time is a number that the caller gives, and waiting is the caller's ([`ExchangePatience`]).
 
+mod change;
 mod decisions;
 mod division;
 mod epoch;
 mod exchange;
 mod inbox;
+mod joining;
 mod key;
 mod lease;
 mod map;
 mod marks;
 mod partition;
+mod receive;
 mod run;
 mod slots;
 mod sweep;
 
-pub use division::{DivisionError, divided, is_outdated, newest_map, propose, put_in_force, sweep_void};
+pub use change::{DivisionError, is_outdated, newest_map, propose, sweep_void};
+pub use division::{divided, put_in_force};
 pub use epoch::{begin, highest, newest, partition_store, seal_before};
 pub use exchange::{ExchangeError, ExchangePatience, MemberFigures, PlanExchange, PlanMembers};
+pub use inbox::has_message;
+pub use joining::{joined, left, put_joining_in_force, sweep_former, void_joinings};
 pub use key::partition as partition_folder;
 pub use lease::{HANDED_OVER, Lease, LeaseWatch, RELEASED, beat, counter, hand_over, release};
-pub use map::{FleetMap, MapDivision, MapError, PartitionRange, begin_partitions, read_map, write_map};
+pub use map::{
+    FleetMap, FormerPartition, MapDivision, MapError, MapJoining, PartitionEnd, PartitionRange, begin_partitions,
+    read_map, write_map,
+};
 pub use marks::{MarkFinding, RunMark, RunMarks, next_run};
-pub use partition::{FleetWaits, GivingUp, HoldsLease, Partition, ReceivedLinks};
+pub use partition::{FleetWaits, GivingUp, HoldsLease, Partition};
+pub use receive::{ReceivedLinks, receive_behind};
 pub use run::{EachLink, NextLink, ReceivedRun, RefusedParts, RunWriter};
 pub use slots::{AddressSlots, CLOCK_BOUND, SlotFigures, SlotKeeper, StoreClock};
 pub use sweep::{SweptRuns, sweep_runs, tell_marks};

@@ -61,6 +61,41 @@ pub struct MapDivision {
     pub nonce: String,
 }
 
+/// Partitions that are put together: two neighbours into a new partition, or all into a folder, by which the fleet ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MapJoining {
+    /// The partitions, in the order of URLs, each with the epoch by which its last owner does it.
+    pub parts: Vec<PartitionEnd>,
+    /// The new partition; none if the fleet ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub into: Option<u32>,
+    /// Of the process that does it.
+    pub nonce: String,
+}
+
+/// The end of a partition: nobody writes runs of that epoch or a later one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PartitionEnd {
+    /// The partition.
+    pub id: u32,
+    /// Its last epoch.
+    pub epoch: u64,
+}
+
+/// A partition that ended, whose runs others may still have to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FormerPartition {
+    /// Its number.
+    pub id: u32,
+    /// Its last epoch.
+    pub epoch: u64,
+    /// The partition that has its pages, or had.
+    pub into: u32,
+}
+
 /// A map that was checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FleetMap {
@@ -68,6 +103,8 @@ pub struct FleetMap {
     lease: u64,
     ranges: Vec<PartitionRange>,
     division: Option<MapDivision>,
+    joining: Option<MapJoining>,
+    former: Vec<FormerPartition>,
     /// Where each begins, as a beginning of keys.
     begins: Vec<Vec<u8>>,
 }
@@ -83,6 +120,12 @@ struct StoredMap {
     /// The division that makes the map.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     division: Option<MapDivision>,
+    /// The partitions that are put together by the map.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    joining: Option<MapJoining>,
+    /// The partitions that ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    former: Vec<FormerPartition>,
 }
 
 impl FleetMap {
@@ -112,7 +155,8 @@ impl FleetMap {
             }
             begins.push(begin);
         }
-        Ok(FleetMap { number, lease: LEASE, ranges, division: None, begins })
+        let (division, joining, former) = Default::default();
+        Ok(FleetMap { number, lease: LEASE, ranges, division, joining, former, begins })
     }
 
     /// The same, with leases of so many milliseconds.
@@ -123,6 +167,38 @@ impl FleetMap {
     /// The same, in force once the division is done.
     pub(crate) fn with_division(self, division: Option<MapDivision>) -> FleetMap {
         FleetMap { division, ..self }
+    }
+
+    /// The same, in force once the partitions are put together.
+    pub(crate) fn with_joining(self, joining: Option<MapJoining>) -> FleetMap {
+        FleetMap { joining, ..self }
+    }
+
+    /// The same, after these partitions ended.
+    pub(crate) fn with_former(self, former: Vec<FormerPartition>) -> FleetMap {
+        FleetMap { former, ..self }
+    }
+
+    /// The partitions that are put together by the map, if so.
+    pub fn joining(&self) -> Option<&MapJoining> {
+        self.joining.as_ref()
+    }
+
+    /// The partitions that ended, oldest first.
+    pub fn former(&self) -> &[FormerPartition] {
+        &self.former
+    }
+
+    /// Is it the last map of a fleet, which went back to one machine?
+    pub fn is_end(&self) -> bool {
+        self.joining.as_ref().is_some_and(|joining| joining.into.is_none())
+    }
+
+    /// The partition that has the pages of one that ended, by now.
+    pub fn heir_of(&self, former: u32) -> u32 {
+        let next = |id: u32| self.former.iter().find(|ended| ended.id == id).map(|ended| ended.into);
+        // Each ended before the one that it went into, so this ends.
+        std::iter::successors(Some(former), |id| next(*id)).last().unwrap_or(former)
     }
 
     /// The division that makes the map; none of the first.
@@ -189,7 +265,12 @@ pub fn read_map(store: &dyn Store, number: u64) -> Result<Option<FleetMap>, Vaul
         return Err(wrong(format!("it is map {}", stored.number)));
     }
     let map = FleetMap::new(number, stored.partitions).map_err(|e| wrong(e.to_string()))?;
-    Ok(Some(map.with_lease(stored.lease).with_division(stored.division)))
+    Ok(Some(
+        map.with_lease(stored.lease)
+            .with_division(stored.division)
+            .with_joining(stored.joining)
+            .with_former(stored.former),
+    ))
 }
 
 /// Creates, for each partition, an object that says in which map it began: so its vault has a folder.
@@ -218,6 +299,8 @@ pub fn write_map(store: &dyn Store, map: &FleetMap) -> Result<(), VaultError> {
         lease: map.lease,
         partitions: map.ranges.clone(),
         division: map.division.clone(),
+        joining: map.joining.clone(),
+        former: map.former.clone(),
     };
     Ok(create_or_find(store, &key, &framed(&key, &stored, b""))?)
 }
@@ -256,6 +339,17 @@ mod tests {
         assert_eq!((map.place_of(3), map.place_of(9)), (Some(2), None));
     }
 
+    fn stored() -> StoredMap {
+        StoredMap {
+            number: 0,
+            lease: 0,
+            partitions: Vec::new(),
+            division: None,
+            joining: None,
+            former: Vec::new(),
+        }
+    }
+
     #[test]
     fn what_is_no_map_is_refused_also_in_the_store() {
         for (begins, says) in [
@@ -282,10 +376,7 @@ mod tests {
         write_map(&store, &FleetMap::new(7, ranges(&[])).unwrap()).unwrap_err();
         let key = key::map(9);
         store
-            .create(
-                &key,
-                &framed(&key, &StoredMap { number: 9, lease: 1, partitions: twice, division: None }, b""),
-            )
+            .create(&key, &framed(&key, &StoredMap { number: 9, lease: 1, partitions: twice, ..stored() }, b""))
             .unwrap();
         let error = read_map(&store, 9).unwrap_err().to_string();
         assert!(error.contains("partition 1 has two ranges"), "{error}");

@@ -1,19 +1,19 @@
 //! A partition as its crawl uses it: which links leave, where they go, and what comes in.
 
+use crate::change::{is_outdated, newest_map};
 use crate::decisions;
-use crate::division::is_outdated;
 use crate::epoch;
 use crate::exchange::{self, ExchangePatience, PlanExchange};
 use crate::inbox;
 use crate::map::FleetMap;
 use crate::marks::{MarkFinding, RunMarks, next_run};
+use crate::receive::{ReceivedLinks, RunReading, senders};
+use crate::run::{EachLink, NextLink, RunWriter};
 use crate::slots::{AddressSlots, SlotKeeper};
-use crate::run::{EachLink, NextLink, RefusedParts, RunWriter};
 use crate::sweep::{SweptRuns, has_told, sweep_runs, tell_marks};
 use recrawl_vault::{Store, VaultError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -63,7 +63,7 @@ impl fmt::Display for GivingUp {
         f.write_str(match self {
             GivingUp::Drained => "this process was drained",
             GivingUp::HandedOver => "a command asked for it",
-            GivingUp::Outdated => "a partition was divided: it is taken again by the new map",
+            GivingUp::Outdated => "the map has changed: it is taken again by the new map",
             GivingUp::Failing => "its rounds fail again and again",
             GivingUp::NameTaken => "another process has this one's name",
         })
@@ -80,17 +80,6 @@ struct SentRuns {
     last: Option<u32>,
     /// The round of a run that was begun: others may have it by now.
     begun: Option<u32>,
-}
-
-/// The result of receiving.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ReceivedLinks {
-    /// The next runs to ask for: for the commit that has the links.
-    pub marks: RunMarks,
-    /// Links that were taken.
-    pub links: u64,
-    /// By sender, what was not taken.
-    pub refused: BTreeMap<u32, RefusedParts>,
 }
 
 impl fmt::Debug for Partition {
@@ -221,6 +210,15 @@ impl Partition {
         inbox::message(&*self.store, to, number)
     }
 
+    /// The partition that has the pages of another one by the map in force, which this process may not know.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub fn heir_of(&self, partition: u32) -> Result<u32, VaultError> {
+        let newest = if self.is_outdated()? { newest_map(&*self.store)? } else { None };
+        Ok(newest.as_ref().unwrap_or(&self.map).heir_of(partition))
+    }
+
     /// Held while decisions are made, so that those of this process are made in their order as well.
     pub fn deciding(&self) -> MutexGuard<'_, ()> {
         self.deciding.lock().unwrap_or_else(PoisonError::into_inner)
@@ -286,9 +284,10 @@ impl Partition {
     /// # Errors
     /// When the store does not answer.
     pub fn has_incoming(&self, marks: &RunMarks) -> Result<bool, VaultError> {
-        for other in self.others() {
+        for (other, end) in senders(&self.map, self.id()) {
             let mark = marks.get(&other).copied().unwrap_or_default();
-            if !matches!(next_run(&*self.store, other, mark)?, MarkFinding::NotYet(_)) {
+            if end.is_none_or(|end| mark < end)
+                && !matches!(next_run(&*self.store, other, mark)?, MarkFinding::NotYet(_)) {
                 return Ok(true);
             }
         }
@@ -339,9 +338,16 @@ impl Partition {
     /// When the store does not answer.
     pub fn sweep(&self, marks: &RunMarks) -> Result<u64, VaultError> {
         tell_marks(&*self.store, self.id(), self.epoch, marks)?;
-        let SweptRuns { removed, untaken } = sweep_runs(&*self.store, &self.map, self.id(), self.epoch)?;
-        self.untaken.store(untaken, Ordering::Relaxed);
-        Ok(removed)
+        let mut swept = sweep_runs(&*self.store, &self.map, self.id(), self.epoch)?;
+        // Nobody else removes those of the partitions that it was put together of.
+        for former in self.map.former().iter().filter(|former| self.map.heir_of(former.id) == self.id()) {
+            let SweptRuns { removed, untaken } =
+                sweep_runs(&*self.store, &self.map, former.id, former.epoch)?;
+            swept.removed += removed;
+            swept.untaken += untaken;
+        }
+        self.untaken.store(swept.untaken, Ordering::Relaxed);
+        Ok(swept.removed)
     }
 
     /// Removes messages before this number, which the vault has the effects of. A part of this partition that was divided off
@@ -370,40 +376,17 @@ impl Partition {
         each: &mut EachLink<'_, E>,
     ) -> Result<ReceivedLinks, E> {
         let mut received = ReceivedLinks { marks: marks.clone(), ..ReceivedLinks::default() };
-        for range in self.map.ranges().iter().filter(|range| range.id != self.id()) {
-            let mut mark = marks.get(&range.id).copied().unwrap_or_default();
-            let (mut times, mut reached, mut refused) = (0, None, RefusedParts::default());
-            let mut counted = |key: &[u8], value: &[u8]| -> Result<bool, E> {
-                let is_taken = each(key, value)?;
-                received.links += u64::from(is_taken);
-                Ok(is_taken)
+        let bounds = self.map.bounds(self.place);
+        for (sender, until) in senders(&self.map, self.id()) {
+            let mut times = 0;
+            let mut waits = |reached: Option<u32>| {
+                // One that ended sends nothing more.
+                let is_waited_for = until.is_none() && reached < Some(round) && self.waits.runs.wait(times);
+                times += 1;
+                is_waited_for
             };
-            loop {
-                match next_run(&*self.store, range.id, mark).map_err(E::from)? {
-                    MarkFinding::Run(run, behind) => {
-                        let bounds = self.map.bounds(self.place);
-                        let of_run = run.links_within(&*self.store, bounds, &mut counted)?;
-                        refused.blocks += of_run.blocks;
-                        refused.links += of_run.links;
-                        (mark, reached) = (behind, Some(run.round()));
-                    }
-                    MarkFinding::Refused(behind) => {
-                        refused.runs += 1;
-                        mark = behind;
-                    }
-                    MarkFinding::NotYet(behind) => {
-                        mark = behind;
-                        if reached >= Some(round) || !self.waits.runs.wait(times) {
-                            break;
-                        }
-                        times += 1;
-                    }
-                }
-            }
-            received.marks.insert(range.id, mark);
-            if refused != RefusedParts::default() {
-                received.refused.insert(range.id, refused);
-            }
+            let reading = RunReading { store: &*self.store, sender, bounds, until };
+            reading.read(&mut received, &mut waits, each)?;
         }
         Ok(received)
     }

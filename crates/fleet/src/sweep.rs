@@ -1,6 +1,6 @@
 //! Removing runs that every receiver has applied.
 
-use crate::division::is_outdated;
+use crate::change::is_outdated;
 use crate::epoch::{is_there, newest};
 use crate::key;
 use crate::map::FleetMap;
