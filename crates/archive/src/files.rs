@@ -60,6 +60,12 @@ pub fn number_in(name: &str) -> Option<u32> {
     (format!("{value:06}") == number).then_some(value)
 }
 
+/// The name of a file of recrawl with another number.
+pub(super) fn renumbered_name(name: &str, number: u32) -> String {
+    let before = number_in(name).map(|before| format!("-{before:06}")).unwrap_or_default();
+    name.replacen(&before, &format!("-{number:06}"), 1)
+}
+
 /// The names of the present WARC files by number.
 #[derive(Clone, Debug, Default)]
 pub struct WarcFiles(BTreeMap<u32, String>);

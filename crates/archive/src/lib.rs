@@ -25,6 +25,7 @@ mod reader;
 mod record;
 pub mod records;
 pub mod recovery;
+mod renumber;
 mod rewrite;
 mod spelling;
 pub mod surt;
@@ -41,6 +42,7 @@ pub use record::{
     BODY_BEFORE, Compressor, EarlierCapture, HttpVersion, ROUND, Record, RecordHead, Truncation, rendered,
 };
 pub use recovery::{ArchiveMark, Recovery, recover};
+pub use renumber::add_renumbered;
 pub use rewrite::tidy;
 pub use spelling::{LAST_SECOND, seconds_of, timestamp};
 pub use warcinfo::WarcProvenance;

@@ -131,6 +131,27 @@ impl MovedIndex {
         entries.filter(|[.., file]| *file == 0).map(|[before, now, _]| (before, now))
     }
 
+    /// All entries, with other numbers of the files that they name.
+    ///
+    /// # Errors
+    /// When the index cannot be read, or names a file that cannot be.
+    pub fn shifted(self, shift: u32) -> io::Result<Vec<(u64, MovedRecord)>> {
+        let number = |file: u64| {
+            let file = u32::try_from(file).ok().and_then(|file| file.checked_add(shift));
+            file.ok_or_else(|| io::Error::new(ErrorKind::InvalidData, "its index names no file"))
+        };
+        let shifted = |index| {
+            let [before, offset, file] = self.entry(index)?;
+            let record = match file {
+                0 => MovedRecord::Kept(offset),
+                NO_BODY => MovedRecord::Dropped(None),
+                file => MovedRecord::Dropped(Some(ArchivePosition { file: number(file)?, offset })),
+            };
+            Ok((before, record))
+        };
+        (0..self.entries).map(shifted).collect()
+    }
+
     /// The byte at which the record of a position begins now.
     fn place(&self, offset: u64) -> io::Result<u64> {
         match self.find(offset)? {

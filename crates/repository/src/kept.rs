@@ -5,5 +5,6 @@ pub mod copies;
 pub mod file;
 pub mod follow;
 pub mod hosts;
+pub mod joined;
 pub mod rounds;
 pub mod visits;

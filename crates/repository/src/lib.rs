@@ -42,6 +42,7 @@ pub use generation::{Generation, PartStats};
 pub use kept::copies::{CopyHead, CopyReader, CopyWriter, DocumentState, Held, copies, copy_file};
 pub use kept::follow::{Followed, StoredPosition, VisitFollower};
 pub use kept::hosts::{StoredHost, StoredHosts};
+pub use kept::joined::{JoinedRound, join_kept};
 pub use kept::rounds::StoredRounds;
 pub use kept::visits::{StoredVisit, StoredVisits, VisitLesson};
 pub use repository::Repository;

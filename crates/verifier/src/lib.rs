@@ -58,6 +58,7 @@ mod sorted;
 mod touch;
 mod touched;
 mod update;
+mod waiting;
 mod workers;
 
 pub use crate::batch::{Batch, BatchLimits};
@@ -71,3 +72,4 @@ pub use crate::outgoing::{OutgoingLinks, SortedLinks};
 pub use crate::report::MergeReport;
 pub use crate::sorted::SortedBatch;
 pub use crate::touch::key_of_waiting;
+pub use crate::waiting::{SortedWaiting, WaitingLinks};

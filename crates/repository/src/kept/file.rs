@@ -13,7 +13,7 @@ pub(crate) enum StoredKind {
 }
 
 impl StoredKind {
-    const ALL: [StoredKind; 2] = [StoredKind::Visits, StoredKind::Hosts];
+    pub const ALL: [StoredKind; 2] = [StoredKind::Visits, StoredKind::Hosts];
 
     fn prefix(self) -> &'static str {
         match self {

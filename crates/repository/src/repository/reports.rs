@@ -107,6 +107,22 @@ impl Repository {
         Ok(true)
     }
 
+    /// Puts other reports in the place of the committed ones, longer or not. Of use only where a stop does not matter: what it
+    /// leaves is neither the old nor the new.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn put_reports(&mut self, mut next: FrameWriter) -> Result<(), CommitError> {
+        let name = format!("{REPORTS}{UNFINISHED}");
+        let length = next.sync()?;
+        let path = self.storage.locate(&name);
+        self.storage.rename(&name, REPORTS).map_err(WriteError::during(&path, "rename"))?;
+        self.manifest.reports = length;
+        self.unsettled.store(true, Ordering::Relaxed);
+        self.storage.sync_dir().map_err(WriteError::during(self.storage.locate(""), "sync"))?;
+        Ok(self.settle()?)
+    }
+
     /// Appends a report; gives the length with it.
     pub(crate) fn append_report(&self, report: &[u8]) -> Result<u64, CommitError> {
         // As long as the manifest on disk has the length of replaced reports, nothing may be appended.

@@ -3,8 +3,9 @@
 //! The bytes are chunks, each a length (u32) and so many bytes of rows. A row is the number of its tree, its key, and its
 //! value, which has a checksum of its own, or that it is gone. A later row stands in place of an earlier one.
 
-use super::{FLUSHES, SledTables, TREES, failed};
+use super::{APPLIED, FLUSHES, SledTables, TREES, failed};
 use crate::file::bytes::{Malformed, Put, Take};
+use recrawl_types::ArchivePosition;
 use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::sync::{Mutex, OnceLock};
@@ -120,6 +121,39 @@ impl SledTables {
             _ => tree.insert(key, take.bytes().map_err(|m| self.damaged(m))?),
         };
         done.map(drop).map_err(|e| failed(&self.path, e))
+    }
+
+    /// Adds the rows of another crawl, whose hosts and pages are others, but for settings. `moved` says where in the archive a
+    /// record of it is by now.
+    ///
+    /// # Errors
+    /// When the ones cannot be read, or the others not be written.
+    pub fn add_rows(
+        &self,
+        other: &SledTables,
+        moved: &dyn Fn(ArchivePosition) -> ArchivePosition,
+    ) -> io::Result<()> {
+        for (number, name) in (0..).zip(TREES).filter(|(_, name)| !["settings", "requisites"].contains(name)) {
+            let into = self.tree(number)?;
+            for row in other.tree(number)?.iter() {
+                let (key, value) = row.map_err(|e| failed(&other.path, e))?;
+                // Rounds of both have one number from now on: the later one counts.
+                let is_later = || Ok::<_, sled::Error>(into.get(&key)?.is_none_or(|own| own < value));
+                if key.as_ref() != APPLIED || is_later().map_err(|e| failed(&self.path, e))? {
+                    debug_assert!(key.as_ref() == APPLIED || !into.contains_key(&key).unwrap_or(false), "{name}");
+                    into.insert(key, value).map_err(|e| failed(&self.path, e))?;
+                }
+            }
+        }
+        // A damaged row tells nothing: the requisite is archived again.
+        for found in other.requisites(&mut |_| ()) {
+            let (url, mut row) = found?;
+            if row.is_archived() {
+                row.archive = moved(row.archive);
+            }
+            self.keep_requisite(&url, &row)?;
+        }
+        Ok(())
     }
 
     fn tree(&self, number: u8) -> io::Result<&sled::Tree> {
