@@ -37,7 +37,7 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 
 /// Names of settings in the tables.
-const ARCHIVE_END: &str = "archive_end";
+pub(crate) const ARCHIVE_END: &str = "archive_end";
 
 /// Maximum threads that make requests. One loop starts them all, and more would wait for it.
 const MAX_FETCH_THREADS: usize = 16;

@@ -1,13 +1,16 @@
 //! A crawl that is a partition of a fleet: which links leave at a merge and which come in, and how a plan is made with others.
 
 mod divide;
+mod join;
 mod links;
+mod merge;
 mod plan;
 mod range;
 mod turns;
 
-pub use divide::{PARENT_INBOX, ParentInbox, PartitionDivision, divide};
+pub use divide::{JOINED_INBOXES, PARENT_INBOX, ParentInbox, PartitionDivision, divide};
 pub use links::{Leaving, NEXT_DECISION, NEXT_MESSAGE, keep_marks, take_in};
+pub use merge::{PartitionJoining, SettingsOfPart, leave, merge};
 pub use plan::{Planning, SharedPlan};
 pub use range::{CutPages, keep_range};
 
@@ -15,7 +18,7 @@ use crate::clock::RoundToPlan;
 use crate::crawl::Crawl;
 use crate::failure::Failure;
 use crate::partition::{PartitionToTake, boot_clock, check};
-use recrawl_fleet::{Partition, is_outdated};
+use recrawl_fleet::{Partition, is_outdated, void_joinings};
 use recrawl_types::{CanonicalUrl, Cycle, DatedRound, Round};
 use std::sync::Arc;
 
@@ -37,9 +40,10 @@ impl Crawl {
     pub(crate) fn own(&mut self, to_take: PartitionToTake) -> Result<(), Failure> {
         let PartitionToTake { store, map, id, waits, .. } = to_take;
         let epoch = self.vault.get().map_or(0, |vault| vault.epoch());
-        // Behind the epoch: whoever divides this partition from now on takes a later one.
+        // Behind the epoch: whoever changes this partition from now on sees it, or takes a later one.
+        void_joinings(&*store, &map, id)?;
         if is_outdated(&*store, &map)? {
-            return Err(Failure::Work("fleet: a partition was divided meanwhile".into()));
+            return Err(Failure::Work("fleet: the map has changed meanwhile".into()));
         }
         let partition = Partition::owned(store, map, id, epoch, waits)?;
         let partition =

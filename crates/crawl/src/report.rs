@@ -7,6 +7,7 @@ mod estimates;
 pub mod facts;
 pub mod history;
 pub mod hosts;
+pub(crate) mod joined;
 mod tally;
 pub mod watch;
 
@@ -33,6 +34,8 @@ pub const FIRST_LOOK: &str = "first_look";
 pub const TAKEDOWN: &str = "takedown";
 /// `formula` and `stopped_by` in the report of a partition that dropped what another one has.
 pub const DIVISION: &str = "division";
+/// [`RoundReport::stopped_by`] after partitions were put together.
+pub const JOINING: &str = "merge";
 
 /// The report of a round: one object per line with `--json`, stored with the generation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -199,7 +202,7 @@ impl RoundReport {
     /// Is this the report of a crawl? Imports and takedowns are commits without visits, so they do
     /// not count for the cycle period or the ChangeRate.
     pub fn is_of_crawl(&self) -> bool {
-        ![IMPORT, TAKEDOWN, DIVISION].contains(&&*self.stopped_by)
+        ![IMPORT, TAKEDOWN, DIVISION, JOINING].contains(&&*self.stopped_by)
     }
 
     /// Did visits end, and none with a page? Pages left for the next round are no reason.

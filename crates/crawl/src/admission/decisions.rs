@@ -110,6 +110,18 @@ impl Decisions {
         Ok(older)
     }
 
+    /// These decisions and those of another crawl: what one of both stops is stopped.
+    #[must_use]
+    pub fn and(mut self, mut other: Decisions) -> Decisions {
+        self.paused = self.paused.or(other.paused);
+        other.paused_hosts.append(&mut self.paused_hosts);
+        other.blocks.append(&mut self.blocks);
+        let is_new = |pattern: &Pattern| !self.taken_down.contains(pattern);
+        let new: Vec<Pattern> = other.taken_down.into_iter().filter(is_new).collect();
+        self.taken_down.extend(new);
+        Decisions { paused_hosts: other.paused_hosts, blocks: other.blocks, ..self }
+    }
+
     /// The decisions that an older version stored in the tables.
     ///
     /// # Errors

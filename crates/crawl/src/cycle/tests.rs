@@ -2,6 +2,7 @@
 //! of hosts and decisions.
 
 mod division;
+mod joining;
 mod lockstep;
 mod making_room;
 mod repeated_links;

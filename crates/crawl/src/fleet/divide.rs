@@ -20,6 +20,9 @@ use std::sync::Arc;
 /// Of a new partition, the inbox of the one that it was a part of, until its first owner has read that.
 pub const PARENT_INBOX: &str = "fleet_inbox_of_parent";
 
+/// Of a partition that was put together, the inboxes of its parts, until its first owner has read them.
+pub const JOINED_INBOXES: &str = "fleet_inboxes_of_parts";
+
 /// Messages that were sent before the partition was there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParentInbox {
@@ -92,9 +95,10 @@ fn begin_with(settings: &Settings, parent: u32, runs: RunMark) -> Result<(), Fai
         return Err(in_progress(begun.round));
     }
     // An owner would have read it.
-    if kept::<Option<ParentInbox>>(&tables, PARENT_INBOX)?.flatten().is_some() {
+    let of_parts: Vec<ParentInbox> = kept(&tables, JOINED_INBOXES)?.unwrap_or_default();
+    if kept::<Option<ParentInbox>>(&tables, PARENT_INBOX)?.flatten().is_some() || !of_parts.is_empty() {
         return Err(Failure::Work(format!(
-            "fleet: partition {parent} has had no owner since it was divided; start a process, and divide it then"
+            "fleet: partition {parent} has had no owner since it was made; start a process, and divide it then"
         )));
     }
     inherit_marks(&tables, generation.number().next(), parent, runs)?;

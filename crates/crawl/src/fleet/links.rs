@@ -149,9 +149,18 @@ pub(super) fn inherit_marks(
 ) -> Result<(), Failure> {
     let mut marks = marks_before(tables, round)?;
     marks.insert(parent, next);
-    (0..2).try_for_each(|slot| {
-        keep(tables, &name(slot), &StoredMarks { round: Round(0), marks: marks.clone() })
-    })
+    begin_marks(tables, marks)
+}
+
+/// Begins with these marks.
+pub(super) fn begin_marks(tables: &SledTables, marks: RunMarks) -> Result<(), Failure> {
+    let stored = StoredMarks { round: Round(0), marks };
+    (0..2).try_for_each(|slot| keep(tables, &name(slot), &stored))
+}
+
+/// Removes all marks: of a crawl that is alone again.
+pub(super) fn forget_marks(tables: &SledTables) -> Result<(), Failure> {
+    Ok((0..2).try_for_each(|slot| tables.remove_setting(&name(slot)).map(drop))?)
 }
 
 fn newest_before(tables: &SledTables, round: Round) -> Result<Option<(u32, StoredMarks)>, Failure> {

@@ -22,7 +22,7 @@ use recrawl_types::{CanonicalUrl, DatedRound, Origin, Round, UrlRules};
 use serde::{Deserialize, Serialize};
 
 /// The range of which the data directory has the pages, and nothing else; in the tables.
-const RANGE: &str = "fleet_range";
+pub(super) const RANGE: &str = "fleet_range";
 
 /// The range to which a data directory was last cut.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,8 +89,8 @@ pub fn keep_range(
     id: u32,
     now: u64,
 ) -> Result<Option<CutPages>, Failure> {
-    // Most fleets are never divided, and tables take long to open.
-    if map.division().is_none() || !settings.data_dir.join("MANIFEST").exists() {
+    // Most fleets never change, and tables take long to open.
+    if map.number() == 1 || !settings.data_dir.join("MANIFEST").exists() {
         return Ok(None);
     }
     let place = map.place_of(id).ok_or_else(|| Failure::Usage(format!("fleet: no partition {id}")))?;
@@ -147,11 +147,24 @@ pub fn keep_range(
     Ok(Some(CutPages { kept: after, dropped: before.saturating_sub(after) }))
 }
 
-/// Refuses to divide what has a round in progress: others may have its links already, and not those of pages that become
+/// Notes that a data directory has all pages of a partition and no others, so many, in this cycle.
+pub(super) fn note_whole(
+    tables: &SledTables,
+    map: &FleetMap,
+    id: u32,
+    (pages, cycle): (u64, u32),
+) -> Result<(), Failure> {
+    let place = map.place_of(id).ok_or_else(|| Failure::Usage(format!("fleet: no partition {id}")))?;
+    let begin_of = |place: usize| map.ranges().get(place).and_then(|range| range.begin.clone());
+    let (begin, end) = (begin_of(place), begin_of(place + 1));
+    keep(tables, RANGE, &StoredRange { begin, end, pages: (pages, Some(pages)), cycle })
+}
+
+/// Refuses to change what has a round in progress: others may have its links already, and not those of pages that become
 /// another partition's.
 pub(super) fn in_progress(round: Round) -> Failure {
     Failure::Work(format!(
-        "fleet: round {round} of the partition is in progress; start a process that finishes it, and divide it then"
+        "fleet: round {round} of the partition is in progress; start a process that finishes it, and try again then"
     ))
 }
 

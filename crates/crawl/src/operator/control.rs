@@ -8,6 +8,7 @@
 //! that is never held while something is written.
 
 mod decided;
+pub(crate) mod joined;
 
 use crate::admission::blocks::Blocks;
 pub use crate::admission::decisions::Mark;

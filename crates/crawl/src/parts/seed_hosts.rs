@@ -141,6 +141,18 @@ pub fn failing(tables: &SledTables) -> Result<BTreeSet<String>, Failure> {
     Ok(kept(tables, FAILING)?.unwrap_or_default())
 }
 
+/// Adds those of another crawl, whose hosts are others.
+///
+/// # Errors
+/// When the tables cannot be read or written.
+pub fn add_failing(tables: &SledTables, other: &SledTables) -> Result<(), Failure> {
+    let (mut hosts, mut next) = (failing(tables)?, retries(tables)?);
+    hosts.extend(failing(other)?);
+    next.extend(retries(other)?);
+    keep(tables, FAILING, &hosts)?;
+    keep(tables, RETRIES, &next)
+}
+
 /// Removes the hosts that are meant as a whole.
 ///
 /// # Errors

@@ -6,7 +6,7 @@ use super::facts::Facts;
 use crate::failure::Failure;
 use crate::stored::{keep, kept};
 use recrawl_repository::SledTables;
-use recrawl_types::{Origin, Round};
+use recrawl_types::{DatedRound, Origin, Round};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -71,6 +71,24 @@ impl CycleTotals {
         };
         spent.retain(|(origin, _)| is_kept(origin));
         keep(tables, &name(last.next()), &CycleTotals { round: last.next(), sample: None, spent })
+    }
+
+    /// Keeps what the last rounds of several crawls left, which are put together, for the round behind this one: as
+    /// [`CycleTotals::hand_on`].
+    ///
+    /// # Errors
+    /// When the tables cannot be read or written.
+    pub fn hand_on_joined<'t>(
+        parts: impl Iterator<Item = (&'t SledTables, &'t DatedRound)>,
+        into: &SledTables,
+        round: DatedRound,
+    ) -> Result<(), Failure> {
+        let mut spent = Vec::new();
+        for (tables, last) in parts.filter(|(_, last)| last.cycle == round.cycle) {
+            let left: Option<CycleTotals> = kept(tables, &name(last.round))?;
+            spent.extend(left.filter(|left| left.round == last.round).into_iter().flat_map(|left| left.spent));
+        }
+        keep(into, &name(round.round), &CycleTotals { round: round.round, sample: None, spent })
     }
 
     /// Bytes by origin, with those of this round.

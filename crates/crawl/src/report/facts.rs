@@ -107,6 +107,18 @@ impl Facts {
         keep(tables, FACTS, self)
     }
 
+    /// Keeps of two crawls that are put together what holds for the pages of both: rules that differ, or were applied earlier, are
+    /// applied again.
+    ///
+    /// # Errors
+    /// When the tables cannot be read or written.
+    pub fn join(tables: &SledTables, other: &SledTables) -> Result<(), Failure> {
+        let (Some(own), Some(other)) = (Facts::last(tables)?, Facts::last(other)?) else { return Ok(()) };
+        let rules = if own.rules == other.rules { own.rules } else { 0 };
+        let applied = own.rules_applied().min(other.rules_applied());
+        Facts { rules, rules_applied: Some(applied), ..own }.keep(tables)
+    }
+
     /// For a round without a plan, which has a name in place of a formula's.
     pub fn without_plan(round: DatedRound, started: u64, name: &str) -> Facts {
         Facts {

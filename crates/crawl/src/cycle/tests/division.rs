@@ -2,7 +2,7 @@
 
 use super::lockstep::*;
 use super::*;
-use crate::fleet::{PARENT_INBOX, ParentInbox, PartitionDivision, divide, keep_range};
+use crate::fleet::{JOINED_INBOXES, PARENT_INBOX, ParentInbox, PartitionDivision, divide, keep_range};
 use crate::operator::stopped::StoppedCrawl;
 use crate::partition::PartitionToTake;
 use crate::progress::figures::RoundProgress;
@@ -23,7 +23,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-fn fleet(sites: &[&str]) -> Arc<MemoryStore> {
+pub(super) fn fleet(sites: &[&str]) -> Arc<MemoryStore> {
     let store = Arc::new(MemoryStore::new());
     let begins = std::iter::once(None).chain(sites.iter().map(|site| Some((*site).to_owned())));
     let range = |(id, begin)| PartitionRange { id, begin, parent: None };
@@ -33,11 +33,11 @@ fn fleet(sites: &[&str]) -> Arc<MemoryStore> {
     store
 }
 
-fn within(store: Arc<dyn Store>, id: u32) -> Arc<dyn Store> {
+pub(super) fn within(store: Arc<dyn Store>, id: u32) -> Arc<dyn Store> {
     Arc::new(StoreWithin::new(store, partition_folder(id)))
 }
 
-fn settings_of(folder: &Path, web: &LinkedWeb, id: u32) -> Settings {
+pub(super) fn settings_of(folder: &Path, web: &LinkedWeb, id: u32) -> Settings {
     settings(folder, web).of_partition(format!("file:///fleet/{id}"), 1).unwrap()
 }
 
@@ -74,6 +74,7 @@ fn run_partition(
     crawl.own(to_take).unwrap();
     // As a process that has read it.
     keep(&crawl.tables, PARENT_INBOX, &None::<ParentInbox>).unwrap();
+    keep(&crawl.tables, JOINED_INBOXES, &Vec::<ParentInbox>::new()).unwrap();
     let mut told = Vec::new();
     for cycle in cycles {
         let mut of_cycle = MemberState::default();
@@ -96,7 +97,7 @@ fn run_partition(
 }
 
 /// Runs all partitions of the map in force, and puts together what each cycle left.
-fn run_fleet(
+pub(super) fn run_fleet(
     store: &Arc<MemoryStore>,
     web: &LinkedWeb,
     cycles: Range<u64>,
@@ -132,7 +133,7 @@ fn run_fleet(
 }
 
 /// Divides a partition as a process that takes it does; the store of that process is given.
-fn divide_at(
+pub(super) fn divide_at(
     store: &Arc<dyn Store>,
     web: &LinkedWeb,
     (parent, site): (u32, &str),
@@ -196,10 +197,10 @@ fn out_of_lockstep_a_divided_fleet_agrees_at_rest() {
 
 /// The store of a process that is killed before one of its writes: it does nothing more, and nobody hears of it.
 #[derive(Debug)]
-struct KilledStore {
-    objects: Arc<MemoryStore>,
-    left: AtomicU64,
-    killed: Sender<()>,
+pub(super) struct KilledStore {
+    pub(super) objects: Arc<MemoryStore>,
+    pub(super) left: AtomicU64,
+    pub(super) killed: Sender<()>,
 }
 
 impl KilledStore {
@@ -238,7 +239,7 @@ impl Store for KilledStore {
 }
 
 /// The URLs of all partitions of the map in force, as their next owners begin with them.
-fn all_urls(store: &Arc<MemoryStore>, web: &LinkedWeb) -> Vec<String> {
+pub(super) fn all_urls(store: &Arc<MemoryStore>, web: &LinkedWeb) -> Vec<String> {
     let map = newest_map(&**store).unwrap().unwrap();
     let mut urls = Vec::new();
     for range in map.ranges() {
