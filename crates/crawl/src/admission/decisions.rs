@@ -212,6 +212,22 @@ mod tests {
     }
 
     #[test]
+    fn decisions_of_two_crawls_are_all_in_force() {
+        let mark = |at| Mark { who: "anna".into(), at };
+        let down = |hosts: &[&str]| hosts.iter().map(|host| Pattern::host(host).unwrap()).collect();
+        let first = Decisions { taken_down: down(&["a.test", "b.test"]), ..Decisions::default() };
+        let second = Decisions {
+            paused: Some(mark(1)),
+            paused_hosts: [("p.test".to_owned(), mark(2))].into(),
+            blocks: [(Pattern::host("c.test").unwrap(), mark(3))].into(),
+            taken_down: down(&["b.test", "d.test"]),
+        };
+        let both = Decisions { taken_down: down(&["a.test", "b.test", "d.test"]), ..second.clone() };
+        assert_eq!(first.clone().and(second.clone()), both);
+        assert_eq!(Decisions { taken_down: down(&["b.test", "d.test", "a.test"]), ..both }, second.and(first));
+    }
+
+    #[test]
     fn what_is_not_known_is_refused_and_what_is_missing_has_a_default() {
         let storage = MemoryStorage::new();
         decisions::write(&storage, "{}").unwrap();

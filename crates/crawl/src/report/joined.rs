@@ -77,3 +77,60 @@ impl RoundReport {
         };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{DIVISION, Tally};
+    use recrawl_repository::Generation;
+    use recrawl_repository::storage::{MemoryStorage, Storage};
+    use recrawl_types::{Cycle, DatedRound};
+    use recrawl_verifier::MergeReport;
+    use std::sync::Arc;
+
+    fn commit(repository: &mut Repository, cycle: u32, fetched: u64, name: &str) {
+        let round = DatedRound { round: repository.current().number().next(), cycle: Cycle(cycle) };
+        let merged = MergeReport { pages: fetched, ..MergeReport::default() };
+        let started = u64::from(cycle) * 1000 + fetched;
+        let report = RoundReport::without_visits("t", round, started, &merged, started + 500);
+        let tally = Tally { fetched, ..Tally::default() };
+        let report = RoundReport { tally, of_k: fetched, stopped_by: name.into(), ..report };
+        let empty = Generation::default();
+        let next = repository.begin(&empty, round.cycle).unwrap();
+        repository.commit(next, &report.to_json()).unwrap();
+    }
+
+    #[test]
+    fn cycles_are_added_up_and_what_two_have_in_common_counts_once() {
+        let open = || {
+            let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+            Repository::open(storage).unwrap()
+        };
+        let (mut first, mut second) = (open(), open());
+        // The second was divided off in cycle 2.
+        for repository in [&mut first, &mut second] {
+            commit(repository, 1, 100, "schedule");
+            commit(repository, 2, 200, "schedule");
+        }
+        commit(&mut first, 2, 70, DIVISION);
+        commit(&mut second, 2, 30, DIVISION);
+        commit(&mut first, 3, 7, "schedule");
+        commit(&mut second, 3, 5, "schedule");
+        let joined = joined_reports(&[&first, &second], Round(9)).unwrap();
+        let told: Vec<_> = joined
+            .iter()
+            .map(|report| (report.round, report.cycle, report.tally.fetched, report.is_of_crawl()))
+            .collect();
+        assert_eq!(told, [(4, 1, 100, true), (5, 2, 200, true), (6, 2, 70, false), (7, 2, 30, false), (8, 3, 12, true)]);
+        let last = &joined[4];
+        assert_eq!((last.of_k, last.pages_known, last.started, last.ended()), (12, 12, 3005, 3507));
+        // They are longer than those of the first, and are its reports all the same.
+        let mut file = first.begin_reports().unwrap();
+        joined.iter().for_each(|report| file.push(&report.to_json()).map(drop).unwrap());
+        first.put_reports(file).unwrap();
+        let storage = first.storage().clone();
+        drop(first);
+        let first = Repository::open(storage).unwrap();
+        assert_eq!((crate::open_read::last_rounds(&first).unwrap(), first.verify()), (joined, vec![]));
+    }
+}

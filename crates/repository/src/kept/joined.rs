@@ -96,3 +96,67 @@ fn join_hosts(
     writer.as_mut().map(StoredHostWriter::finish).transpose()?;
     Ok(writer.is_some())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kept::rounds::StoredRounds;
+    use crate::kept::visits::StoredVisit;
+    use crate::storage::MemoryStorage;
+    use recrawl_types::{Cycle, HostRequests, Outcome, Round, Share, UrlRules};
+    use std::sync::Arc;
+
+    fn dated(round: u32, cycle: u32) -> DatedRound {
+        DatedRound { round: Round(round), cycle: Cycle(cycle) }
+    }
+
+    fn write(storage: &dyn Storage, round: DatedRound, pages: &[u32]) {
+        let mut visits = StoredVisitWriter::create(storage, round).unwrap();
+        let mut hosts = StoredHostWriter::create(storage, round).unwrap();
+        for page in pages {
+            let url = UrlRules::default().canonicalize(&format!("http://h{page}.test/")).unwrap();
+            let (share, outcome) = (Share::Score, Outcome::NotModified);
+            let (confirmed, missed, learned) = (0, 0, None);
+            let visit = StoredVisit { url, at: round.cycle.0.into(), share, outcome, confirmed, missed, learned };
+            visits.push(&visit).unwrap();
+            let (host, requests) = (format!("h{page}.test").into(), HostRequests::default());
+            hosts.push(&crate::StoredHost { host, requests, robots: Vec::new() }).unwrap();
+        }
+        visits.finish().unwrap();
+        hosts.finish().unwrap();
+    }
+
+    #[test]
+    fn files_of_a_round_are_one_and_old_ones_go() {
+        let storages = [MemoryStorage::new(), MemoryStorage::new()];
+        write(&storages[0], dated(6, 6), &[1, 2]);
+        write(&storages[0], dated(7, 7), &[2]);
+        write(&storages[1], dated(3, 6), &[5]);
+        write(&storages[1], dated(4, 7), &[4, 5]);
+        let joined = |round, cycle, parts: &[(usize, DatedRound)]| JoinedRound {
+            round: dated(round, cycle),
+            parts: parts.to_vec(),
+        };
+        // Round 6 gets the number of another one that is still to be read.
+        let rounds = [
+            joined(7, 6, &[(0, dated(6, 6)), (1, dated(3, 6))]),
+            joined(8, 7, &[(0, dated(7, 7)), (1, dated(4, 7))]),
+        ];
+        let all: Vec<&dyn Storage> = storages.iter().map(|storage| storage as &dyn Storage).collect();
+        join_kept(&all, &rounds).unwrap();
+        let [into, other] = storages;
+        assert_eq!(other.image().len(), 4, "the others stay as they are");
+        let kept = StoredRounds::new(Arc::new(into), Round(8));
+        assert_eq!(kept.list().unwrap(), [dated(7, 6), dated(8, 7)]);
+        assert_eq!(kept.list_hosts().unwrap(), [dated(7, 6), dated(8, 7)]);
+        let mut told = Vec::new();
+        for round in kept.list().unwrap() {
+            let mut visits = kept.visits(round).unwrap().unwrap();
+            told.extend(std::iter::from_fn(|| visits.next_visit().unwrap()).map(|visit| (visit.at, visit.url.to_string())));
+            let mut hosts = kept.hosts(round).unwrap().unwrap();
+            assert_eq!(std::iter::from_fn(|| hosts.next_host().unwrap()).count(), 3);
+        }
+        let pages: Vec<(u64, &str)> = told.iter().map(|(at, url)| (*at, &url[8..9])).collect();
+        assert_eq!(pages, [(6, "1"), (6, "2"), (6, "5"), (7, "2"), (7, "4"), (7, "5")]);
+    }
+}

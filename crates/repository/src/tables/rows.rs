@@ -196,6 +196,7 @@ fn put_chunk(out: &mut Vec<u8>, chunk: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::RequisiteRow;
     use recrawl_types::{CanonicalUrl, HostState, HostTable, Origin, Ping, Round, UrlRules};
 
     fn all(tables: &SledTables) -> Vec<u8> {
@@ -222,6 +223,29 @@ mod tests {
         if n > 0 {
             tables.keep_ping(&url(n - 1), None).unwrap();
             tables.remove_setting(&format!("name {}", n - 1)).unwrap();
+        }
+    }
+
+    #[test]
+    fn rows_of_another_crawl_are_added_but_for_settings() {
+        let (tables, other) = (SledTables::temporary().unwrap(), SledTables::temporary().unwrap());
+        (0..2).for_each(|n| write(&tables, n));
+        (5..9).for_each(|n| write(&other, n));
+        let archive = ArchivePosition { file: 3, offset: 7 };
+        other.keep_requisite(&url(6), &RequisiteRow { archive, ..RequisiteRow::default() }).unwrap();
+        other.keep_requisite(&url(7), &RequisiteRow { failures: 2, ..RequisiteRow::default() }).unwrap();
+        let moved = |position: ArchivePosition| ArchivePosition { file: position.file + 10, ..position };
+        tables.add_rows(&other, &moved).unwrap();
+        assert_eq!(tables.hosts().count(), 6);
+        assert_eq!(tables.site("site 1").unwrap(), Some(vec![1; 3]));
+        assert_eq!(tables.site("site 8").unwrap(), Some(vec![8; 3]));
+        assert_eq!((tables.setting("name 1").unwrap().is_some(), tables.setting("name 8").unwrap()), (true, None));
+        let row = |page| tables.requisite(&url(page)).unwrap().unwrap();
+        assert_eq!((row(6).archive.file, row(7).archive.file, row(7).failures), (13, 0, 2));
+        // The later of both rounds counts as applied: round 9 changes nothing, round 10 does.
+        for (round, value) in [(9, 8), (10, 1)] {
+            tables.apply_round(Round(round), [("site 8".to_owned(), vec![1; 3])]).unwrap();
+            assert_eq!(tables.site("site 8").unwrap(), Some(vec![value; 3]), "round {round}");
         }
     }
 
