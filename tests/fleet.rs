@@ -16,16 +16,16 @@ use std::time::{Duration, Instant};
 const PAGES: u32 = 90;
 const HOSTS: u32 = 6;
 /// Cycles follow each other, and each visits all.
-const SETTINGS: &str = "[fetch]\ntimeout = \"4 s\"\n[cycle]\nperiod = \"500 ms\"\npages = \"100%\"\n[storage]\nsync_every = \"0 s\"\n\
+pub const SETTINGS: &str = "[fetch]\ntimeout = \"4 s\"\n[cycle]\nperiod = \"500 ms\"\npages = \"100%\"\n[storage]\nsync_every = \"0 s\"\n\
                         [vault]\nship = \"1 ms\"\n";
 
 pub struct Fleet {
     pub world: World,
-    address: String,
+    pub address: String,
 }
 
 impl Fleet {
-    fn begin(cuts: &[&str]) -> Fleet {
+    pub fn begin(cuts: &[&str]) -> Fleet {
         Fleet::begin_in(daemon::world(PAGES, HOSTS, SETTINGS), cuts)
     }
 
@@ -63,7 +63,7 @@ impl Fleet {
         command
     }
 
-    fn status(&self) -> Value {
+    pub fn status(&self) -> Value {
         let told = succeeds(
             crate::harness::program().args(["fleet", "status", &self.address, "--json"]).output().unwrap(),
         );
@@ -81,7 +81,7 @@ impl Fleet {
     }
 
     /// Waits until all partitions, of which there are so many, have been owned for so long.
-    fn until_owned(&self, partitions: usize, looks: u32, nodes: &BTreeMap<&str, StandBy>) {
+    pub fn until_owned(&self, partitions: usize, looks: u32, nodes: &BTreeMap<&str, StandBy>) {
         let (begun, mut whole) = (Instant::now(), 0);
         while whole < looks {
             let owners = self.owners();
@@ -98,7 +98,7 @@ impl Fleet {
     }
 
     /// `recrawl fleet WHAT` with these words behind the address.
-    fn order(&self, what: &str, words: &[&str]) -> std::process::Output {
+    pub fn order(&self, what: &str, words: &[&str]) -> std::process::Output {
         let mut command = crate::harness::program();
         command.args(["fleet", what, &self.address]).args(words);
         command.output().unwrap()
@@ -127,7 +127,7 @@ impl Fleet {
 
 /// A process that owns nothing yet, and what it says.
 pub struct StandBy {
-    child: Child,
+    pub child: Child,
     pub log: Arc<Mutex<String>>,
 }
 

@@ -79,7 +79,11 @@ fn an_address_of_three_partitions_keeps_its_delay_also_when_one_is_taken_over() 
     fourth.until(&format!("restored partition {of_b}"));
     let before = asked(&fleet);
     let of_partition = |asked: &BTreeMap<(usize, Ipv4Addr), u64>| -> Vec<u64> {
-        asked.iter().filter(|((place, _), _)| *place as u64 + 1 == of_b).map(|(_, requests)| *requests).collect()
+        asked
+            .iter()
+            .filter(|((place, _), _)| *place as u64 + 1 == of_b)
+            .map(|(_, requests)| *requests)
+            .collect()
     };
     let goes_on = || {
         let now = of_partition(&asked(&fleet));

@@ -55,6 +55,8 @@ mod first_steps;
 mod fleet;
 /// Addresses that partitions of a fleet share.
 mod fleet_addresses;
+/// It shrinks, and goes back to one machine.
+mod fleet_leaves;
 /// Term files of focused crawls.
 mod focus;
 /// Focused crawls: relevant pages first, the same plan after a kill, and nothing of it without the key.

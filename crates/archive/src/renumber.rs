@@ -15,8 +15,8 @@ pub fn add_renumbered(into: &dyn Storage, from: &dyn Storage, shift: u32, now: u
     for (number, name) in WarcFiles::in_storage(from)?.iter() {
         let copied = || {
             let number = number.checked_add(shift).filter(|number| *number < u32::MAX);
-            let number =
-                number.ok_or_else(|| io::Error::new(ErrorKind::InvalidData, "an archive has too many files"))?;
+            let number = number
+                .ok_or_else(|| io::Error::new(ErrorKind::InvalidData, "an archive has too many files"))?;
             let new = renumbered_name(name, number);
             let (file, mut copied) = (from.open(name)?, into.create(&new)?);
             let mut begin = 0;

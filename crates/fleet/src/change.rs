@@ -50,7 +50,9 @@ pub enum DivisionError {
         partition: u32,
     },
     /// The partitions are no neighbours in the order of URLs.
-    #[error("partitions {0} and {1} are no neighbours, the first before the second; see `recrawl fleet status`")]
+    #[error(
+        "partitions {0} and {1} are no neighbours, the first before the second; see `recrawl fleet status`"
+    )]
     NoNeighbours(u32, u32),
     /// Another change of the map is not done.
     #[error(
@@ -172,4 +174,3 @@ pub fn sweep_void(store: &dyn Store, map: &FleetMap) -> Result<u64, VaultError> 
     }
     Ok(removed)
 }
-

@@ -3,7 +3,7 @@
 //! None is ever removed: an owner that was away for long reads on where it stopped, and a new partition from the first one.
 
 use crate::key;
-use recrawl_vault::{Store, StoreError, VaultError, create_or_find, framed, read_framed};
+use recrawl_vault::{Store, StoreError, VaultError, create_or_find, framed, is_there, read_framed};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -25,6 +25,14 @@ pub(crate) fn decide(store: &dyn Store, next: u64, decision: &impl Serialize) ->
     }
     let folder = store.locate(key::DECISIONS);
     Err(VaultError::Away(format!("{folder}: others decide faster than this process; try again")))
+}
+
+/// Is there a decision of this number?
+///
+/// # Errors
+/// When the store does not answer.
+pub fn has_decision(store: &dyn Store, number: u64) -> Result<bool, VaultError> {
+    is_there(store, &key::decision(number))
 }
 
 /// A decision; none if there is none of that number yet.

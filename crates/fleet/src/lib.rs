@@ -41,6 +41,7 @@ mod slots;
 mod sweep;
 
 pub use change::{DivisionError, is_outdated, newest_map, propose, sweep_void};
+pub use decisions::has_decision;
 pub use division::{divided, put_in_force};
 pub use epoch::{begin, highest, newest, partition_store, seal_before};
 pub use exchange::{ExchangeError, ExchangePatience, MemberFigures, PlanExchange, PlanMembers};
@@ -49,8 +50,8 @@ pub use joining::{joined, left, put_joining_in_force, sweep_former, void_joining
 pub use key::partition as partition_folder;
 pub use lease::{HANDED_OVER, Lease, LeaseWatch, RELEASED, beat, counter, hand_over, release};
 pub use map::{
-    FleetMap, FormerPartition, MapDivision, MapError, MapJoining, PartitionEnd, PartitionRange, begin_partitions,
-    read_map, write_map,
+    FleetMap, FormerPartition, MapDivision, MapError, MapJoining, PartitionEnd, PartitionRange,
+    begin_partitions, read_map, write_map,
 };
 pub use marks::{MarkFinding, RunMark, RunMarks, next_run};
 pub use partition::{FleetWaits, GivingUp, HoldsLease, Partition};

@@ -376,7 +376,10 @@ mod tests {
         write_map(&store, &FleetMap::new(7, ranges(&[])).unwrap()).unwrap_err();
         let key = key::map(9);
         store
-            .create(&key, &framed(&key, &StoredMap { number: 9, lease: 1, partitions: twice, ..stored() }, b""))
+            .create(
+                &key,
+                &framed(&key, &StoredMap { number: 9, lease: 1, partitions: twice, ..stored() }, b""),
+            )
             .unwrap();
         let error = read_map(&store, 9).unwrap_err().to_string();
         assert!(error.contains("partition 1 has two ranges"), "{error}");

@@ -287,7 +287,8 @@ impl Partition {
         for (other, end) in senders(&self.map, self.id()) {
             let mark = marks.get(&other).copied().unwrap_or_default();
             if end.is_none_or(|end| mark < end)
-                && !matches!(next_run(&*self.store, other, mark)?, MarkFinding::NotYet(_)) {
+                && !matches!(next_run(&*self.store, other, mark)?, MarkFinding::NotYet(_))
+            {
                 return Ok(true);
             }
         }

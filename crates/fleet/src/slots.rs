@@ -80,12 +80,7 @@ impl SlotGrid {
 
     /// How long to wait before a request may begin whose answer usually takes so long; none if it may begin now. `is_own`:
     /// is a slot this partition's? None if that is not known yet.
-    pub(crate) fn wait(
-        self,
-        time: u64,
-        usual: u64,
-        is_own: impl Fn(u64) -> Option<bool>,
-    ) -> Option<u64> {
+    pub(crate) fn wait(self, time: u64, usual: u64, is_own: impl Fn(u64) -> Option<bool>) -> Option<u64> {
         let slot = self.slot_at(time);
         let now = is_own(slot);
         if now == Some(true) {
@@ -122,7 +117,8 @@ pub(crate) fn taker(address: IpAddr, slot: u64, sharers: impl Iterator<Item = Sh
     };
     // The first of events that come at rates: the smallest exponential time, divided by the weight.
     let first = sharers.map(time).min_by(|(time, weight, id), (other, other_weight, other_id)| {
-        let (one, two) = (u128::from(*time) * u128::from(*other_weight), u128::from(*other) * u128::from(*weight));
+        let (one, two) =
+            (u128::from(*time) * u128::from(*other_weight), u128::from(*other) * u128::from(*weight));
         one.cmp(&two).then(id.cmp(other_id))
     });
     first.map(|(_, _, id)| id)

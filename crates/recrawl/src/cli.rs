@@ -26,7 +26,10 @@ pub use changes::ChangesArgs;
 pub use configuration::{Configuration, HERE, load};
 pub use deliver::DeliverCommand;
 pub use export::{ExportArgs, ExportFormat, Exported};
-pub use fleet_args::{FleetBeginArgs, FleetCommand, FleetDrainArgs, FleetSplitArgs, FleetStatusArgs};
+pub use fleet_args::{
+    FleetBeginArgs, FleetCommand, FleetDrainArgs, FleetLeaveArgs, FleetMergeArgs, FleetSplitArgs,
+    FleetStatusArgs,
+};
 pub use focus::{FocusCheckArgs, FocusCommand, FocusLabelArgs, FocusSampleArgs};
 pub use forecast::{OwnVisitsArgs, PagesACycle, SavingsArgs, WhatIfArgs};
 pub use groups::grouped;

@@ -23,8 +23,24 @@ use std::path::Path;
 /// The map in force.
 ///
 /// # Errors
-/// [`Failure::Usage`] if no fleet was begun here.
+/// [`Failure::Usage`] if no fleet was begun here, or it has ended.
 pub fn map_of(store: &dyn Store, address: &str) -> Result<FleetMap, Failure> {
+    match last_map_of(store, address)? {
+        map if map.is_end() => Err(Failure::Usage(ended(address))),
+        map => Ok(map),
+    }
+}
+
+/// The message that a fleet has ended.
+pub fn ended(address: &str) -> String {
+    format!("{address}: this fleet has ended: `recrawl fleet leave` has put it together on one machine")
+}
+
+/// The map in force, also of a fleet that has ended.
+///
+/// # Errors
+/// [`Failure::Usage`] if no fleet was begun here.
+pub fn last_map_of(store: &dyn Store, address: &str) -> Result<FleetMap, Failure> {
     newest_map(store)?.ok_or_else(|| {
         Failure::Usage(format!(
             "{address}: no fleet was begun here; mount its disk, or run `recrawl fleet begin {address}`"

@@ -31,10 +31,7 @@ impl WaitingLinks {
     ///
     /// # Errors
     /// If they, or a run, cannot be read.
-    pub fn finish(
-        self,
-        waiting: impl IntoIterator<Item = SpillReader>,
-    ) -> Result<SortedWaiting, BatchError> {
+    pub fn finish(self, waiting: impl IntoIterator<Item = SpillReader>) -> Result<SortedWaiting, BatchError> {
         let sorted = waiting.into_iter().try_fold(self.0.finish()?, SortedBatch::with_waiting)?;
         Ok(SortedWaiting { sorted, key: Vec::new(), record: Vec::new() })
     }
@@ -82,7 +79,11 @@ mod tests {
     fn links_to_a_url_are_one_record_wherever_they_waited() {
         let url = |page: u32| UrlRules::default().canonicalize(&format!("http://h{page}.test/")).unwrap();
         let links = |url: &CanonicalUrl, depth| {
-            Links::from_link(&LinkRef::from(&Link { counted: true, ..Link::to(url.clone(), depth) }), false, Cycle(3))
+            Links::from_link(
+                &LinkRef::from(&Link { counted: true, ..Link::to(url.clone(), depth) }),
+                false,
+                Cycle(3),
+            )
         };
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         let mut repository = Repository::open(storage.clone()).unwrap();
@@ -94,7 +95,10 @@ mod tests {
             next.wait(&record).unwrap();
         }
         repository.commit(next, b"{}").unwrap();
-        let (mut found, mut value) = (WaitingLinks::new(storage, DatedRound::only_of(Cycle(2)), BatchLimits { memory_bytes: 0 }), Vec::new());
+        let (mut found, mut value) = (
+            WaitingLinks::new(storage, DatedRound::only_of(Cycle(2)), BatchLimits { memory_bytes: 0 }),
+            Vec::new(),
+        );
         touch::put_links(&mut value, &[], &[], &links(&url(2), 2));
         for page in [2, 3, 3] {
             found.add_found(url(page).key(), FoundLinks::read(&value).unwrap()).unwrap();

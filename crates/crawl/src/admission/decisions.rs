@@ -224,7 +224,10 @@ mod tests {
         };
         let both = Decisions { taken_down: down(&["a.test", "b.test", "d.test"]), ..second.clone() };
         assert_eq!(first.clone().and(second.clone()), both);
-        assert_eq!(Decisions { taken_down: down(&["b.test", "d.test", "a.test"]), ..both }, second.and(first));
+        assert_eq!(
+            Decisions { taken_down: down(&["b.test", "d.test", "a.test"]), ..both },
+            second.and(first)
+        );
     }
 
     #[test]

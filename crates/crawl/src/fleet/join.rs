@@ -178,7 +178,10 @@ impl Joining {
         let reports = joined_reports(&reports, self.round.round)?;
         let repository = &mut self.parts[self.base].repository;
         let mut file = repository.begin_reports().map_err(Failure::work)?;
-        reports.iter().try_for_each(|report| file.push(&report.to_json()).map(drop)).map_err(Failure::work)?;
+        reports
+            .iter()
+            .try_for_each(|report| file.push(&report.to_json()).map(drop))
+            .map_err(Failure::work)?;
         repository.put_reports(file).map_err(Failure::work)
     }
 
@@ -203,7 +206,8 @@ impl Joining {
         for (part, last) in self.parts.iter().zip(last).filter(|(_, last)| last.cycle == self.round.cycle) {
             let Some(mut carried) = CarriedPages::open(&*part.storage, last.round.next())? else { continue };
             if writer.is_none() {
-                writer = Some(CarriedWriter::create(storage, self.round.round.next()).map_err(Failure::work)?);
+                writer =
+                    Some(CarriedWriter::create(storage, self.round.round.next()).map_err(Failure::work)?);
             }
             let writer = writer.as_mut().expect("just made");
             while let Some(page) = carried.next_page()? {
@@ -285,13 +289,16 @@ mod tests {
                 (of.round.round.0, of.round.cycle.0, parts)
             })
             .collect();
-        assert_eq!(told, [
-            (3, 4, vec![(0, 4), (1, 3)]),
-            (4, 5, vec![(0, 5)]),
-            (5, 6, vec![(1, 4)]),
-            (6, 6, vec![(0, 6), (1, 5)]),
-            (7, 7, vec![(0, 7), (1, 6)]),
-        ]);
+        assert_eq!(
+            told,
+            [
+                (3, 4, vec![(0, 4), (1, 3)]),
+                (4, 5, vec![(0, 5)]),
+                (5, 6, vec![(1, 4)]),
+                (6, 6, vec![(0, 6), (1, 5)]),
+                (7, 7, vec![(0, 7), (1, 6)]),
+            ]
+        );
         assert_eq!(aligned(&parts, Round(3)).len(), 2, "the last ones stay");
     }
 }

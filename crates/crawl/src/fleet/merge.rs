@@ -2,7 +2,7 @@
 
 use super::divide::{JOINED_INBOXES, PARENT_INBOX, ParentInbox};
 use super::join::{JoinedFolders, join_folders};
-use super::links::{self, NEXT_MESSAGE};
+use super::links::{self, NEXT_DECISION, NEXT_MESSAGE};
 use super::range::{self, keep_range};
 use crate::failure::Failure;
 use crate::operator::stopped::StoppedCrawl;
@@ -10,8 +10,8 @@ use crate::settings::Settings;
 use crate::stored::{keep, kept};
 use crate::vault::{lineage, restore, ship_stopped_in};
 use recrawl_fleet::{
-    FleetMap, MapJoining, PartitionEnd, RunMark, RunMarks, begin_partitions, has_message, partition_folder, propose,
-    put_joining_in_force, receive_behind, release, sweep_former,
+    FleetMap, MapJoining, PartitionEnd, RunMark, RunMarks, begin_partitions, has_decision, has_message,
+    partition_folder, propose, put_joining_in_force, receive_behind, release, sweep_former,
 };
 use recrawl_repository::SledTables;
 use recrawl_vault::Store;
@@ -58,10 +58,11 @@ pub fn merge(joining: &PartitionJoining<'_>) -> Result<u64, Failure> {
     };
     let (joined, folder, ends) = joining.folder()?;
     let (tables, generation) = (&joined.crawl.tables, joined.crawl.repository.current());
-    let inboxes = joined.unread(joining)?;
+    let (inboxes, decided) = (joined.unread(joining)?, joined.decided);
     links::begin_marks(tables, ends)?;
     keep(tables, JOINED_INBOXES, &inboxes)?;
     keep(tables, NEXT_MESSAGE, &0u64)?;
+    keep(tables, NEXT_DECISION, &decided)?;
     range::note_whole(tables, map, *into, (generation.pages(), generation.cycle().0))?;
     tables.flush()?;
     let pages = generation.pages();
@@ -94,9 +95,15 @@ pub fn leave(joining: &PartitionJoining<'_>) -> Result<(PathBuf, u64), Failure> 
             )));
         }
     }
+    if has_decision(&**fleet, joined.decided)? {
+        return Err(Failure::Work(
+            "fleet: a partition has decisions of operators to make; leave when its process has made them"
+                .into(),
+        ));
+    }
     let tables = &joined.crawl.tables;
     links::forget_marks(tables)?;
-    for name in [JOINED_INBOXES, PARENT_INBOX, NEXT_MESSAGE, range::RANGE] {
+    for name in [JOINED_INBOXES, PARENT_INBOX, NEXT_MESSAGE, NEXT_DECISION, range::RANGE] {
         tables.remove_setting(name)?;
     }
     tables.flush()?;
@@ -123,6 +130,9 @@ struct JoinedParts {
     crawl: StoppedCrawl,
     /// The number of the first message that each has not read.
     next: Vec<u64>,
+    /// The number of the first decision that one of them has not made. Those behind it are made again, so that all end in their
+    /// order.
+    decided: u64,
 }
 
 impl PartitionJoining<'_> {
@@ -136,11 +146,12 @@ impl PartitionJoining<'_> {
 
     /// Restores all parts, proposes the map, and puts them together. Gives the folder, and how far its links are in the runs of others.
     fn folder(&self) -> Result<(JoinedParts, PathBuf, RunMarks), Failure> {
-        let (mut all, mut next) = (Vec::new(), Vec::new());
+        let (mut all, mut next, mut decided) = (Vec::new(), Vec::new(), u64::MAX);
         for PartitionEnd { id, .. } in self.parts() {
             let settings = self.restored(*id)?;
             let tables = StoppedCrawl::open(&settings)?.tables;
             next.push(checked_next(&tables, *id)?);
+            decided = decided.min(kept(&tables, NEXT_DECISION)?.unwrap_or_default());
             all.push(settings);
         }
         propose(&*self.fleet, self.map)?;
@@ -161,7 +172,7 @@ impl PartitionJoining<'_> {
         };
         let JoinedFolders { base, crawl } = join_folders(&all, &mut pending, self.now)?;
         let folder = all.swap_remove(base).data_dir;
-        Ok((JoinedParts { crawl, next }, folder, ends))
+        Ok((JoinedParts { crawl, next, decided }, folder, ends))
     }
 
     /// A copy of a part with its own range alone.

@@ -86,7 +86,8 @@ impl CycleTotals {
         let mut spent = Vec::new();
         for (tables, last) in parts.filter(|(_, last)| last.cycle == round.cycle) {
             let left: Option<CycleTotals> = kept(tables, &name(last.round))?;
-            spent.extend(left.filter(|left| left.round == last.round).into_iter().flat_map(|left| left.spent));
+            spent
+                .extend(left.filter(|left| left.round == last.round).into_iter().flat_map(|left| left.spent));
         }
         keep(into, &name(round.round), &CycleTotals { round: round.round, sample: None, spent })
     }

@@ -121,7 +121,10 @@ mod tests {
             .iter()
             .map(|report| (report.round, report.cycle, report.tally.fetched, report.is_of_crawl()))
             .collect();
-        assert_eq!(told, [(4, 1, 100, true), (5, 2, 200, true), (6, 2, 70, false), (7, 2, 30, false), (8, 3, 12, true)]);
+        assert_eq!(
+            told,
+            [(4, 1, 100, true), (5, 2, 200, true), (6, 2, 70, false), (7, 2, 30, false), (8, 3, 12, true)]
+        );
         let last = &joined[4];
         assert_eq!((last.of_k, last.pages_known, last.started, last.ended()), (12, 12, 3005, 3507));
         // They are longer than those of the first, and are its reports all the same.

@@ -23,8 +23,8 @@ mod sockets;
 mod threads;
 mod validators;
 
-use crate::host::address_turns::AddressTurns;
 use crate::host::QueuedPage;
+use crate::host::address_turns::AddressTurns;
 use crate::run::report::StoppedBy;
 use crate::run::unavailable::Unavailable;
 use crate::testing::{LoggedRequest, Script, ScriptedNetwork, collect, reply, tokio_clock};
@@ -170,8 +170,7 @@ impl Setup {
     /// On tokio's clock.
     pub fn fetcher(&self) -> Fetcher {
         let clock = tokio_clock(self.now);
-        let mut fetcher =
-            Fetcher::new(self.config.clone(), self.network.clone(), self.hosts.clone(), clock);
+        let mut fetcher = Fetcher::new(self.config.clone(), self.network.clone(), self.hosts.clone(), clock);
         self.turns.iter().for_each(|turns| fetcher.take_turns(turns.clone()));
         fetcher
     }

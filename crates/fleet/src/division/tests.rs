@@ -1,7 +1,7 @@
 use super::*;
 use crate::map::write_map;
-use crate::{is_outdated, key, newest_map, propose, sweep_void};
 use crate::{ExchangePatience, FleetWaits, Partition, RunMark, RunMarks, begin, newest, release};
+use crate::{is_outdated, key, newest_map, propose, sweep_void};
 use proptest::prelude::*;
 use recrawl_types::UrlRules;
 use recrawl_vault::store::MemoryStore;

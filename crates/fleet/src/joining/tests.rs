@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
-    ExchangePatience, FleetWaits, Partition, RunMarks, begin, divided, is_outdated, newest, newest_map, propose,
-    put_in_force, receive_behind, sweep_void, write_map,
+    ExchangePatience, FleetWaits, Partition, RunMarks, begin, divided, is_outdated, newest, newest_map,
+    propose, put_in_force, receive_behind, sweep_void, write_map,
 };
 use proptest::prelude::*;
 use recrawl_types::UrlRules;
@@ -122,7 +122,13 @@ proptest! {
 /// Whoever takes a part voids the map, or its maker sees the epoch: in each order of their steps.
 #[test]
 fn a_part_that_another_takes_is_never_put_together() {
-    for steps in ["take void propose force", "take propose void force", "take propose force void", "propose take void force", "propose take force void"] {
+    for steps in [
+        "take void propose force",
+        "take propose void force",
+        "take propose force void",
+        "propose take void force",
+        "propose take force void",
+    ] {
         let store = MemoryStore::new();
         write_map(&store, &first(&["h.test"])).unwrap();
         let old = in_force(&store);
@@ -228,7 +234,8 @@ fn links_on_their_way_arrive_once() {
     for round in 1..5 {
         for (at, member) in members.iter().enumerate() {
             let urls = ["a", "i", "q"].map(|host| format!("http://{host}.test/{at}-{round}"));
-            let urls: Vec<&str> = urls.iter().map(String::as_str).filter(|url| !member.owns(&key(url))).collect();
+            let urls: Vec<&str> =
+                urls.iter().map(String::as_str).filter(|url| !member.owns(&key(url))).collect();
             sent += urls.len();
             send(member, round, &urls);
             // The third one applies nothing from the second round on.

@@ -37,7 +37,8 @@ impl StoreClock {
     /// An object was created between two times of the own clock; the store says when. After a contradiction nothing is known
     /// for `doubt` milliseconds: the store's clock was set, and others measure it again within that time.
     pub fn measured(&mut self, (asked, answered): (u64, u64), created: u64, doubt: u64) {
-        let (least, most) = (created as i64 - answered as i64 - SKEW, created as i64 - asked as i64 + STEP + SKEW);
+        let (least, most) =
+            (created as i64 - answered as i64 - SKEW, created as i64 - asked as i64 + STEP + SKEW);
         let fresh = ClockLead { least, most, at: answered };
         let both = self.ahead.map(|known| known.widened(answered)).map(|known| ClockLead {
             least: known.least.max(least),

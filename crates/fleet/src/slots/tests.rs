@@ -286,7 +286,9 @@ fn fleet(asks: &[u64]) -> Fleet {
 fn turns_are_dealt_by_weights() {
     let sharers = [(1, 1), (2, 2), (7, 5)];
     let mut turns = BTreeMap::<u32, u32>::new();
-    (0..8_000).for_each(|slot| *turns.entry(taker(address(1), slot, sharers.into_iter()).unwrap()).or_default() += 1);
+    (0..8_000).for_each(|slot| {
+        *turns.entry(taker(address(1), slot, sharers.into_iter()).unwrap()).or_default() += 1
+    });
     let expected = [(1, 1_000), (2, 2_000), (7, 5_000)];
     assert!(expected.iter().all(|(id, times)| turns[id].abs_diff(*times) < 150), "{turns:?}");
     assert_eq!(taker(address(1), 5, std::iter::empty()), None);
@@ -335,7 +337,8 @@ fn an_address_that_is_met_is_asked_before_the_next_list_unless_another_lists_it(
             slots.put_in_force(period, lists);
         }
     };
-    let turns = |number| (10..100_000).step_by(500).filter(|now| slots.wait(address(number), *now).is_none()).count();
+    let turns =
+        |number| (10..100_000).step_by(500).filter(|now| slots.wait(address(number), *now).is_none()).count();
     assert_eq!(turns(1), 0, "nothing is known");
     assert_eq!(slots.figures(5_000).unknown_for, 5_000);
     put(&[1, 3], &[2, 3], 250);

@@ -19,6 +19,16 @@ pub enum FleetCommand {
                       Have a process that stands by: it takes the new partition"
     )]
     Split(FleetSplitArgs),
+    /// Put two neighbours together, as one partition
+    #[command(after_help = "Example:\n  recrawl fleet merge s3://bucket/fleet 2 3 --config recrawl.toml\n\
+                      The first one's sites come before those of the second: see `recrawl fleet status`")]
+    Merge(FleetMergeArgs),
+    /// Go back to one machine: put all partitions together in a folder, and end the fleet
+    #[command(
+        after_help = "Example:\n  recrawl fleet leave s3://bucket/fleet data/whole --config recrawl.toml\n\
+                      All processes end. If this command is stopped, the fleet goes on, or the same command finishes it"
+    )]
+    Leave(FleetLeaveArgs),
     /// End a process once its round is done; another one takes its partition at once
     #[command(after_help = "Example:\n  recrawl fleet drain s3://bucket/fleet --name a")]
     Drain(FleetDrainArgs),
@@ -58,6 +68,38 @@ pub struct FleetSplitArgs {
     /// Folder for a copy of the partition meanwhile [default: the system's folder of temporary files]
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,
+    #[command(flatten)]
+    pub config: Configuration,
+}
+
+/// `recrawl fleet merge`
+#[derive(Args)]
+pub struct FleetMergeArgs {
+    /// Address of the fleet
+    #[arg(value_name = "URL")]
+    pub fleet: String,
+    /// The partition, by its number, whose sites come first
+    #[arg(value_name = "FIRST")]
+    pub left: u32,
+    /// The one behind it
+    #[arg(value_name = "SECOND")]
+    pub right: u32,
+    /// Folder for copies of both meanwhile [default: the system's folder of temporary files]
+    #[arg(long, value_name = "DIR")]
+    pub scratch: Option<PathBuf>,
+    #[command(flatten)]
+    pub config: Configuration,
+}
+
+/// `recrawl fleet leave`
+#[derive(Args)]
+pub struct FleetLeaveArgs {
+    /// Address of the fleet
+    #[arg(value_name = "URL")]
+    pub fleet: String,
+    /// The data directory to make
+    #[arg(value_name = "DIR")]
+    pub out: PathBuf,
     #[command(flatten)]
     pub config: Configuration,
 }

@@ -1,15 +1,19 @@
 //! `recrawl fleet`: begins a fleet, changes it, and shows who owns what.
 
 mod drain;
+mod leave;
+mod merge;
+mod own;
 mod split;
 
 use super::{counted, print, print_json, print_table, table};
-use crate::cli::{FleetBeginArgs, FleetCommand, FleetStatusArgs};
+use crate::cli::{Configuration, FleetBeginArgs, FleetCommand, FleetStatusArgs, Where};
 use crate::fleet::{self, NodeStatus, vault_of};
 use crate::process;
 use recrawl_archive::timestamp;
 use recrawl_crawl::data_dir;
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::settings::Settings;
 use recrawl_crawl::vault::ship_stopped;
 use recrawl_fleet::{
     FleetMap, HANDED_OVER, PartitionRange, RELEASED, begin_partitions, counter, newest, newest_map,
@@ -19,6 +23,7 @@ use recrawl_terminal::table::Column;
 use recrawl_types::{CanonicalUrl, Size, UrlRules};
 use recrawl_vault::{Store, Vault, VaultContents, contents, store};
 use serde::Serialize;
+use std::path::Path;
 
 /// Leases that are shorter would end at each pause of a store.
 const LEAST_LEASE: u64 = 3_000;
@@ -27,6 +32,8 @@ pub fn run(command: &FleetCommand) -> Result<(), Failure> {
     match command {
         FleetCommand::Begin(args) => begin(args),
         FleetCommand::Split(args) => split::run(args),
+        FleetCommand::Merge(args) => merge::run(args),
+        FleetCommand::Leave(args) => leave::run(args),
         FleetCommand::Drain(args) => drain::run(args),
         FleetCommand::Status(args) => status(args),
     }
@@ -74,6 +81,23 @@ fn begin(args: &FleetBeginArgs) -> Result<(), Failure> {
     ))
 }
 
+/// Gives the settings of a partition of a map of so many, in any data directory.
+fn settings_of<'a>(
+    config: &'a Configuration,
+    address: &'a str,
+    partitions: usize,
+) -> impl Fn(u32, &Path) -> Result<Settings, Failure> + 'a {
+    move |id, folder| {
+        let place = Where {
+            config: config.clone(),
+            data_dir: Some(folder.to_owned()),
+            partition: Some((vault_of(address, id), partitions as u64)),
+            fleet: None,
+        };
+        place.settings()
+    }
+}
+
 /// Checks that a text is a host, and no pattern, URL or address with a port.
 fn host<'t>(option: &str, text: &'t str) -> Result<&'t str, Failure> {
     let url = UrlRules::default().canonicalize(&format!("http://{text}/")).ok();
@@ -108,7 +132,7 @@ struct ShownPartition {
 
 fn status(args: &FleetStatusArgs) -> Result<(), Failure> {
     let fleet = store::open(&args.fleet)?;
-    let map = fleet::map_of(&*fleet, &args.fleet)?;
+    let map = fleet::last_map_of(&*fleet, &args.fleet)?;
     let (nodes, now) = (all_nodes(&*fleet)?, recrawl_fetcher::system_clock()());
     let mut shown = Vec::new();
     let named = args.host.as_deref().map(|name| host("--host", name)).transpose()?;
@@ -122,6 +146,7 @@ fn status(args: &FleetStatusArgs) -> Result<(), Failure> {
         let owner = owner_of(&nodes, range.id, epoch);
         let is_fresh = owner.is_some_and(|owner| now.saturating_sub(owner.at) < map.lease());
         let state = match (epoch, counter, is_fresh) {
+            _ if map.is_end() => "left",
             (0, ..) => "never owned",
             (_, RELEASED | HANDED_OVER, _) => "free",
             (_, _, true) => "owned",
@@ -143,8 +168,12 @@ fn status(args: &FleetStatusArgs) -> Result<(), Failure> {
     }
     if args.json {
         return print_json(&serde_json::json!({
-            "fleet": args.fleet, "map": map.number(), "lease_ms": map.lease(), "partitions": shown, "nodes": nodes,
+            "fleet": args.fleet, "map": map.number(), "ended": map.is_end(), "lease_ms": map.lease(),
+            "partitions": shown, "nodes": nodes,
         }));
+    }
+    if map.is_end() {
+        print(fleet::ended(&args.fleet))?;
     }
     let rows: Vec<[String; 8]> = shown.iter().map(row).collect();
     print_table(&COLUMNS, &rows)?;

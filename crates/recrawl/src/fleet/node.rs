@@ -7,8 +7,8 @@ use recrawl_crawl::config::units::Span;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::partition::{OnTaken, PartitionToTake, boot_clock};
 use recrawl_fleet::{
-    ExchangePatience, FleetMap, FleetWaits, HANDED_OVER, LeaseWatch, RELEASED, counter, highest,
-    partition_store, sweep_void,
+    ExchangePatience, FleetMap, FleetWaits, HANDED_OVER, LeaseWatch, RELEASED, counter, highest, newest_map,
+    partition_store, sweep_former, sweep_void,
 };
 use recrawl_vault::store::{self, StoreWithin};
 use recrawl_vault::{Store, StoreError, VaultError, found};
@@ -243,12 +243,19 @@ impl FleetNode {
         Ok(NodeOrder::read(&*self.store, &self.name)? == Some(NodeOrder::Drain))
     }
 
-    /// Removes what divisions left that were stopped.
+    /// Has the fleet ended?
+    pub fn has_ended(&self) -> bool {
+        newest_map(&*self.store).is_ok_and(|map| map.is_some_and(|map| map.is_end()))
+    }
+
+    /// Removes what changes of the map left: those that were stopped, and partitions that ended.
     pub fn sweep(&self, map: &FleetMap) {
-        match sweep_void(&*self.store, map) {
+        let swept =
+            sweep_void(&*self.store, map).and_then(|objects| Ok(objects + sweep_former(&*self.store, map)?));
+        match swept {
             Ok(0) => {}
-            Ok(objects) => tracing::info!(objects, "removed what a stopped division left"),
-            Err(error) => tracing::warn!("what a stopped division left stays in the store: {error}"),
+            Ok(objects) => tracing::info!(objects, "removed what changes of the map left"),
+            Err(error) => tracing::warn!("what changes of the map left stays in the store: {error}"),
         }
     }
 
@@ -274,6 +281,13 @@ impl FleetNode {
             let vault = vault_of(&self.address, id);
             if partition_folder::remove_outdated(&folder, &vault, &self.vault(id))? {
                 tracing::info!("removed {}: another process owns partition {id}", folder.display());
+            }
+        }
+        for former in map.former() {
+            let folder = partition_folder::path(&self.folder, former.id);
+            if partition_folder::remove_former(&folder, &vault_of(&self.address, former.id))? {
+                let into = map.heir_of(former.id);
+                tracing::info!("removed {}: partition {into} has its pages", folder.display());
             }
         }
         Ok(())

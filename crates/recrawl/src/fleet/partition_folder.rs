@@ -105,6 +105,19 @@ pub fn remove_outdated(folder: &Path, vault: &str, store: &dyn Store) -> Result<
     Ok(true)
 }
 
+/// Removes the folder of a partition that ended. Gives whether there was one.
+///
+/// # Errors
+/// When it cannot be read or removed.
+pub fn remove_former(folder: &Path, vault: &str) -> Result<bool, Failure> {
+    // Another process was faster to begin it, if it has no lineage.
+    let is_its = folder.exists() && Lineage::read(folder)?.is_none_or(|here| here.vault == vault);
+    if is_its {
+        remove(folder).map_err(|e| work("remove", folder, e))?;
+    }
+    Ok(is_its)
+}
+
 /// Makes the folder as new as the vault of this address, whose store is given. One that is older, since another process has shipped meanwhile, is made anew: what it had
 /// not shipped is lost.
 ///

@@ -6,7 +6,7 @@ use super::ticker::Ticker;
 use crate::action::formula;
 use recrawl_console::view::{Accepted, Actor, Change, Effect, Refusal};
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::fleet::{NEXT_DECISION, NEXT_MESSAGE, PARENT_INBOX, ParentInbox};
+use recrawl_crawl::fleet::{JOINED_INBOXES, NEXT_DECISION, NEXT_MESSAGE, PARENT_INBOX, ParentInbox};
 use recrawl_crawl::stored::{keep, kept};
 use recrawl_fleet::Partition;
 use recrawl_vault::VaultError;
@@ -48,7 +48,12 @@ pub fn make(
         ChangeExtent::Of(id) => {
             let sent = SentChange { change: change.clone(), who: who.name.clone() };
             partition.send_message(id, &sent).map_err(not_yet)?;
-            let detail = format!("sent to partition {id}, in force there within seconds");
+            // Nobody reads the messages of a partition that ended meanwhile.
+            let heir = partition.heir_of(id).map_err(not_yet)?;
+            if heir != id {
+                partition.send_message(heir, &sent).map_err(not_yet)?;
+            }
+            let detail = format!("sent to partition {heir}, in force there within seconds");
             Ok(Accepted { did: Effect::NextRound, detail })
         }
         ChangeExtent::All => decide(shared, partition, change, who),
@@ -120,8 +125,7 @@ fn decide(
     if names.is_empty() {
         return Ok(made);
     }
-    let detail =
-        format!("{}; sent to {}, in force there within seconds", made.detail, names.join(", "));
+    let detail = format!("{}; sent to {}, in force there within seconds", made.detail, names.join(", "));
     Ok(Accepted { detail, ..made })
 }
 
@@ -162,7 +166,8 @@ pub fn follow(shared: Arc<SharedState>) -> Result<Option<Ticker>, Failure> {
     let Some(partition) = shared.partition.clone() else { return Ok(None) };
     let of_parent: Option<ParentInbox> = kept(&shared.tables, PARENT_INBOX)?.flatten();
     let mut next: u64 = kept(&shared.tables, NEXT_MESSAGE)?.unwrap_or_default();
-    if let Some(ParentInbox { partition: parent, next }) = of_parent {
+    let of_parts: Vec<ParentInbox> = kept(&shared.tables, JOINED_INBOXES)?.unwrap_or_default();
+    for ParentInbox { partition: parent, next } in of_parent.into_iter().chain(of_parts) {
         // Sent before this partition was there. Whoever sends later knows it.
         for number in next.. {
             let Some(sent) = told(partition.message(parent, number))? else { break };
@@ -170,8 +175,9 @@ pub fn follow(shared: Arc<SharedState>) -> Result<Option<Ticker>, Failure> {
                 follow_one(&shared, &partition, &sent);
             }
         }
-        keep(&shared.tables, PARENT_INBOX, &None::<ParentInbox>)?;
     }
+    keep(&shared.tables, PARENT_INBOX, &None::<ParentInbox>)?;
+    keep(&shared.tables, JOINED_INBOXES, &Vec::<ParentInbox>::new())?;
     begin_decisions(&shared, &partition)?;
     let mut make_all = move || {
         // So that a round that is fetching ends early.

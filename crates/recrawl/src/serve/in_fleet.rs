@@ -4,7 +4,9 @@ use super::ticker::Ticker;
 use super::{CrawlStart, OpenedCrawl, notify, open, serve, sighup};
 use crate::cli::ServeArgs;
 use crate::exclusive_access::{self, ExclusiveAccess};
-use crate::fleet::{Beats, BeatsEnd, FleetNode, FleetWatch, NodeStatus, OwnEpoch, OwnNode, SlotThread, TakenPartition};
+use crate::fleet::{
+    Beats, BeatsEnd, FleetNode, FleetWatch, NodeStatus, OwnEpoch, OwnNode, SlotThread, TakenPartition,
+};
 use crate::process;
 use recrawl_console::StandbyConsole;
 use recrawl_crawl::failure::Failure;
@@ -76,7 +78,7 @@ fn name_taken(name: &str) -> Failure {
 /// Waits for a partition that this process may take; none if a signal came, or an order to end.
 ///
 /// # Errors
-/// When another process has its name.
+/// When another process has its name, or the fleet has ended.
 fn stand_by(
     node: &mut FleetNode,
     base: &Settings,
@@ -104,6 +106,10 @@ fn stand_by(
                     return Ok(None);
                 }
                 wait
+            }
+            Err(failure) if node.has_ended() => {
+                node.leave();
+                return Err(failure);
             }
             Err(failure) => {
                 if !std::mem::replace(&mut has_failed, true) {

@@ -48,7 +48,11 @@ impl StoredHostWriter {
         StoredHostWriter::create_as(storage, &StoredKind::Hosts.file(kept), kept.round)
     }
 
-    pub fn create_as(storage: &dyn Storage, name: &str, round: Round) -> Result<StoredHostWriter, WriteError> {
+    pub fn create_as(
+        storage: &dyn Storage,
+        name: &str,
+        round: Round,
+    ) -> Result<StoredHostWriter, WriteError> {
         let frames = FrameWriter::create(storage, name, FileKind::StoredHosts, round)?;
         Ok(StoredHostWriter { frames, payload: Vec::new(), last: None, held: 0, total: 0 })
     }

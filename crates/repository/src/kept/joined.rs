@@ -44,7 +44,9 @@ pub fn join_kept(storages: &[&dyn Storage], rounds: &[JoinedRound]) -> Result<()
         }
     }
     let folder = into.locate("");
-    for old in into.list().map_err(ReadError::io(folder.clone()))?.iter().filter(|name| round_in(name).is_some()) {
+    for old in
+        into.list().map_err(ReadError::io(folder.clone()))?.iter().filter(|name| round_in(name).is_some())
+    {
         into.remove(old).map_err(WriteError::during(into.locate(old), "remove"))?;
     }
     for name in made {
@@ -117,7 +119,8 @@ mod tests {
             let url = UrlRules::default().canonicalize(&format!("http://h{page}.test/")).unwrap();
             let (share, outcome) = (Share::Score, Outcome::NotModified);
             let (confirmed, missed, learned) = (0, 0, None);
-            let visit = StoredVisit { url, at: round.cycle.0.into(), share, outcome, confirmed, missed, learned };
+            let visit =
+                StoredVisit { url, at: round.cycle.0.into(), share, outcome, confirmed, missed, learned };
             visits.push(&visit).unwrap();
             let (host, requests) = (format!("h{page}.test").into(), HostRequests::default());
             hosts.push(&crate::StoredHost { host, requests, robots: Vec::new() }).unwrap();
@@ -152,7 +155,10 @@ mod tests {
         let mut told = Vec::new();
         for round in kept.list().unwrap() {
             let mut visits = kept.visits(round).unwrap().unwrap();
-            told.extend(std::iter::from_fn(|| visits.next_visit().unwrap()).map(|visit| (visit.at, visit.url.to_string())));
+            told.extend(
+                std::iter::from_fn(|| visits.next_visit().unwrap())
+                    .map(|visit| (visit.at, visit.url.to_string())),
+            );
             let mut hosts = kept.hosts(round).unwrap().unwrap();
             assert_eq!(std::iter::from_fn(|| hosts.next_host().unwrap()).count(), 3);
         }

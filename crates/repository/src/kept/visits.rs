@@ -94,7 +94,11 @@ impl StoredVisitWriter {
         StoredVisitWriter::create_as(storage, &file(kept), kept.round)
     }
 
-    pub fn create_as(storage: &dyn Storage, name: &str, round: Round) -> Result<StoredVisitWriter, WriteError> {
+    pub fn create_as(
+        storage: &dyn Storage,
+        name: &str,
+        round: Round,
+    ) -> Result<StoredVisitWriter, WriteError> {
         let frames = FrameWriter::create(storage, name, FileKind::StoredVisits, round)?;
         Ok(StoredVisitWriter { frames, payload: Vec::new(), last: Vec::new(), held: 0, total: 0 })
     }

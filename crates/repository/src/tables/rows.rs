@@ -133,14 +133,18 @@ impl SledTables {
         other: &SledTables,
         moved: &dyn Fn(ArchivePosition) -> ArchivePosition,
     ) -> io::Result<()> {
-        for (number, name) in (0..).zip(TREES).filter(|(_, name)| !["settings", "requisites"].contains(name)) {
+        for (number, name) in (0..).zip(TREES).filter(|(_, name)| !["settings", "requisites"].contains(name))
+        {
             let into = self.tree(number)?;
             for row in other.tree(number)?.iter() {
                 let (key, value) = row.map_err(|e| failed(&other.path, e))?;
                 // Rounds of both have one number from now on: the later one counts.
                 let is_later = || Ok::<_, sled::Error>(into.get(&key)?.is_none_or(|own| own < value));
                 if key.as_ref() != APPLIED || is_later().map_err(|e| failed(&self.path, e))? {
-                    debug_assert!(key.as_ref() == APPLIED || !into.contains_key(&key).unwrap_or(false), "{name}");
+                    debug_assert!(
+                        key.as_ref() == APPLIED || !into.contains_key(&key).unwrap_or(false),
+                        "{name}"
+                    );
                     into.insert(key, value).map_err(|e| failed(&self.path, e))?;
                 }
             }
@@ -239,7 +243,10 @@ mod tests {
         assert_eq!(tables.hosts().count(), 6);
         assert_eq!(tables.site("site 1").unwrap(), Some(vec![1; 3]));
         assert_eq!(tables.site("site 8").unwrap(), Some(vec![8; 3]));
-        assert_eq!((tables.setting("name 1").unwrap().is_some(), tables.setting("name 8").unwrap()), (true, None));
+        assert_eq!(
+            (tables.setting("name 1").unwrap().is_some(), tables.setting("name 8").unwrap()),
+            (true, None)
+        );
         let row = |page| tables.requisite(&url(page)).unwrap().unwrap();
         assert_eq!((row(6).archive.file, row(7).archive.file, row(7).failures), (13, 0, 2));
         // The later of both rounds counts as applied: round 9 changes nothing, round 10 does.

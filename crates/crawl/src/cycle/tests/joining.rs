@@ -67,8 +67,7 @@ fn leave_at(
 /// Runs some cycles of the crawl in a folder, which is alone; gives what each left, and all visits that are kept.
 fn run_alone(folder: &Path, web: &LinkedWeb, cycles: Range<u64>) -> (Vec<MemberState>, Vec<StoredVisit>) {
     let seeds = LinkedWeb::seeds();
-    let mut crawl =
-        Crawl::open(settings(folder, web), &seeds, 1, ProgramServices::quiet().unwrap()).unwrap();
+    let mut crawl = Crawl::open(settings(folder, web), &seeds, 1, ProgramServices::quiet().unwrap()).unwrap();
     assert_eq!(crawl.repository.verify(), vec![]);
     let mut told = Vec::new();
     for cycle in cycles {
@@ -253,7 +252,8 @@ fn killed_at_each_write(
 
 #[test]
 fn a_merge_that_is_killed_before_any_of_its_writes_loses_nothing_and_can_be_made_again() {
-    let merges = &|store: &Arc<dyn Store>, web: &LinkedWeb, tag: &str| merge_at(store, web, [1, 2], tag).map(drop);
+    let merges =
+        &|store: &Arc<dyn Store>, web: &LinkedWeb, tag: &str| merge_at(store, web, [1, 2], tag).map(drop);
     let pages = std::cell::OnceCell::new();
     killed_at_each_write(merges, "p/0000000003/", &|store, web| {
         let urls = all_urls(store, web);
@@ -268,5 +268,7 @@ fn a_fleet_goes_on_unless_the_last_write_of_its_end_was_made() {
         let scratch = tempfile::tempdir().unwrap();
         leave_at(store, web, scratch.path(), tag).map(drop)
     };
-    killed_at_each_write(leaves, "p/0000000003/", &|store, _| newest_map(&**store).unwrap().unwrap().is_end());
+    killed_at_each_write(leaves, "p/0000000003/", &|store, _| {
+        newest_map(&**store).unwrap().unwrap().is_end()
+    });
 }

@@ -29,7 +29,8 @@ pub fn join_messages(
                 Some(known) => {
                     known.held.append(&mut delivery.held);
                     known.digest_to = known.digest_to.max(delivery.digest_to);
-                    if (delivery.place.round, &delivery.place.after) < (known.place.round, &known.place.after) {
+                    if (delivery.place.round, &delivery.place.after) < (known.place.round, &known.place.after)
+                    {
                         known.place = delivery.place;
                     }
                 }
@@ -45,7 +46,11 @@ pub fn join_messages(
 /// A position by the numbers after the joining.
 fn moved(place: &StoredPosition, at: usize, rounds: &[JoinedRound], next: Round) -> StoredPosition {
     let of_part = |round: &JoinedRound| {
-        round.parts.iter().find(|(of, part)| *of == at && part.round >= place.round).map(|(_, part)| part.round)
+        round
+            .parts
+            .iter()
+            .find(|(of, part)| *of == at && part.round >= place.round)
+            .map(|(_, part)| part.round)
     };
     let found = rounds.iter().find_map(|round| Some((round.round.round, of_part(round)?)));
     let (round, of_part) = found.unwrap_or((next, next));
@@ -92,8 +97,8 @@ pub fn join_copies(parts: &[&dyn Storage], base: usize) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_repository::storage::MemoryStorage;
     use recrawl_repository::Held;
+    use recrawl_repository::storage::MemoryStorage;
     use recrawl_types::{CanonicalUrl, Cycle, DatedRound, UrlRules};
 
     fn url(page: u32) -> CanonicalUrl {

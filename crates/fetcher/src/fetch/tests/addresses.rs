@@ -216,8 +216,7 @@ impl AddressTurns for EachThird {
 
 #[tokio::test(start_paused = true)]
 async fn requests_begin_only_in_the_turns_of_a_crawl_that_shares_addresses() {
-    let pages: Vec<String> =
-        (0..60).map(|i| format!("http://h{}.test/{}", i % 6, i / 6)).collect();
+    let pages: Vec<String> = (0..60).map(|i| format!("http://h{}.test/{}", i % 6, i / 6)).collect();
     let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
     let slow = |r: &Request| friendly(r).after(SECOND / 10);
     let turns = Arc::new(EachThird { began: Some(Instant::now()), ..EachThird::default() });

@@ -1,30 +1,15 @@
 //! `recrawl fleet split`: divides a partition.
-//!
-//! The command owns the partition meanwhile, as any process of the fleet would: it asks the present owner for it, and beats
-//! until the division is in force.
 
-use super::drain::LOOK_EVERY;
-use super::{all_nodes, counted, host, owner_of, print};
-use crate::cli::{FleetSplitArgs, Where};
-use crate::fleet::{
-    self, Beats, BeatsEnd, FleetWatch, NODES, NodeIdentity, NodeOrder, NodeStatus, OwnEpoch, OwnNode,
-    vault_of,
-};
+use super::own::{FleetChange, OwnedPartitions, ScratchCopy};
+use super::{counted, host, print, settings_of};
+use crate::cli::FleetSplitArgs;
+use crate::fleet;
 use crate::process;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::fleet::{CutPages, PartitionDivision, divide};
-use recrawl_crawl::partition::boot_clock;
-use recrawl_fleet::{
-    FleetMap, HANDED_OVER, LeaseWatch, RELEASED, begin, counter, divided, newest, sweep_void,
-};
-use recrawl_vault::{Store, VaultError, store};
-use std::cell::Cell;
-use std::env;
-use std::fs;
-use std::path::{Path, PathBuf};
+use recrawl_fleet::{divided, newest, sweep_void};
+use recrawl_vault::{Store, store};
 use std::sync::Arc;
-use std::thread;
-use tokio_util::sync::CancellationToken;
 
 pub fn run(args: &FleetSplitArgs) -> Result<(), Failure> {
     let FleetSplitArgs { fleet: address, partition, at, .. } = args;
@@ -34,20 +19,11 @@ pub fn run(args: &FleetSplitArgs) -> Result<(), Failure> {
     let tag = process::random_tag()?;
     // What cannot be is told before anybody gives anything up.
     divided(&*store, &map, (*partition, at), (0, &tag)).map_err(Failure::usage)?;
-    let scratch = ScratchCopy::create(args.scratch.as_deref(), &tag)?;
-    let own = take(&*store, &map, *partition, &tag)?;
-    let name = format!("split-{tag}");
-    let version = env!("CARGO_PKG_VERSION").into();
-    let node = OwnNode {
-        status: NodeStatus { name: name.clone(), version, ..NodeStatus::default() },
-        identity: Arc::new(NodeIdentity::new(tag.clone(), recrawl_fetcher::system_clock()(), map.lease())),
-        watch: Arc::new(FleetWatch::new(address, map, *partition, own.began)),
-    };
-    let beats = Beats::begin(store.clone(), own, CancellationToken::new(), node)?;
-    let done = divide_owned(args, &store, &scratch, &beats, &tag);
-    // Nothing has changed but that the partition has had an owner more.
-    beats.end(if done.is_err() { BeatsEnd::Free } else { BeatsEnd::Silent });
-    let _ = store.remove(&format!("{NODES}{name}"));
+    let scratch = ScratchCopy::create(args.scratch.as_deref(), "split", &tag)?;
+    let change = FleetChange { name: "split", address, tag: &tag };
+    let owned = OwnedPartitions::take(&change, &store, &map, &[*partition])?;
+    let done = divide_owned(args, &store, &scratch, &owned, &tag);
+    owned.end(done.is_ok());
     let (child, CutPages { kept, dropped }) = done?;
     print(format!(
         "partition {partition} is divided at {at}: partition {child} has {}, and {partition} the other {}; a process that \
@@ -62,7 +38,7 @@ fn divide_owned(
     args: &FleetSplitArgs,
     store: &Arc<dyn Store>,
     scratch: &ScratchCopy,
-    beats: &Beats,
+    owned: &OwnedPartitions,
     tag: &str,
 ) -> Result<(u32, CutPages), Failure> {
     let FleetSplitArgs { fleet: address, partition, at, .. } = args;
@@ -71,21 +47,9 @@ fn divide_owned(
     let next = newest(&**store, *partition)? + 1;
     let map = divided(&**store, &map, (*partition, at), (next, tag)).map_err(Failure::usage)?;
     let child = map.division().map_or(0, |division| division.child);
-    let config = args.config.clone();
-    let place = Where {
-        config,
-        data_dir: Some(scratch.0.clone()),
-        partition: Some((vault_of(address, child), map.ranges().len() as u64)),
-        fleet: None,
-    };
-    let settings = place.settings()?;
-    let is_owner = || {
-        // From here on the lease holds for a while without a beat, and nobody takes the later epoch for a thief's.
-        match beats.rest() {
-            Some(why) => Err(Failure::Work(format!("nothing was divided: {why}"))),
-            None => Ok(()),
-        }
-    };
+    let settings = settings_of(&args.config, address, map.ranges().len())(child, &scratch.0)?;
+    // From here on the lease holds for a while without a beat, and nobody takes the later epoch for a thief's.
+    let is_owner = || owned.rest();
     let now = recrawl_fetcher::system_clock()();
     let cut = divide(&PartitionDivision {
         fleet: store.clone(),
@@ -96,54 +60,4 @@ fn divide_owned(
         is_owner: &is_owner,
     })?;
     Ok((child, cut))
-}
-
-/// Takes the partition, once its owner has given it up.
-fn take(store: &dyn Store, map: &FleetMap, partition: u32, tag: &str) -> Result<OwnEpoch, Failure> {
-    let mut watch = LeaseWatch::new(map.lease());
-    let asked: Cell<Option<u64>> = Cell::new(None);
-    loop {
-        let epoch = newest(store, partition)?;
-        let asked_at = boot_clock();
-        let counter = counter(store, partition, epoch)?;
-        let is_over = watch.is_over(epoch, counter, (asked_at, boot_clock()));
-        if epoch == 0 {
-            return Err(Failure::Usage(format!("partition {partition} has no pages yet: divide it later")));
-        }
-        if is_over || [RELEASED, HANDED_OVER].contains(&counter) {
-            let began = boot_clock();
-            match begin(store, partition, epoch, tag, recrawl_fetcher::system_clock()()) {
-                Ok(epoch) => return Ok(OwnEpoch { partition, epoch, began, lease: map.lease() }),
-                // Another process was faster, and is asked as well.
-                Err(VaultError::Lost { .. }) => continue,
-                Err(error) => return Err(error.into()),
-            }
-        }
-        let nodes = all_nodes(store)?;
-        if let Some(owner) = owner_of(&nodes, partition, epoch).filter(|_| asked.get() != Some(epoch)) {
-            NodeOrder::HandOver { partition, epoch }.give(store, &owner.name)?;
-            print(format!("{} gives partition {partition} up after its round", owner.name))?;
-            asked.set(Some(epoch));
-        }
-        thread::sleep(LOOK_EVERY);
-    }
-}
-
-/// A folder that goes with the command.
-struct ScratchCopy(PathBuf);
-
-impl ScratchCopy {
-    fn create(at: Option<&Path>, tag: &str) -> Result<ScratchCopy, Failure> {
-        let above = at.map_or_else(env::temp_dir, Path::to_owned);
-        let folder = above.join(format!("recrawl-split-{tag}"));
-        fs::create_dir_all(&folder)
-            .map_err(|e| Failure::Usage(format!("--scratch: cannot create {}: {e}", folder.display())))?;
-        Ok(ScratchCopy(folder))
-    }
-}
-
-impl Drop for ScratchCopy {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
