@@ -333,7 +333,7 @@ impl<'s> PlanExchange<'s> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::map::PartitionRange;
+    use crate::map::{FormerPartition, PartitionRange};
     use recrawl_vault::store::MemoryStore;
 
     /// The events while somebody waits; it says whether that goes on.
@@ -429,6 +429,20 @@ mod tests {
         let mut differing = PlanExchange::new(&store, &map, 3, 9, &nobody);
         let told = differing.meet(figures(30, 3)).unwrap_err().to_string();
         assert!(told.contains("partition 1 plans by another configuration"), "{told}");
+    }
+
+    /// One that was put together, and has told nothing yet, is left what its parts had.
+    #[test]
+    fn a_merged_partition_that_is_silent_keeps_the_share_of_its_parts() {
+        let store = MemoryStore::new();
+        let map = map().with_former([7, 8].map(|id| FormerPartition { id, epoch: 1, into: 1 }).to_vec());
+        tells(&store, 6, 7, figures(50, 5));
+        tells(&store, 5, 8, figures(40, 4));
+        tells(&store, 7, 2, figures(20, 2));
+        let nobody = nobody();
+        let mut plan = PlanExchange::new(&store, &map, 3, 7, &nobody);
+        assert_eq!(plan.meet(figures(30, 3)).unwrap().absent, figures(90, 9));
+        assert_eq!(PlanExchange::new(&store, &map, 1, 7, &nobody).left_to_own().unwrap(), 9);
     }
 
     #[test]

@@ -268,6 +268,7 @@ fn links_on_their_way_arrive_once() {
     send(&members[0], 5, &["http://i.test/late", "http://q.test/late"]);
     let (new, mut of_new) = join_now(2, 3, [&marks[1], &marks[2]], &mut taken);
     send(&members[0], 6, &["http://i.test/later", "http://q.test/later"]);
+    assert_eq!([1, 2, 3].map(|id| members[0].heir_of(id).unwrap()), [1, new, new], "it has the old map");
     let (first, second) = (owner(&store, 1), owner(&store, new));
     receive(&second, &mut of_new, &mut taken);
     receive(&first, &mut marks[0], &mut taken);
