@@ -193,9 +193,12 @@ fn out_of_lockstep_a_merged_fleet_agrees_at_rest() {
     }
 }
 
+/// A change of the fleet, by a process with this nonce.
+type FleetChange = dyn Fn(&Arc<dyn Store>, &LinkedWeb, &str) -> Result<(), Failure> + Sync;
+
 /// Stops a change of the fleet before each of its writes, which is to make objects below `made`.
 fn killed_at_each_write(
-    change: &'static (dyn Fn(&Arc<dyn Store>, &LinkedWeb, &str) -> Result<(), Failure> + Sync),
+    change: &'static FleetChange,
     made: &str,
     is_whole: &dyn Fn(&Arc<MemoryStore>, &LinkedWeb) -> bool,
 ) {
