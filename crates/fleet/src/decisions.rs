@@ -2,8 +2,9 @@
 //!
 //! None is ever removed: an owner that was away for long reads on where it stopped, and a new partition from the first one.
 
+use crate::epoch::is_there;
 use crate::key;
-use recrawl_vault::{Store, StoreError, VaultError, create_or_find, framed, is_there, read_framed};
+use recrawl_vault::{Store, StoreError, VaultError, create_or_find, framed, read_framed};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
