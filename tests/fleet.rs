@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const PAGES: u32 = 90;
-const HOSTS: u32 = 6;
+pub const PAGES: u32 = 90;
+pub const HOSTS: u32 = 6;
 /// Cycles follow each other, and each visits all.
 pub const SETTINGS: &str = "[fetch]\ntimeout = \"4 s\"\n[cycle]\nperiod = \"500 ms\"\npages = \"100%\"\n[storage]\nsync_every = \"0 s\"\n\
                         [vault]\nship = \"1 ms\"\n";
@@ -22,6 +22,8 @@ pub const SETTINGS: &str = "[fetch]\ntimeout = \"4 s\"\n[cycle]\nperiod = \"500 
 pub struct Fleet {
     pub world: World,
     pub address: String,
+    /// Of the environment of each process.
+    variables: Vec<(&'static str, String)>,
 }
 
 impl Fleet {
@@ -33,20 +35,39 @@ impl Fleet {
         let bucket = world.folder.path().join("bucket");
         fs::create_dir(&bucket).unwrap();
         let address = format!("file://{}", bucket.display());
-        let mut words = vec!["fleet", "begin", &address, "--lease", "12 s"];
-        cuts.iter().for_each(|cut| words.extend(["--cut", cut]));
-        let nothing = fails(world.run(&words), 2);
+        let nothing = fails(world.run(&["fleet", "begin", &address]), 2);
         assert!(nothing.contains("holds no crawl to begin with"), "{nothing}");
-        let begin = || {
-            let mut command = crate::harness::program();
-            command.args(&words).arg("--config").arg(world.config_file()).current_dir(&world.folder);
-            command.output().unwrap()
-        };
-        let told = succeeds(begin());
-        assert!(told.contains("start a process for each"), "{told}");
-        let again = fails(begin(), 2);
+        let fleet = Fleet::begin_at(world, address, Vec::new(), cuts);
+        let again = fails(fleet.begin_again(cuts), 2);
         assert!(again.contains("a fleet is here already"), "{again}");
-        Fleet { world, address }
+        fleet
+    }
+
+    /// A fleet elsewhere, whose processes find its store by these variables.
+    pub fn begin_at(
+        world: World,
+        address: String,
+        variables: Vec<(&'static str, String)>,
+        cuts: &[&str],
+    ) -> Fleet {
+        let fleet = Fleet { world, address, variables };
+        let told = succeeds(fleet.begin_again(cuts));
+        assert!(told.contains("start a process for each"), "{told}");
+        fleet
+    }
+
+    fn begin_again(&self, cuts: &[&str]) -> std::process::Output {
+        let mut command = self.program();
+        command.args(["fleet", "begin", &self.address, "--lease", "12 s"]);
+        cuts.iter().for_each(|cut| _ = command.args(["--cut", cut]));
+        command.arg("--config").arg(self.world.config_file()).current_dir(&self.world.folder);
+        command.output().unwrap()
+    }
+
+    pub fn program(&self) -> Command {
+        let mut command = crate::harness::program();
+        command.envs(self.variables.clone());
+        command
     }
 
     pub fn command(&self, name: &str) -> Command {
@@ -55,7 +76,7 @@ impl Fleet {
 
     /// A process whose data directory has another name.
     fn command_in(&self, name: &str, folder: &str) -> Command {
-        let mut command = crate::harness::program();
+        let mut command = self.program();
         command.args(["serve", "--fleet", &self.address, "--name", name]);
         command.arg("--config").arg(self.world.config_file());
         command.arg("--data-dir").arg(self.world.folder.path().join(folder));
@@ -64,9 +85,8 @@ impl Fleet {
     }
 
     pub fn status(&self) -> Value {
-        let told = succeeds(
-            crate::harness::program().args(["fleet", "status", &self.address, "--json"]).output().unwrap(),
-        );
+        let told =
+            succeeds(self.program().args(["fleet", "status", &self.address, "--json"]).output().unwrap());
         serde_json::from_str(&told).unwrap()
     }
 
@@ -99,13 +119,13 @@ impl Fleet {
 
     /// `recrawl fleet WHAT` with these words behind the address.
     pub fn order(&self, what: &str, words: &[&str]) -> std::process::Output {
-        let mut command = crate::harness::program();
+        let mut command = self.program();
         command.args(["fleet", what, &self.address]).args(words);
         command.output().unwrap()
     }
 
     /// The pages of all partitions, each as its owner knows it.
-    fn together(&self, owners: BTreeMap<u64, (String, Option<String>)>) -> Pages {
+    pub fn together(&self, owners: BTreeMap<u64, (String, Option<String>)>) -> Pages {
         let mut together = Pages::new();
         for (partition, (_, owner)) in owners {
             for (url, page) in self.pages_of(&owner.unwrap(), partition) {
@@ -118,7 +138,7 @@ impl Fleet {
     /// What a node knows of a partition.
     fn pages_of(&self, name: &str, partition: u64) -> Pages {
         let folder = self.world.folder.path().join(name).join(format!("partition-{partition}"));
-        let mut command = crate::harness::program();
+        let mut command = self.program();
         command.args(["export", "pages", "--out", "-", "--data-dir"]).arg(folder);
         let lines = crate::harness::json_lines(&succeeds(command.output().unwrap()));
         lines.into_iter().map(|line| (line["url"].as_str().unwrap().to_owned(), line)).collect()
@@ -154,7 +174,7 @@ impl StandBy {
         }
     }
 
-    fn signal(&self, signal: &str) {
+    pub fn signal(&self, signal: &str) {
         assert!(
             Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success()
         );
@@ -333,7 +353,7 @@ fn a_crawl_becomes_a_fleet_of_one_partition_and_goes_on() {
     let cut = fails(world.run(&["fleet", "begin", &address, "--cut", "127.1.0.3"]), 2);
     assert!(cut.contains("a crawl that has pages begins as one partition"), "{cut}");
     succeeds(world.run(&["fleet", "begin", &address, "--lease", "12 s"]));
-    let fleet = Fleet { world, address };
+    let fleet = Fleet { world, address, variables: Vec::new() };
     let node = Daemon::of(fleet.command("a"));
     node.until("a cycle more", |status| count(status, "generation") > Some(7));
     let log = node.stop();
@@ -504,4 +524,35 @@ fn a_split_that_is_killed_changes_nothing_and_can_be_made_again() {
     fleet.world.crawl(12);
     let known: Vec<String> = fleet.world.pages().into_keys().collect();
     assert_eq!(fleet.together(owners).into_keys().collect::<Vec<_>>(), known);
+}
+
+/// A newer program has put a format in force that this one does not know.
+#[test]
+fn a_program_that_does_not_know_the_format_of_its_fleet_refuses_and_one_that_runs_ends() {
+    let fleet = Fleet::begin(&[]);
+    let mut node = StandBy::start(fleet.command("a"));
+    node.until("owns partition 1");
+    let mut second = StandBy::start(fleet.command("b"));
+    second.until("stands by");
+    let nodes = fleet.status()["nodes"].clone();
+    assert!(nodes.as_array().unwrap().iter().all(|node| node["format"] == 1), "{nodes}");
+    let formats = fleet.world.folder.path().join("bucket/format");
+    let known = fs::read_to_string(formats.join("0000000001")).unwrap();
+    assert!(known.contains("\"format\":1"), "the format in force has an object: {known}");
+    // Its form may be another as well.
+    fs::write(formats.join("0000000002"), "of the future").unwrap();
+    let says =
+        "this fleet has format 2, and this program knows formats up to 1; install the version of the other";
+    for node in [&mut node, &mut second] {
+        assert_eq!(node.child.wait().unwrap().code(), Some(2), "{}", node.log.lock().unwrap());
+        node.until(says);
+    }
+    node.until("gave up partition 1: the fleet has a newer format");
+    for command in [&mut fleet.command("a"), fleet.program().args(["fleet", "status", &fleet.address])] {
+        let told = fails(command.output().unwrap(), 2);
+        assert!(told.contains(says), "{told}");
+    }
+    // It has shipped all, and left.
+    fs::remove_file(formats.join("0000000002")).unwrap();
+    assert_eq!(fleet.owners()[&1], ("free".into(), None));
 }

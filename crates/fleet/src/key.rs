@@ -13,6 +13,11 @@ pub(crate) fn verdict(map: u64) -> String {
     format!("verdict/{map:010}")
 }
 
+/// That puts a format in force.
+pub(crate) fn format(format: u32) -> String {
+    format!("format/{format:010}")
+}
+
 /// The folder of a partition, which is that of its vault.
 pub fn partition(partition: u32) -> String {
     format!("p/{partition:010}/")

@@ -5,6 +5,7 @@
 //! Objects are created and never overwritten, but for beats; who creates number N has written it.
 //!
 //! ```text
+//! format/N                    the format in force is the highest
 //! map/N                       the ranges, and the change that made them
 //! decisions/N                 a decision about all partitions
 //! verdict/N                   whether a map that puts partitions together is in force
@@ -28,6 +29,7 @@ mod decisions;
 mod division;
 mod epoch;
 mod exchange;
+mod format;
 mod inbox;
 mod joining;
 mod key;
@@ -45,6 +47,7 @@ pub use decisions::has_decision;
 pub use division::{divided, put_in_force};
 pub use epoch::{begin, highest, newest, partition_store, seal_before};
 pub use exchange::{ExchangeError, ExchangePatience, MemberFigures, PlanExchange, PlanMembers};
+pub use format::{FORMAT, FleetFormat, agree_on_format, unknown_format};
 pub use inbox::has_message;
 pub use joining::{joined, left, put_joining_in_force, sweep_former, void_joinings};
 pub use key::partition as partition_folder;

@@ -56,6 +56,8 @@ pub enum GivingUp {
     Failing,
     /// Another process has its name, and had it before.
     NameTaken,
+    /// A format is in force that this program does not know.
+    NewerFormat,
 }
 
 impl fmt::Display for GivingUp {
@@ -66,6 +68,7 @@ impl fmt::Display for GivingUp {
             GivingUp::Outdated => "the map has changed: it is taken again by the new map",
             GivingUp::Failing => "its rounds fail again and again",
             GivingUp::NameTaken => "another process has this one's name",
+            GivingUp::NewerFormat => "the fleet has a newer format",
         })
     }
 }

@@ -15,9 +15,9 @@ pub use slots::SlotThread;
 pub use watch::FleetWatch;
 
 use recrawl_crawl::failure::Failure;
-use recrawl_fleet::{FleetMap, newest_map};
+use recrawl_fleet::{FORMAT, FleetFormat, FleetMap, newest_map, unknown_format};
 use recrawl_types::CanonicalUrl;
-use recrawl_vault::Store;
+use recrawl_vault::{Store, VaultError};
 use std::path::Path;
 
 /// The map in force.
@@ -39,13 +39,30 @@ pub fn ended(address: &str) -> String {
 /// The map in force, also of a fleet that has ended.
 ///
 /// # Errors
-/// [`Failure::Usage`] if no fleet was begun here.
+/// [`Failure::Usage`] if no fleet was begun here, or one of a newer format.
 pub fn last_map_of(store: &dyn Store, address: &str) -> Result<FleetMap, Failure> {
+    if let Some(refused) = refused_format(store, address)? {
+        return Err(refused);
+    }
     newest_map(store)?.ok_or_else(|| {
         Failure::Usage(format!(
             "{address}: no fleet was begun here; mount its disk, or run `recrawl fleet begin {address}`"
         ))
     })
+}
+
+/// Says so if this program does not know the format in force.
+///
+/// # Errors
+/// When the store does not answer.
+pub fn refused_format(store: &dyn Store, address: &str) -> Result<Option<Failure>, VaultError> {
+    let refused = unknown_format(store, FORMAT)?.map(|FleetFormat { format, version }| {
+        let version = if version.is_empty() { "the version of the other processes".into() } else { format!("version {version} or later") };
+        Failure::Usage(format!(
+            "{address}: this fleet has format {format}, and this program knows formats up to {FORMAT}; install {version}"
+        ))
+    });
+    Ok(refused)
 }
 
 /// Refuses to crawl in the data directory of a partition as if it were alone: others have its owner, and its hosts.

@@ -16,8 +16,8 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::settings::Settings;
 use recrawl_crawl::vault::ship_stopped;
 use recrawl_fleet::{
-    FleetMap, HANDED_OVER, PartitionRange, RELEASED, begin_partitions, counter, newest, newest_map,
-    partition_store, release, write_map,
+    FORMAT, FleetMap, HANDED_OVER, PartitionRange, RELEASED, agree_on_format, begin_partitions, counter,
+    newest, newest_map, partition_store, release, write_map,
 };
 use recrawl_terminal::table::Column;
 use recrawl_types::{CanonicalUrl, Size, UrlRules};
@@ -51,6 +51,9 @@ fn begin(args: &FleetBeginArgs) -> Result<(), Failure> {
     let map = FleetMap::new(1, ranges).map_err(|error| Failure::Usage(format!("--cut: {error}")))?;
     let store = store::open(address)?;
     Vault::try_store(&*store, &format!("begin-{}", process::random_tag()?))?;
+    if let Some(refused) = fleet::refused_format(&*store, address)? {
+        return Err(refused);
+    }
     if newest_map(&*store)?.is_some() {
         return Err(Failure::Usage(format!(
             "{address}: a fleet is here already; see `recrawl fleet status {address}`"
@@ -65,6 +68,7 @@ fn begin(args: &FleetBeginArgs) -> Result<(), Failure> {
         let text = "--cut: a crawl that has pages begins as one partition; leave it out";
         return Err(Failure::Usage(text.into()));
     }
+    agree_on_format(&*store, (FORMAT, env!("CARGO_PKG_VERSION")), [])?;
     begin_partitions(&*store, &map)?;
     if has_crawl {
         // The map makes it a fleet, so it comes last.

@@ -3,7 +3,7 @@
 use super::{FleetWatch, NodeIdentity, NodeOrder, NodeStatus};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::partition::boot_clock;
-use recrawl_fleet::{GivingUp, Lease, Partition, beat, hand_over, release};
+use recrawl_fleet::{FORMAT, GivingUp, Lease, Partition, beat, hand_over, release, unknown_format};
 use recrawl_vault::{Shipper, Store, VaultError};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -161,6 +161,9 @@ impl SharedLease {
     /// Hears which plan others begin, whether a partition was divided, and what an operator orders.
     fn hear(&self, partition: &Partition, name: &str) -> Result<(), VaultError> {
         partition.hear_call()?;
+        if unknown_format(&*self.store, FORMAT)?.is_some() {
+            partition.give_up(GivingUp::NewerFormat);
+        }
         if partition.is_outdated()? {
             partition.give_up(GivingUp::Outdated);
         }

@@ -7,8 +7,8 @@ use recrawl_crawl::config::units::Span;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::partition::{OnTaken, PartitionToTake, boot_clock};
 use recrawl_fleet::{
-    ExchangePatience, FleetMap, FleetWaits, HANDED_OVER, LeaseWatch, RELEASED, counter, highest, newest_map,
-    partition_store, sweep_former, sweep_void,
+    ExchangePatience, FORMAT, FleetMap, FleetWaits, HANDED_OVER, LeaseWatch, RELEASED, agree_on_format,
+    counter, highest, newest_map, partition_store, sweep_former, sweep_void,
 };
 use recrawl_vault::store::{self, StoreWithin};
 use recrawl_vault::{Store, StoreError, VaultError, found};
@@ -40,6 +40,8 @@ pub struct NodeStatus {
     pub name: String,
     /// The version of its program.
     pub version: String,
+    /// The newest format of fleets that its program knows; 0 if it is from before they were told.
+    pub format: u32,
     /// When it told this, in milliseconds since 1970.
     pub at: u64,
     /// The partition that it owns; none if it stands by.
@@ -185,6 +187,19 @@ impl FleetNode {
             watches: BTreeMap::new(),
             epochs: BTreeMap::new(),
         })
+    }
+
+    /// Tells of this process, and puts a newer format in force if all know it by now. One that ended without saying so is
+    /// waited for as long as it is shown.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub fn join(&self, status: NodeStatus) -> Result<(), VaultError> {
+        let (knows, at) = ((FORMAT, env!("CARGO_PKG_VERSION")), status.at);
+        // Told first: of two that start at once, one at least hears the other.
+        self.identity.tell(&*self.store, status, boot_clock())?;
+        let others = NodeStatus::all(&*self.store, at)?;
+        agree_on_format(&*self.store, knows, others.iter().map(|node| node.format)).map(drop)
     }
 
     /// Refuses requests that may last longer than what lies between the end of a lease and the next owner's begin: two processes

@@ -5,7 +5,7 @@ use super::{CrawlStart, OpenedCrawl, notify, open, serve, sighup};
 use crate::cli::ServeArgs;
 use crate::exclusive_access::{self, ExclusiveAccess};
 use crate::fleet::{
-    Beats, BeatsEnd, FleetNode, FleetWatch, NodeStatus, OwnEpoch, OwnNode, SlotThread, TakenPartition,
+    self, Beats, BeatsEnd, FleetNode, FleetWatch, NodeStatus, OwnEpoch, OwnNode, SlotThread, TakenPartition,
 };
 use crate::process;
 use recrawl_console::StandbyConsole;
@@ -14,7 +14,7 @@ use recrawl_crawl::fleet::{CutPages, keep_range};
 use recrawl_crawl::partition::{PartitionToTake, boot_clock};
 use recrawl_crawl::process::Shutdown;
 use recrawl_crawl::settings::Settings;
-use recrawl_fleet::GivingUp;
+use recrawl_fleet::{FORMAT, GivingUp};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -35,6 +35,7 @@ pub fn run(args: &ServeArgs, address: &str, name: &str) -> Result<(), Failure> {
     base.of_partition(address.to_owned(), 1)?;
     let mut node = FleetNode::new(address, name, &base.data_dir)?;
     node.check_lease(base.fetch.timeout)?;
+    node.join(status(name, &base))?;
     process::start_log(&base.config.log, "info")?;
     let signals = process::stopped_by_signals()?;
     // Also while this process stands by, or restores.
@@ -46,6 +47,10 @@ pub fn run(args: &ServeArgs, address: &str, name: &str) -> Result<(), Failure> {
         let wait = match own(args, &node, taken, watchdog, &base, &signals) {
             Ok(Some(GivingUp::Drained)) => break,
             Ok(Some(GivingUp::NameTaken)) => return Err(name_taken(name)),
+            Ok(Some(GivingUp::NewerFormat)) => {
+                let refused = fleet::refused_format(&**node.store(), address)?;
+                return refused.map_or(Ok(()), Err);
+            }
             // Others have the time to take it.
             Ok(Some(GivingUp::Failing)) => Duration::from_millis(lease),
             Ok(_) => Duration::ZERO,
@@ -112,6 +117,10 @@ fn stand_by(
                 return Err(failure);
             }
             Err(failure) => {
+                // Older programs must not wait for something that never comes.
+                if let Ok(Some(refused)) = fleet::refused_format(&**node.store(), node.address()) {
+                    return Err(refused);
+                }
                 if !std::mem::replace(&mut has_failed, true) {
                     tracing::warn!("cannot look for a partition, trying again: {failure}");
                 }
@@ -133,6 +142,7 @@ fn status(name: &str, settings: &Settings) -> NodeStatus {
     NodeStatus {
         name: name.to_owned(),
         version: env!("CARGO_PKG_VERSION").into(),
+        format: FORMAT,
         at: recrawl_fetcher::system_clock()(),
         console: settings.config.serve.listen.to_string(),
         ..NodeStatus::default()

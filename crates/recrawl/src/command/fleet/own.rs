@@ -91,7 +91,7 @@ impl OwnedPartitions {
         let name = format!("{}-{tag}-{id}", change.name);
         let version = env!("CARGO_PKG_VERSION").into();
         let node = OwnNode {
-            status: NodeStatus { name: name.clone(), version, ..NodeStatus::default() },
+            status: NodeStatus { name: name.clone(), version, format: FORMAT, ..NodeStatus::default() },
             identity: Arc::new(NodeIdentity::new(format!("{tag}{id}"), now, lease)),
             watch: Arc::new(FleetWatch::new(change.address, map.clone(), id, began)),
         };
