@@ -53,6 +53,7 @@ step cargo clippy --workspace --all-targets --locked -- -D warnings
 RUSTDOCFLAGS="-D warnings" step cargo doc --workspace --no-deps --document-private-items --locked
 real_server RECRAWL_MOTO scripts/s3-server.sh tests/vault.rs 'moto()'
 real_server RECRAWL_TYPESENSE scripts/typesense-server.sh tests/typesense.rs 'typesense()'
+real_server RECRAWL_WEED scripts/weed-server.sh tests/fleet_network.rs 'weed()'
 status=0
 step tests || status=$?
 step bash scripts/browser-tests.sh || status=$?

@@ -5,6 +5,10 @@
 
 mod daemon;
 mod harness;
+/// Networks of a test's own.
+mod network;
+/// A store that can be killed.
+mod weed;
 
 /// What is sent to single hosts, and through which proxy.
 mod access;
@@ -57,6 +61,8 @@ mod fleet;
 mod fleet_addresses;
 /// It shrinks, and goes back to one machine.
 mod fleet_leaves;
+/// A fleet whose machines are cut off from their store, or whose store is killed.
+mod fleet_network;
 /// Term files of focused crawls.
 mod focus;
 /// Focused crawls: relevant pages first, the same plan after a kill, and nothing of it without the key.

@@ -9,7 +9,7 @@ use crate::fleet::{
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::partition::boot_clock;
 use recrawl_fleet::{
-    FleetMap, HANDED_OVER, LeaseWatch, PartitionEnd, RELEASED, begin, counter, newest, void_joinings,
+    FORMAT, FleetMap, HANDED_OVER, LeaseWatch, PartitionEnd, RELEASED, begin, counter, newest, void_joinings,
 };
 use recrawl_vault::{Store, VaultError};
 use std::collections::BTreeMap;
