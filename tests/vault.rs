@@ -232,6 +232,35 @@ fn killed_and_its_disk_wiped_again_and_again_it_loses_only_what_was_not_shipped(
     assert!(succeeds(world.run(&["vault", "verify"])).starts_with("ok: "));
 }
 
+/// A disk that burns loses what `vault.ship` says, although the disk itself is synced less often.
+#[test]
+fn pages_are_shipped_in_time_also_if_the_disk_is_synced_less_often() {
+    let (world, vault) = shipped(web(250, 1), "");
+    // A round of a minute.
+    let pages: Vec<String> = (0..250).map(|page| world.server.url(page)).collect();
+    world.seeds(&pages);
+    world.configure(&format!(
+        "[storage]\nvault = \"{vault}\"\nsync_every = \"1 h\"\n[vault]\nship = \"1 ms\"\n\
+         [cycle]\npages = \"100%\"\n[politeness]\ndelay_per_host = \"200 ms\""
+    ));
+    let mut child = world.spawn_crawl(1);
+    let copy = world.folder.path().join("copy");
+    loop {
+        let _ = fs::remove_dir_all(&copy);
+        let mut restore = crate::harness::program();
+        restore.args(["restore", "--vault", &vault, "--data-dir"]).arg(&copy);
+        // At first there is nothing to restore.
+        if restore.output().unwrap().status.success() && !logged(&copy).is_empty() {
+            break;
+        }
+        assert!(child.try_wait().unwrap().is_none(), "it ended");
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let shipped = logged(&copy).len();
+    assert!(shipped < pages.len() / 2, "{shipped} pages were shipped at once, at the end of the round");
+}
+
 /// The bodies in an object, as far as it has them: it may begin and end within one.
 fn unpacked(object: &[u8]) -> Vec<u8> {
     let mut all = Vec::new();

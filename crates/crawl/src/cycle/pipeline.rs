@@ -606,7 +606,12 @@ fn record(
     stop: &CancellationToken,
 ) -> Result<(), Failure> {
     let (mut outcome, mut room) = (Ok(()), Ok(()));
-    let every = recorder.crawl.settings.config.storage.sync_every.0;
+    let config = &recorder.crawl.settings.config;
+    let every = match recorder.crawl.vault.get() {
+        // Only what is durable is shipped: a burnt disk must not lose more than `vault.ship` says.
+        Some(_) => config.storage.sync_every.0.min(config.vault.ship.0),
+        None => config.storage.sync_every.0,
+    };
     // When the oldest page that is not yet durable must be.
     let mut due: Option<Instant> = None;
     loop {
