@@ -77,6 +77,7 @@ seeds, configuration and secrets|contact: https://example.org/bot\nseeds: ["http
 any pod may scrape|contact: you@example.org\nmonitoring: {podLabels: null}
 other networks|contact: you@example.org\nmonitoring: {namespace: ""}\nconsole: {names: [crawl.example.org]}\nnetworkPolicy: {extraIngress: [{from: [{podSelector: {}}]}], extraEgress: [{to: [{ipBlock: {cidr: 10.1.0.0/16}}]}]}
 storage and memory|contact: you@example.org\nstorage: {size: 1Ti, className: fast}\nresources: {limits: {memory: 8Gi}}
+a fleet|contact: you@example.org\nfleet: {url: "s3://bucket/fleet", processes: 4}\nenv: [{name: AWS_REGION, value: eu-west-1}, {name: AWS_SECRET_ACCESS_KEY, valueFrom: {secretKeyRef: {name: store, key: secret}}}]
 GOOD
 while IFS='|' read -r what why text; do
     printf '%b' "$text" >"$scratch/values.yaml"
@@ -98,5 +99,8 @@ a structured configuration|config|contact: you@example.org\nconfig: {cycle: {per
 a variable that the chart sets|env|contact: you@example.org\nenv: [{name: RECRAWL__SERVE__LISTEN, value: "127.0.0.1:1"}]
 a host name with a quote|names|contact: you@example.org\nconsole: {names: ["a'b"]}
 a switch that is a text|operator|contact: you@example.org\nmonitoring: {operator: "yes"}
+a fleet in a folder|url|contact: you@example.org\nfleet: {url: "file:///data/fleet"}
+a fleet without prefix|url|contact: you@example.org\nfleet: {url: "s3://bucket"}
+a fleet of no process|processes|contact: you@example.org\nfleet: {url: "s3://bucket/fleet", processes: 0}
 BAD
 exit "$skipped"

@@ -64,7 +64,7 @@ fn every_command_exists() {
     for (file, command) in &commands {
         helps.check(command).unwrap_or_else(|why| panic!("{}: {command}: {why}", file.display()));
     }
-    assert_eq!(commands.len(), 4, "{commands:?}");
+    assert_eq!(commands.len(), 7, "{commands:?}");
 }
 
 #[test]
@@ -84,6 +84,40 @@ fn every_file_is_yaml_and_what_it_mounts_is_there() {
             "compose.yaml mounts {host}, which is not there"
         );
     }
+}
+
+/// Three processes of one fleet, each with a name, a volume and a port of its own, once the store has its bucket.
+#[test]
+fn processes_of_the_composed_fleet_share_a_store_and_nothing_else() {
+    let compose = workspace_file("deploy/compose-fleet.yaml");
+    let commands = lists(&compose);
+    let options = |name: &str| {
+        let one = |words: &String| {
+            words.split_once(&format!(" {name} ")).unwrap().1.split(' ').next().unwrap().to_owned()
+        };
+        commands.iter().map(one).collect::<Vec<_>>()
+    };
+    assert_eq!(options("--name"), ["a", "b", "c"]);
+    assert_eq!(options("--fleet"), ["s3://recrawl/fleet"; 3]);
+    assert_eq!(options("--data-dir"), ["/data"; 3]);
+    let all = texts(&compose);
+    let with =
+        |ends: &str| all.iter().filter(|text| text.ends_with(ends)).map(String::as_str).collect::<Vec<_>>();
+    assert_eq!(with(":/data"), ["a:/data", "b:/data", "c:/data", "store:/data"]);
+    assert_eq!(with(":8420"), ["127.0.0.1:8420:8420", "127.0.0.1:8421:8420", "127.0.0.1:8422:8420"]);
+    documents(&compose, |documents| {
+        let store = &documents[0]["x-node"]["environment"]["AWS_ENDPOINT_URL"];
+        assert_eq!(store.as_str(), Some("http://store:8333"));
+        let bucket = &documents[0]["x-node"]["depends_on"]["bucket"]["condition"];
+        assert_eq!(bucket.as_str(), Some("service_completed_successfully"));
+        let Yaml::Mapping(volumes) = &documents[0]["volumes"] else { panic!("it has volumes") };
+        assert_eq!(volumes.len(), 4, "no two processes share a disk");
+    });
+    // What its first lines say to type.
+    let text = fs::read_to_string(&compose).unwrap();
+    let typed =
+        text.lines().find_map(|line| line.split_once(" run --rm a ")).expect("it says how to begin").1;
+    Helps::default().check(&format!("recrawl {typed}")).unwrap();
 }
 
 #[test]
