@@ -230,6 +230,14 @@ fn killed_and_its_disk_wiped_again_and_again_it_loses_only_what_was_not_shipped(
     );
     assert!(in_log > 0, "some kill came within a round");
     assert!(succeeds(world.run(&["vault", "verify"])).starts_with("ok: "));
+    // Nor is anything left of what is taken down now: many processes wrote into the bucket, and none of them ended well.
+    let page = &world.server.seeds()[1];
+    let record = format!("WARC-Target-URI: {page}");
+    println!("{} objects have a body of {page}", objects_with(&world, record.as_bytes()).len());
+    succeeds(world.run(&["takedown", "--host", &host_of(page)]));
+    assert_eq!(objects_with(&world, record.as_bytes()), Vec::<String>::new());
+    burn(&world, &vault);
+    assert!(succeeds(world.run(&["vault", "verify"])).starts_with("ok: "));
 }
 
 /// A disk that burns loses what `vault.ship` says, although the disk itself is synced less often.
