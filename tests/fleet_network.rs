@@ -54,7 +54,7 @@ impl NetworkFleet {
     fn owners(&self) -> Vec<&'static str> {
         let owners = self.fleet.owners();
         let is_owner = |name: &&str| owners.values().any(|(_, owner)| owner.as_deref() == Some(*name));
-        NAMES.into_iter().filter(|name| is_owner(&name)).collect()
+        NAMES.into_iter().filter(is_owner).collect()
     }
 
     /// How often a process said that its lease is over.
@@ -132,7 +132,7 @@ impl NetworkFleet {
     }
 
     /// The fleet has all pages of one crawl, each once, with whole vaults; and its hosts were treated well.
-    fn is_as_one_crawl(self) {
+    fn ends_as_one_crawl(self) {
         self.until_whole(40);
         let NetworkFleet { fleet, nodes, weed, machines } = self;
         let owners = fleet.owners();
@@ -189,7 +189,7 @@ fn machines_that_are_cut_off_or_asleep_ask_nobody_and_the_pages_are_those_of_one
             begun.elapsed().as_secs_f32()
         );
     }
-    fleet.is_as_one_crawl();
+    fleet.ends_as_one_crawl();
 }
 
 /// RECRAWL_STORE_KILLS sets how often.
@@ -217,5 +217,5 @@ fn a_store_that_is_killed_again_and_again_loses_nothing_of_a_fleet() {
             begun.elapsed().as_secs_f32()
         );
     }
-    fleet.is_as_one_crawl();
+    fleet.ends_as_one_crawl();
 }
