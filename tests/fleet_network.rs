@@ -9,10 +9,11 @@ use crate::network::{self, Machine, StoreCut};
 use crate::weed::{Weed, weed};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
 const DELAY: Duration = Duration::from_millis(40);
@@ -46,7 +47,22 @@ impl NetworkFleet {
         all
     }
 
+    /// Waits until each partition has an owner that says so from now on: one that has lost it was heard within a lease, too.
     fn until_whole(&self, looks: u32) {
+        let begun = Instant::now();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64;
+        loop {
+            let status = self.fleet.status();
+            let told = |name: &Value| {
+                let node = status["nodes"].as_array().unwrap().iter().find(|node| node["name"] == *name);
+                node.and_then(|node| count(node, "at"))
+            };
+            if status["partitions"].as_array().unwrap().iter().all(|one| told(&one["owner"]) > Some(now)) {
+                break;
+            }
+            assert!(begun.elapsed() < PATIENCE, "{status}");
+            thread::sleep(Duration::from_millis(200));
+        }
         self.fleet.until_owned(2, looks, &self.nodes);
     }
 
