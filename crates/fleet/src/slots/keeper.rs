@@ -2,7 +2,7 @@
 
 use super::list::{AddressList, PeriodLists};
 use super::turns::AddressSlots;
-use crate::division::{is_outdated, newest_map};
+use crate::change::{is_outdated, newest_map};
 use crate::key;
 use crate::map::FleetMap;
 use recrawl_vault::{Store, VaultError, numbers};
