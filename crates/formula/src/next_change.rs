@@ -16,7 +16,6 @@ use crate::math::{exp, ln};
 use crate::posterior::{self, Mean};
 use crate::{Tile, terminal};
 use recrawl_types::{Cycle, NEXT_CHANGE_WEIGHTS, Reads, StateColumns};
-use std::cell::RefCell;
 
 /// Hazards below count as this, since the logarithm of 0 is not finite.
 const LEAST: f64 = 1e-12;
@@ -126,12 +125,8 @@ fn for_each_feature(tile: &Tile<'_>, base: &[f64], with_section: bool, mut each:
     }
 }
 
-/// The hazards of the rows of a tile, and whether they are by the feature of sections, too.
-#[derive(Clone, Debug, Default)]
-pub struct ModelHazards(RefCell<Option<(bool, Vec<f64>)>>);
-
 /// Fills `out` with the hazard of every row, with or without the feature of sections; 0 for pages that were visited in
-/// this cycle. It costs as much as a dozen terminals, so it is computed once for all terminals of a formula.
+/// this cycle. They are computed once for all terminals of a formula.
 pub(crate) fn load(tile: &Tile<'_>, with_section: bool, out: &mut [f64]) {
     let mut known = tile.model.0.borrow_mut();
     match &*known {

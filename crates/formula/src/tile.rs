@@ -2,8 +2,8 @@
 
 use crate::Basis;
 use crate::kernel::vectorised;
-use crate::next_change::ModelHazards;
 use recrawl_types::{Cycle, StateColumns};
+use std::cell::RefCell;
 use std::ops::Range;
 
 /// A run of rows, short enough that every intermediate value stays in the first-level cache, and
@@ -18,9 +18,14 @@ pub struct Tile<'a> {
     pub cycle: Cycle,
     /// The basis of the rate estimates.
     pub basis: Basis,
-    /// What the model of the next change says of the rows, once a terminal has asked: others read the same.
+    /// Hazards of the rows by the model of the next change, once a terminal has asked for them.
     pub model: ModelHazards,
 }
+
+/// Hazards that several terminals of a formula read, and whether they are by the feature of sections, too. One computation costs
+/// as much as a dozen terminals.
+#[derive(Clone, Debug, Default)]
+pub struct ModelHazards(pub(crate) RefCell<Option<(bool, Vec<f64>)>>);
 
 impl Tile<'_> {
     /// Maximum rows of a tile: 4 KiB per register.
