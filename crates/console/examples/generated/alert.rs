@@ -251,6 +251,14 @@ pub const ALERTS: &[Alert] = &[
         runbook: "Start a process that stands by: `recrawl serve --fleet URL --name NAME`. Logs say why owners gave it up.",
     },
     Alert {
+        name: "RecrawlNoTurns",
+        when: "recrawl_fleet_no_turns_leases > 2",
+        lasting: "1m",
+        severity: Severity::Warning,
+        summary: "A process of the fleet may ask no host.",
+        runbook: "The health and the log say why: the store is slow, clocks are unclear, or `delay_per_ip` differs.",
+    },
+    Alert {
         name: "RecrawlLinksNotTaken",
         when: "recrawl_fleet_untaken_runs > 20",
         lasting: "1h",

@@ -311,9 +311,12 @@ pub const PANELS: &[DashboardPanel] = &[
     ),
     curves(
         "Partitions without an owner",
-        "Leases for which a partition of the fleet has had no owner.",
+        "Leases for which a partition of the fleet has had no owner, or an owner no turns at addresses.",
         PanelUnit::Number,
-        &[("recrawl_fleet_unowned_leases{}", "partition {{partition}}")],
+        &[
+            ("recrawl_fleet_unowned_leases{}", "partition {{partition}}"),
+            ("recrawl_fleet_no_turns_leases{}", "no turns"),
+        ],
     ),
     curves(
         "Signs of life",

@@ -88,6 +88,7 @@ const AMBER: &[(&str, Result<&str, &str>)] = &[
     ("back-off", Ok("RecrawlManyBackOffs")),
     ("vault late", Ok("RecrawlVaultLate")),
     ("fleet store away", Err("it is red soon, unless it ends")),
+    ("no turns", Ok("RecrawlNoTurns")),
     ("no owner", Ok("RecrawlPartitionUnowned")),
     ("changes not delivered", Ok("RecrawlChangesNotDelivered")),
     ("documents not delivered", Ok("RecrawlDocumentsNotDelivered")),

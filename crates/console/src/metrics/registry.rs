@@ -526,6 +526,11 @@ pub const METRICS: &[ConsoleMetric] = &[
     of_partitions("recrawl_fleet_untaken_runs", "Runs of links that other partitions have not taken.", |r| {
         owned(r, |one| one.untaken_runs)
     }),
+    gauge(
+        "recrawl_fleet_no_turns_leases",
+        "Leases for which this process has had no turns at addresses.",
+        |r| fleet(r).map(|fleet| fleet.turns_unknown_ms as f64 / fleet.lease_ms as f64),
+    ),
     gauge("recrawl_fleet_store_age_seconds", "Time since the store of the fleet answered.", |r| {
         fleet(r).map(|fleet| fleet.store_age_ms as f64 / 1000.0)
     }),
