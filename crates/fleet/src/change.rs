@@ -29,13 +29,13 @@ fn verdict(store: &dyn Store, map: u64) -> Result<MapState, VaultError> {
 pub enum MapState {
     /// It counts, unless a later one does.
     InForce,
-    /// Its division is being made, or its maker was stopped.
+    /// Its change is being made, or the maker was stopped.
     Pending,
     /// It never will count.
     Void,
 }
 
-/// Why a partition cannot be divided.
+/// Why partitions cannot be divided or put together.
 #[derive(Debug, thiserror::Error)]
 pub enum DivisionError {
     /// There is no such partition.
@@ -65,7 +65,7 @@ pub enum DivisionError {
         /// The change that is made of it.
         what: &'static str,
     },
-    /// A cut that is none.
+    /// The sites do not cut the order of URLs into ranges.
     #[error("{0}")]
     Map(#[from] MapError),
     /// The store does not answer, or an object is damaged.
@@ -85,7 +85,7 @@ pub(crate) fn state(store: &dyn Store, map: &FleetMap) -> Result<MapState, Vault
     })
 }
 
-/// The map in force: of those whose division is done, that of the highest number. None if there is no fleet.
+/// The map in force: of those whose change is done, that of the highest number. None if there is no fleet.
 ///
 /// # Errors
 /// When one is damaged, or the store does not answer.

@@ -1,10 +1,11 @@
 //! Decisions about all partitions: one list, so that all owners make them in one order, whoever took them at the same moment.
 //!
-//! None is ever removed: an owner that was away for long reads on where it stopped, and a new partition from the first one.
+//! None is ever removed: an owner that was away for long reads on where it stopped.
 
 use crate::epoch::is_there;
+use crate::inbox::append;
 use crate::key;
-use recrawl_vault::{Store, StoreError, VaultError, create_or_find, framed, read_framed};
+use recrawl_vault::{Store, VaultError, read_framed};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -17,15 +18,11 @@ const MAX_TRIES: u64 = 10_000;
 /// # Errors
 /// When the store does not take it.
 pub(crate) fn decide(store: &dyn Store, next: u64, decision: &impl Serialize) -> Result<u64, VaultError> {
-    for number in next..next.saturating_add(MAX_TRIES) {
-        let key = key::decision(number);
-        match create_or_find(store, &key, &framed(&key, decision, b"")) {
-            Err(StoreError::Exists(_)) => {}
-            done => return Ok(done.map(|()| number)?),
-        }
-    }
-    let folder = store.locate(key::DECISIONS);
-    Err(VaultError::Away(format!("{folder}: others decide faster than this process; try again")))
+    let number = append(store, next..next.saturating_add(MAX_TRIES), key::decision, decision)?;
+    number.ok_or_else(|| {
+        let folder = store.locate(key::DECISIONS);
+        VaultError::Away(format!("{folder}: others decide faster than this process; try again"))
+    })
 }
 
 /// Is there a decision of this number?

@@ -5,25 +5,42 @@ use crate::key;
 use recrawl_vault::{Store, StoreError, VaultError, create_or_find, framed, numbers, read_framed};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::ops::Range;
 
 /// Numbers that are tried when others send at the same moment.
-const MAX_TRIES: u32 = 1000;
+const MAX_TRIES: u64 = 1000;
 
 /// Sends a message: it is there when this returns. Two that are equal are two, as long as others are between them.
 ///
 /// # Errors
 /// When the store does not take it.
 pub(crate) fn send(store: &dyn Store, partition: u32, message: &impl Serialize) -> Result<(), VaultError> {
-    let mut number = numbers(store, &key::inbox(partition))?.last().map_or(0, |last| last + 1);
-    for _ in 0..MAX_TRIES {
-        let key = key::message(partition, number);
-        match create_or_find(store, &key, &framed(&key, message, b"")) {
-            Err(StoreError::Exists(_)) => number += 1,
-            done => return Ok(done?),
+    let first = numbers(store, &key::inbox(partition))?.last().map_or(0, |last| last + 1);
+    let key_of = |number| key::message(partition, number);
+    match append(store, first..first.saturating_add(MAX_TRIES), key_of, message)? {
+        Some(_) => Ok(()),
+        None => {
+            let folder = store.locate(&key::inbox(partition));
+            Err(VaultError::Away(format!("{folder}: others send faster than this process; try again")))
         }
     }
-    let folder = store.locate(&key::inbox(partition));
-    Err(VaultError::Away(format!("{folder}: others send faster than this process; try again")))
+}
+
+/// Creates a record under the first of these numbers that is free, and gives that; none if others have created all.
+pub(crate) fn append(
+    store: &dyn Store,
+    numbers: Range<u64>,
+    key_of: impl Fn(u64) -> String,
+    record: &impl Serialize,
+) -> Result<Option<u64>, VaultError> {
+    for number in numbers {
+        let key = key_of(number);
+        match create_or_find(store, &key, &framed(&key, record, b"")) {
+            Err(StoreError::Exists(_)) => {}
+            done => return Ok(done.map(|()| Some(number))?),
+        }
+    }
+    Ok(None)
 }
 
 /// Removes messages before this number but the last of all, so that its number is not given again.

@@ -64,4 +64,6 @@ pub use slots::{AddressSlots, CLOCK_BOUND, SlotFigures, SlotKeeper, StoreClock};
 pub use sweep::{SweptRuns, sweep_runs, tell_marks};
 
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod tests;

@@ -4,9 +4,10 @@
 //! nodes may do something. At the end each partition must have the link of each visit that counts, once, and no other.
 
 use crate::epoch::sealed;
+use crate::testing::Nobody;
 use crate::{
-    ExchangePatience, FleetMap, FleetWaits, Lease, LeaseWatch, Partition, PartitionRange, RunMarks, beat,
-    begin, counter, key, write_map,
+    FleetMap, FleetWaits, Lease, LeaseWatch, Partition, PartitionRange, RunMarks, beat, begin, counter, key,
+    write_map,
 };
 use recrawl_types::UrlRules;
 use recrawl_vault::store::faulty::{Faults, FaultyStore, draw};
@@ -23,15 +24,6 @@ const LEASE: u64 = 60_000;
 const PAGES: usize = 24;
 const ROUND: usize = 4;
 const NODES: usize = 3;
-
-/// Nobody waits.
-struct Never;
-
-impl ExchangePatience for Never {
-    fn wait(&self, _times: u64) -> bool {
-        false
-    }
-}
 
 /// The knowledge of a partition: each step of its vault has all of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -255,7 +247,7 @@ impl TestNode {
         self.lives += 1;
         let nonce = format!("{}-{}", self.number, self.lives);
         let began = self.clock(world);
-        let waits = FleetWaits { plans: Box::new(Never), runs: Box::new(Never) };
+        let waits = FleetWaits { plans: Box::new(Nobody), runs: Box::new(Nobody) };
         let epoch = begin(&*self.store, id, after, &nonce, began)?;
         let partition =
             Partition::owned(self.store.clone(), map(), id, epoch, waits)?.expect("it is in the map");

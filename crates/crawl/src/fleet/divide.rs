@@ -1,9 +1,8 @@
 //! Dividing a partition that nobody crawls.
 
 use super::links::{NEXT_MESSAGE, inherit_marks};
-use super::range::{CutPages, in_progress, keep_range};
+use super::range::{CutPages, keep_range, refuse_in_progress};
 use crate::failure::Failure;
-use crate::open_read;
 use crate::operator::stopped::StoppedCrawl;
 use crate::settings::Settings;
 use crate::stored::{keep, kept};
@@ -11,6 +10,7 @@ use crate::vault::{lineage, restore, ship_stopped_in};
 use recrawl_fleet::{
     FleetMap, MapDivision, RunMark, begin_partitions, partition_folder, propose, put_in_force, release,
 };
+use recrawl_repository::SledTables;
 use recrawl_vault::Store;
 use recrawl_vault::store::StoreWithin;
 use serde::{Deserialize, Serialize};
@@ -89,21 +89,25 @@ fn begin_with(settings: &Settings, parent: u32, runs: RunMark) -> Result<(), Fai
     }
     // It gets a vault of its own.
     fs::remove_file(settings.data_dir.join(lineage::FILE)).map_err(Failure::work)?;
-    let StoppedCrawl { storage, repository, tables, .. } = StoppedCrawl::open(settings)?;
-    let generation = repository.current();
-    if let Some(begun) = open_read::in_progress(&*storage, &generation, Some(&tables))? {
-        return Err(in_progress(begun.round));
-    }
-    // An owner would have read it.
-    let of_parts: Vec<ParentInbox> = kept(&tables, JOINED_INBOXES)?.unwrap_or_default();
-    if kept::<Option<ParentInbox>>(&tables, PARENT_INBOX)?.flatten().is_some() || !of_parts.is_empty() {
-        return Err(Failure::Work(format!(
-            "fleet: partition {parent} has had no owner since it was made; start a process, and divide it then"
-        )));
-    }
-    inherit_marks(&tables, generation.number().next(), parent, runs)?;
-    let next = kept(&tables, NEXT_MESSAGE)?.unwrap_or_default();
+    let stopped = StoppedCrawl::open(settings)?;
+    refuse_in_progress(&stopped)?;
+    let StoppedCrawl { repository, tables, .. } = stopped;
+    let next = next_message(&tables, parent)?;
+    inherit_marks(&tables, repository.current().number().next(), parent, runs)?;
     keep(&tables, PARENT_INBOX, &Some(ParentInbox { partition: parent, next }))?;
     keep(&tables, NEXT_MESSAGE, &0u64)?;
     Ok(tables.flush()?)
+}
+
+/// The number of the first message that a partition has not read.
+pub(super) fn next_message(tables: &SledTables, id: u32) -> Result<u64, Failure> {
+    let of_parent = kept::<Option<ParentInbox>>(tables, PARENT_INBOX)?.flatten();
+    let of_parts: Vec<ParentInbox> = kept(tables, JOINED_INBOXES)?.unwrap_or_default();
+    // An owner would have read them.
+    if of_parent.is_some() || !of_parts.is_empty() {
+        return Err(Failure::Work(format!(
+            "fleet: partition {id} has had no owner since it was made; start a process, and try again then"
+        )));
+    }
+    Ok(kept(tables, NEXT_MESSAGE)?.unwrap_or_default())
 }

@@ -4,10 +4,9 @@
 //! all pages is added up. The folder of the partition with the highest round takes in the others.
 
 use super::links::marks_before;
-use super::range::in_progress;
+use super::range::refuse_in_progress;
 use crate::crawl::ARCHIVE_END;
 use crate::failure::Failure;
-use crate::open_read;
 use crate::operator::control::joined as control;
 use crate::operator::stopped::StoppedCrawl;
 use crate::parts::seed_hosts;
@@ -67,12 +66,7 @@ pub(super) fn join_folders(
     now: u64,
 ) -> Result<JoinedFolders, Failure> {
     let opened = parts.iter().map(StoppedCrawl::open).collect::<Result<Vec<_>, _>>()?;
-    for part in &opened {
-        let generation = part.repository.current();
-        if let Some(begun) = open_read::in_progress(&*part.storage, &generation, Some(&part.tables))? {
-            return Err(in_progress(begun.round));
-        }
-    }
+    opened.iter().try_for_each(refuse_in_progress)?;
     let last: Vec<DatedRound> = opened.iter().map(|part| part.repository.current().dated()).collect();
     let base = (0..last.len()).max_by_key(|at| (last[*at].round, Reverse(*at))).unwrap_or_default();
     let cycle = last.iter().map(|last| last.cycle).max().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Partitions that nobody crawls, put together: two neighbours into a new one, or all into a folder that is one crawl.
 
-use super::divide::{JOINED_INBOXES, PARENT_INBOX, ParentInbox};
+use super::divide::{JOINED_INBOXES, PARENT_INBOX, ParentInbox, next_message};
 use super::join::{JoinedFolders, join_folders};
 use super::links::{self, NEXT_DECISION, NEXT_MESSAGE};
 use super::range::{self, keep_range};
@@ -13,7 +13,6 @@ use recrawl_fleet::{
     FleetMap, MapJoining, PartitionEnd, RunMark, RunMarks, begin_partitions, has_decision, has_message,
     partition_folder, propose, put_joining_in_force, receive_behind, release, sweep_former,
 };
-use recrawl_repository::SledTables;
 use recrawl_vault::Store;
 use recrawl_vault::store::StoreWithin;
 use std::fs;
@@ -58,11 +57,10 @@ pub fn merge(joining: &PartitionJoining<'_>) -> Result<u64, Failure> {
     };
     let (joined, folder, ends) = joining.folder()?;
     let (tables, generation) = (&joined.crawl.tables, joined.crawl.repository.current());
-    let (inboxes, decided) = (joined.unread(joining)?, joined.decided);
     links::begin_marks(tables, ends)?;
-    keep(tables, JOINED_INBOXES, &inboxes)?;
+    keep(tables, JOINED_INBOXES, &joined.unread)?;
     keep(tables, NEXT_MESSAGE, &0u64)?;
-    keep(tables, NEXT_DECISION, &decided)?;
+    keep(tables, NEXT_DECISION, &joined.decided)?;
     range::note_whole(tables, map, *into, (generation.pages(), generation.cycle().0))?;
     tables.flush()?;
     let pages = generation.pages();
@@ -87,7 +85,7 @@ pub fn merge(joining: &PartitionJoining<'_>) -> Result<u64, Failure> {
 pub fn leave(joining: &PartitionJoining<'_>) -> Result<(PathBuf, u64), Failure> {
     let PartitionJoining { fleet, map, is_owner, .. } = joining;
     let (joined, folder, _) = joining.folder()?;
-    for ParentInbox { partition, next } in joined.unread(joining)? {
+    for &ParentInbox { partition, next } in &joined.unread {
         if has_message(&**fleet, partition, next)? {
             return Err(Failure::Work(format!(
                 "fleet: partition {partition} has changes of operators to make; start a process for it, and leave when it \
@@ -117,19 +115,11 @@ pub fn leave(joining: &PartitionJoining<'_>) -> Result<(PathBuf, u64), Failure> 
     Ok((folder, pages))
 }
 
-impl JoinedParts {
-    /// The messages that each part has not read, with those that it had to read itself.
-    fn unread(&self, joining: &PartitionJoining<'_>) -> Result<Vec<ParentInbox>, Failure> {
-        let parts = joining.parts().zip(&self.next);
-        Ok(parts.map(|(part, next)| ParentInbox { partition: part.id, next: *next }).collect())
-    }
-}
-
 /// Parts that were put together.
 struct JoinedParts {
     crawl: StoppedCrawl,
-    /// The number of the first message that each has not read.
-    next: Vec<u64>,
+    /// The messages that each has not read.
+    unread: Vec<ParentInbox>,
     /// The number of the first decision that one of them has not made. Those behind it are made again, so that all end in their
     /// order.
     decided: u64,
@@ -146,11 +136,11 @@ impl PartitionJoining<'_> {
 
     /// Restores all parts, proposes the map, and puts them together. Gives the folder, and how far its links are in the runs of others.
     fn folder(&self) -> Result<(JoinedParts, PathBuf, RunMarks), Failure> {
-        let (mut all, mut next, mut decided) = (Vec::new(), Vec::new(), u64::MAX);
+        let (mut all, mut unread, mut decided) = (Vec::new(), Vec::new(), u64::MAX);
         for PartitionEnd { id, .. } in self.parts() {
             let settings = self.restored(*id)?;
             let tables = StoppedCrawl::open(&settings)?.tables;
-            next.push(checked_next(&tables, *id)?);
+            unread.push(ParentInbox { partition: *id, next: next_message(&tables, *id)? });
             decided = decided.min(kept(&tables, NEXT_DECISION)?.unwrap_or_default());
             all.push(settings);
         }
@@ -172,7 +162,7 @@ impl PartitionJoining<'_> {
         };
         let JoinedFolders { base, crawl } = join_folders(&all, &mut pending, self.now)?;
         let folder = all.swap_remove(base).data_dir;
-        Ok((JoinedParts { crawl, next, decided }, folder, ends))
+        Ok((JoinedParts { crawl, unread, decided }, folder, ends))
     }
 
     /// A copy of a part with its own range alone.
@@ -189,17 +179,4 @@ impl PartitionJoining<'_> {
         keep_range(&settings, self.before, id, self.now)?;
         Ok(settings)
     }
-}
-
-/// The number of the first message that a part has not read.
-fn checked_next(tables: &SledTables, id: u32) -> Result<u64, Failure> {
-    let of_parent = kept::<Option<ParentInbox>>(tables, PARENT_INBOX)?.flatten();
-    let of_parts: Vec<ParentInbox> = kept(tables, JOINED_INBOXES)?.unwrap_or_default();
-    // An owner would have read them.
-    if of_parent.is_some() || !of_parts.is_empty() {
-        return Err(Failure::Work(format!(
-            "fleet: partition {id} has had no owner since it was made; start a process, and try again then"
-        )));
-    }
-    Ok(kept(tables, NEXT_MESSAGE)?.unwrap_or_default())
 }

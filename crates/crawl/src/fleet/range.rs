@@ -93,20 +93,17 @@ pub fn keep_range(
     if map.number() == 1 || !settings.data_dir.join("MANIFEST").exists() {
         return Ok(None);
     }
-    let place = map.place_of(id).ok_or_else(|| Failure::Usage(format!("fleet: no partition {id}")))?;
+    let (place, (begin, end)) = sites_of(map, id)?;
     let foreign = Foreign { map, place };
-    let begin_of = |place: usize| map.ranges().get(place).and_then(|range| range.begin.clone());
-    let (begin, end) = (begin_of(place), begin_of(place + 1));
-    let StoppedCrawl { storage, mut repository, tables, .. } = StoppedCrawl::open(settings)?;
-    let noted: StoredRange = kept(&tables, RANGE)?.unwrap_or_default();
+    let stopped = StoppedCrawl::open(settings)?;
+    let noted: StoredRange = kept(&stopped.tables, RANGE)?.unwrap_or_default();
     let is_noted = (&noted.begin, &noted.end) == (&begin, &end);
     if is_noted && noted.pages.1.is_some() {
         return Ok(None);
     }
+    refuse_in_progress(&stopped)?;
+    let StoppedCrawl { storage, mut repository, tables, .. } = stopped;
     let generation = repository.current();
-    if let Some(begun) = open_read::in_progress(&*storage, &generation, Some(&tables))? {
-        return Err(in_progress(begun.round));
-    }
     let mut so_far = SoFar::default();
     open_read::last_rounds(&repository)?.iter().for_each(|report| so_far.add(report));
     let before = if is_noted { noted.pages.0 } else { generation.pages() };
@@ -154,18 +151,28 @@ pub(super) fn note_whole(
     id: u32,
     (pages, cycle): (u64, u32),
 ) -> Result<(), Failure> {
+    let (_, (begin, end)) = sites_of(map, id)?;
+    keep(tables, RANGE, &StoredRange { begin, end, pages: (pages, Some(pages)), cycle })
+}
+
+/// The place of a partition, its first site, and the first site behind it: none at the ends of the URL order.
+fn sites_of(map: &FleetMap, id: u32) -> Result<(usize, (Option<String>, Option<String>)), Failure> {
     let place = map.place_of(id).ok_or_else(|| Failure::Usage(format!("fleet: no partition {id}")))?;
     let begin_of = |place: usize| map.ranges().get(place).and_then(|range| range.begin.clone());
-    let (begin, end) = (begin_of(place), begin_of(place + 1));
-    keep(tables, RANGE, &StoredRange { begin, end, pages: (pages, Some(pages)), cycle })
+    Ok((place, (begin_of(place), begin_of(place + 1))))
 }
 
 /// Refuses to change what has a round in progress: others may have its links already, and not those of pages that become
 /// another partition's.
-pub(super) fn in_progress(round: Round) -> Failure {
-    Failure::Work(format!(
-        "fleet: round {round} of the partition is in progress; start a process that finishes it, and try again then"
-    ))
+pub(super) fn refuse_in_progress(stopped: &StoppedCrawl) -> Result<(), Failure> {
+    let StoppedCrawl { storage, repository, tables, .. } = stopped;
+    match open_read::in_progress(&**storage, &repository.current(), Some(tables))? {
+        None => Ok(()),
+        Some(begun) => Err(Failure::Work(format!(
+            "fleet: round {} of the partition is in progress; start a process that finishes it, and try again then",
+            begun.round
+        ))),
+    }
 }
 
 /// Of the pages that a partition spent in a cycle, its part, if it was divided since.

@@ -1,26 +1,12 @@
 use super::*;
 use crate::map::write_map;
-use crate::{ExchangePatience, FleetWaits, Partition, RunMark, RunMarks, begin, newest, release};
+use crate::testing::{Nobody, first_map, key_of};
+use crate::{FleetWaits, Partition, RunMark, RunMarks, begin, newest, release};
 use crate::{is_outdated, key, newest_map, propose, sweep_void};
 use proptest::prelude::*;
-use recrawl_types::UrlRules;
 use recrawl_vault::store::MemoryStore;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-struct Nobody;
-
-impl ExchangePatience for Nobody {
-    fn wait(&self, _times: u64) -> bool {
-        false
-    }
-}
-
-fn first(begins: &[&str]) -> FleetMap {
-    let begins = std::iter::once(None).chain(begins.iter().map(|begin| Some((*begin).to_owned())));
-    let range = |(id, begin)| PartitionRange { id, begin, parent: None };
-    FleetMap::new(1, (1..).zip(begins).map(range).collect()).unwrap()
-}
 
 fn owner(store: &Arc<MemoryStore>, id: u32, nonce: &str) -> Partition {
     let after = newest(&**store, id).unwrap();
@@ -28,10 +14,6 @@ fn owner(store: &Arc<MemoryStore>, id: u32, nonce: &str) -> Partition {
     let waits = FleetWaits { plans: Box::new(Nobody), runs: Box::new(Nobody) };
     let map = newest_map(&**store).unwrap().unwrap();
     Partition::owned(store.clone(), map, id, epoch, waits).unwrap().unwrap()
-}
-
-fn key(url: &str) -> Vec<u8> {
-    UrlRules::default().canonicalize(url).unwrap().key().to_vec()
 }
 
 fn divide(store: &MemoryStore, parent: u32, site: &str, nonce: &str) -> Result<FleetMap, DivisionError> {
@@ -51,7 +33,7 @@ proptest! {
         pages in prop::collection::vec(0u32..60, 1..20),
     ) {
         let store = MemoryStore::new();
-        write_map(&store, &first(&["h30.test"])).unwrap();
+        write_map(&store, &first_map(&["h30.test"])).unwrap();
         let mut given: Vec<u32> = vec![1, 2];
         for (at, host, is_killed) in steps {
             let map = newest_map(&store).unwrap().unwrap();
@@ -81,7 +63,7 @@ proptest! {
         }
         let map = newest_map(&store).unwrap().unwrap();
         for page in pages {
-            let key = key(&format!("http://www.h{page}.test/p"));
+            let key = key_of(&format!("http://www.h{page}.test/p"));
             let owners = (0..map.ranges().len()).filter(|place| {
                 let (begin, end) = map.bounds(*place);
                 begin <= &key[..] && end.is_none_or(|end| &key[..] < end)
@@ -94,7 +76,7 @@ proptest! {
 #[test]
 fn a_division_that_was_stopped_is_void_once_the_partition_has_an_owner_and_what_it_made_is_swept() {
     let store = Arc::new(MemoryStore::new());
-    let map = first(&["h.test"]);
+    let map = first_map(&["h.test"]);
     write_map(&*store, &map).unwrap();
     drop(owner(&store, 2, "a"));
     for (parent, site, says) in [
@@ -126,10 +108,10 @@ fn a_division_that_was_stopped_is_void_once_the_partition_has_an_owner_and_what_
 #[test]
 fn links_on_their_way_reach_both_parts_once() {
     let store = Arc::new(MemoryStore::new());
-    write_map(&*store, &first(&["h.test"])).unwrap();
+    write_map(&*store, &first_map(&["h.test"])).unwrap();
     let (sender, parent) = (owner(&store, 1, "a"), owner(&store, 2, "b"));
     let send = |from: &Partition, round: u32, urls: &[&str]| {
-        let mut keys: Vec<Vec<u8>> = urls.iter().map(|url| key(url)).collect();
+        let mut keys: Vec<Vec<u8>> = urls.iter().map(|url| key_of(url)).collect();
         keys.sort();
         let mut keys = keys.into_iter();
         let mut next = |into: &mut Vec<u8>, value: &mut Vec<u8>| {
@@ -163,24 +145,24 @@ fn links_on_their_way_reach_both_parts_once() {
     let map = divide(&store, 2, "p.test", "s").unwrap();
     put_in_force(&*store, &map, 1).unwrap();
     let (left, right) = (owner(&store, 2, "c"), owner(&store, 3, "d"));
-    assert!(left.owns(&key("http://i.test/2")) && !left.owns(&key("http://q.test/2")));
-    assert!(right.owns(&key("http://q.test/2")) && !right.owns(&key("http://i.test/2")));
+    assert!(left.owns(&key_of("http://i.test/2")) && !left.owns(&key_of("http://q.test/2")));
+    assert!(right.owns(&key_of("http://q.test/2")) && !right.owns(&key_of("http://i.test/2")));
     // The new one begins with the marks of the other, and behind all that this one sent before.
     let mut of_right = marks.clone();
     of_right.insert(2, RunMark { epoch: map.division().unwrap().epoch, number: 0 });
-    assert_eq!(take(&left, &mut marks), [(key("http://i.test/2"), 1)]);
+    assert_eq!(take(&left, &mut marks), [(key_of("http://i.test/2"), 1)]);
     left.sweep(&marks).unwrap();
     // The sender does not know the new map, and one of the new partitions has told nothing.
     assert_eq!(sender.sweep(&RunMarks::new()).unwrap(), 0);
     send(&left, 3, &["http://q.test/3"]);
-    assert_eq!(take(&right, &mut of_right), [(key("http://q.test/2"), 1), (key("http://q.test/3"), 1)]);
+    assert_eq!(take(&right, &mut of_right), [(key_of("http://q.test/2"), 1), (key_of("http://q.test/3"), 1)]);
     assert_eq!(take(&right, &mut of_right), []);
     send(&right, 3, &["http://a.test/3", "http://i.test/3"]);
-    assert_eq!(take(&left, &mut marks), [(key("http://i.test/3"), 1)]);
+    assert_eq!(take(&left, &mut marks), [(key_of("http://i.test/3"), 1)]);
     let mut of_sender = RunMarks::new();
     assert_eq!(take(&sender, &mut of_sender).len(), 1, "it knows two of three");
     let sender = owner(&store, 1, "e");
-    assert_eq!(take(&sender, &mut of_sender), [(key("http://a.test/3"), 1)]);
+    assert_eq!(take(&sender, &mut of_sender), [(key_of("http://a.test/3"), 1)]);
     right.sweep(&of_right).unwrap();
     left.sweep(&marks).unwrap();
     assert_eq!(sender.sweep(&of_sender).unwrap(), 1, "the first run; the last one of an epoch stays");

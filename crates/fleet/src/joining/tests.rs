@@ -1,27 +1,13 @@
 use super::*;
+use crate::testing::{Nobody, first_map, key_of};
 use crate::{
-    ExchangePatience, FleetWaits, Partition, RunMarks, begin, divided, is_outdated, newest, newest_map,
-    propose, put_in_force, receive_behind, sweep_void, write_map,
+    FleetWaits, Partition, RunMarks, begin, divided, is_outdated, newest, newest_map, propose, put_in_force,
+    receive_behind, sweep_void, write_map,
 };
 use proptest::prelude::*;
-use recrawl_types::UrlRules;
 use recrawl_vault::store::MemoryStore;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-struct Nobody;
-
-impl ExchangePatience for Nobody {
-    fn wait(&self, _times: u64) -> bool {
-        false
-    }
-}
-
-fn first(begins: &[&str]) -> FleetMap {
-    let begins = std::iter::once(None).chain(begins.iter().map(|begin| Some((*begin).to_owned())));
-    let range = |(id, begin)| PartitionRange { id, begin, parent: None };
-    FleetMap::new(1, (1..).zip(begins).map(range).collect()).unwrap()
-}
 
 fn in_force(store: &MemoryStore) -> FleetMap {
     newest_map(store).unwrap().unwrap()
@@ -41,10 +27,6 @@ fn owner(store: &Arc<MemoryStore>, id: u32) -> Partition {
     Partition::owned(store.clone(), in_force(store), id, epoch, waits).unwrap().unwrap()
 }
 
-fn key(url: &str) -> Vec<u8> {
-    UrlRules::default().canonicalize(url).unwrap().key().to_vec()
-}
-
 /// Takes two neighbours, and proposes the map that puts them together.
 fn join(store: &MemoryStore, left: u32, right: u32) -> Result<FleetMap, DivisionError> {
     let map = joined(store, &in_force(store), [take(store, left), take(store, right)], "joiner")?;
@@ -61,7 +43,7 @@ proptest! {
         pages in prop::collection::vec(0u32..60, 1..20),
     ) {
         let store = MemoryStore::new();
-        write_map(&store, &first(&["h20.test", "h40.test"])).unwrap();
+        write_map(&store, &first_map(&["h20.test", "h40.test"])).unwrap();
         let mut given: Vec<u32> = vec![1, 2, 3];
         for (at, host, is_killed, joins) in steps {
             let map = in_force(&store);
@@ -106,7 +88,7 @@ proptest! {
         }
         let map = in_force(&store);
         for page in pages {
-            let key = key(&format!("http://www.h{page}.test/p"));
+            let key = key_of(&format!("http://www.h{page}.test/p"));
             let owners = (0..map.ranges().len()).filter(|place| {
                 let (begin, end) = map.bounds(*place);
                 begin <= &key[..] && end.is_none_or(|end| &key[..] < end)
@@ -130,7 +112,7 @@ fn a_part_that_another_takes_is_never_put_together() {
         "propose take force void",
     ] {
         let store = MemoryStore::new();
-        write_map(&store, &first(&["h.test"])).unwrap();
+        write_map(&store, &first_map(&["h.test"])).unwrap();
         let old = in_force(&store);
         let ends = [take(&store, 1), take(&store, 2)];
         let map = joined(&store, &old, ends, "joiner").unwrap();
@@ -146,7 +128,7 @@ fn a_part_that_another_takes_is_never_put_together() {
     }
     // Too late: the thief finds that its map is outdated.
     let store = MemoryStore::new();
-    write_map(&store, &first(&["h.test"])).unwrap();
+    write_map(&store, &first_map(&["h.test"])).unwrap();
     let old = in_force(&store);
     let map = join(&store, 1, 2).unwrap();
     put_joining_in_force(&store, &map).unwrap();
@@ -159,7 +141,7 @@ fn a_part_that_another_takes_is_never_put_together() {
 #[test]
 fn what_cannot_be_is_refused_and_what_was_stopped_is_swept() {
     let store = Arc::new(MemoryStore::new());
-    write_map(&*store, &first(&["h.test", "p.test"])).unwrap();
+    write_map(&*store, &first_map(&["h.test", "p.test"])).unwrap();
     for (left, right, says) in [(1, 3, "no neighbours"), (2, 1, "no neighbours"), (3, 9, "no partition 9")] {
         let error = join(&store, left, right).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
@@ -184,7 +166,7 @@ fn what_cannot_be_is_refused_and_what_was_stopped_is_swept() {
 #[test]
 fn a_fleet_that_ended_has_one_last_map() {
     let store = MemoryStore::new();
-    write_map(&store, &first(&["h.test"])).unwrap();
+    write_map(&store, &first_map(&["h.test"])).unwrap();
     let ends = || [1, 2].map(|id| take(&store, id)).to_vec();
     let last = left(&store, &in_force(&store), ends(), "leaver").unwrap();
     propose(&store, &last).unwrap();
@@ -199,7 +181,7 @@ fn a_fleet_that_ended_has_one_last_map() {
 }
 
 fn send(from: &Partition, round: u32, urls: &[&str]) {
-    let mut keys: Vec<Vec<u8>> = urls.iter().map(|url| key(url)).collect();
+    let mut keys: Vec<Vec<u8>> = urls.iter().map(|url| key_of(url)).collect();
     keys.sort();
     let mut keys = keys.into_iter();
     let mut next = |into: &mut Vec<u8>, value: &mut Vec<u8>| {
@@ -227,7 +209,7 @@ fn receive(to: &Partition, marks: &mut RunMarks, taken: &mut Taken) {
 #[test]
 fn links_on_their_way_arrive_once() {
     let store = Arc::new(MemoryStore::new());
-    write_map(&*store, &first(&["h.test", "p.test"])).unwrap();
+    write_map(&*store, &first_map(&["h.test", "p.test"])).unwrap();
     let (mut marks, mut taken) = ([(); 3].map(|()| RunMarks::new()), Taken::new());
     let members = [1, 2, 3].map(|id| owner(&store, id));
     let mut sent = 0;
@@ -235,7 +217,7 @@ fn links_on_their_way_arrive_once() {
         for (at, member) in members.iter().enumerate() {
             let urls = ["a", "i", "q"].map(|host| format!("http://{host}.test/{at}-{round}"));
             let urls: Vec<&str> =
-                urls.iter().map(String::as_str).filter(|url| !member.owns(&key(url))).collect();
+                urls.iter().map(String::as_str).filter(|url| !member.owns(&key_of(url))).collect();
             sent += urls.len();
             send(member, round, &urls);
             // The third one applies nothing from the second round on.

@@ -158,7 +158,7 @@ impl SharedLease {
         }
     }
 
-    /// Hears which plan others begin, whether a partition was divided, and what an operator orders.
+    /// Hears which plan others begin, whether the map has changed, and what an operator orders.
     fn hear(&self, partition: &Partition, name: &str) -> Result<(), VaultError> {
         partition.hear_call()?;
         if unknown_format(&*self.store, FORMAT)?.is_some() {

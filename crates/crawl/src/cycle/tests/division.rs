@@ -41,6 +41,27 @@ pub(super) fn settings_of(folder: &Path, web: &LinkedWeb, id: u32) -> Settings {
     settings(folder, web).of_partition(format!("file:///fleet/{id}"), 1).unwrap()
 }
 
+/// Runs cycles of a crawl, and gives what each left.
+pub(super) fn run_cycles(crawl: &mut Crawl, web: &LinkedWeb, cycles: Range<u64>) -> Vec<MemberState> {
+    let seeds = LinkedWeb::seeds();
+    let mut told = Vec::new();
+    for cycle in cycles {
+        let mut of_cycle = MemberState::default();
+        crawl.clock = Arc::new(move || 1_700_000_000_000 + cycle * CYCLE);
+        let mut fetch = |crawl: &Crawl, plan: RoundPlan, traps: &Arc<Traps>| {
+            visit_all(web, crawl, plan, traps, cycle, false, &mut of_cycle)
+        };
+        match round_fetched_by(crawl, RoundToRun::OF_NEXT_CYCLE, &seeds, &mut fetch) {
+            Ok(RoundEnd::Committed(_)) => {}
+            Ok(_) => panic!("a cycle had nothing to do"),
+            Err(error) => panic!("{error}"),
+        }
+        of_cycle.known = known_without_digests(crawl);
+        told.push(of_cycle);
+    }
+    told
+}
+
 /// A process that takes a partition, restores it, runs some cycles, ships all and frees it. Gives what each cycle left.
 fn run_partition(
     store: &Arc<MemoryStore>,
@@ -75,21 +96,7 @@ fn run_partition(
     // As a process that has read it.
     keep(&crawl.tables, PARENT_INBOX, &None::<ParentInbox>).unwrap();
     keep(&crawl.tables, JOINED_INBOXES, &Vec::<ParentInbox>::new()).unwrap();
-    let mut told = Vec::new();
-    for cycle in cycles {
-        let mut of_cycle = MemberState::default();
-        crawl.clock = Arc::new(move || 1_700_000_000_000 + cycle * CYCLE);
-        let mut fetch = |crawl: &Crawl, plan: RoundPlan, traps: &Arc<Traps>| {
-            visit_all(web, crawl, plan, traps, cycle, false, &mut of_cycle)
-        };
-        match round_fetched_by(&mut crawl, RoundToRun::OF_NEXT_CYCLE, &seeds, &mut fetch) {
-            Ok(RoundEnd::Committed(_)) => {}
-            Ok(_) => panic!("a cycle had nothing to do"),
-            Err(error) => panic!("{error}"),
-        }
-        of_cycle.known = known_without_digests(&crawl);
-        told.push(of_cycle);
-    }
+    let told = run_cycles(&mut crawl, web, cycles);
     drop(crawl);
     let epoch = newest(&**store, id).unwrap();
     release(&**store, id, epoch).unwrap();

@@ -1,7 +1,7 @@
 //! Partitions that are put together between two cycles, as one partition or as one crawl: all goes on as one crawl does, whatever
 //! stops it.
 
-use super::division::{KilledStore, all_urls, divide_at, fleet, run_fleet, settings_of};
+use super::division::{KilledStore, all_urls, divide_at, fleet, run_cycles, run_fleet, settings_of};
 use super::lockstep::*;
 use super::*;
 use crate::fleet::{PartitionJoining, leave, merge};
@@ -69,21 +69,7 @@ fn run_alone(folder: &Path, web: &LinkedWeb, cycles: Range<u64>) -> (Vec<MemberS
     let seeds = LinkedWeb::seeds();
     let mut crawl = Crawl::open(settings(folder, web), &seeds, 1, ProgramServices::quiet().unwrap()).unwrap();
     assert_eq!(crawl.repository.verify(), vec![]);
-    let mut told = Vec::new();
-    for cycle in cycles {
-        let mut of_cycle = MemberState::default();
-        crawl.clock = Arc::new(move || 1_700_000_000_000 + cycle * CYCLE);
-        let mut fetch = |crawl: &Crawl, plan: RoundPlan, traps: &Arc<Traps>| {
-            visit_all(web, crawl, plan, traps, cycle, false, &mut of_cycle)
-        };
-        match round_fetched_by(&mut crawl, RoundToRun::OF_NEXT_CYCLE, &seeds, &mut fetch) {
-            Ok(RoundEnd::Committed(_)) => {}
-            Ok(_) => panic!("a cycle had nothing to do"),
-            Err(error) => panic!("{error}"),
-        }
-        of_cycle.known = known_without_digests(&crawl);
-        told.push(of_cycle);
-    }
+    let told = run_cycles(&mut crawl, web, cycles);
     let (kept, mut visits) = (crawl.repository.kept(), Vec::new());
     let rounds = kept.list().unwrap();
     assert!(rounds.is_sorted_by_key(|round| round.cycle), "{rounds:?}");

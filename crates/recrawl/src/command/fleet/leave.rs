@@ -38,10 +38,8 @@ pub fn run(args: &FleetLeaveArgs) -> Result<(), Failure> {
     begin_aside(&aside, &tag)?;
     let ids: Vec<u32> = map.ranges().iter().map(|range| range.id).collect();
     let change = FleetChange { name: "leave", address, tag: &tag };
-    let owned = OwnedPartitions::take(&change, &store, &map, &ids)?;
-    let done = leave_owned(args, &store, &aside, &owned, &tag);
-    owned.end(done.is_ok());
-    let pages = match done {
+    let leave = |owned: &OwnedPartitions| leave_owned(args, &store, &aside, owned, &tag);
+    let pages = match OwnedPartitions::with(&change, &store, &map, &ids, leave) {
         Ok(pages) => pages,
         Err(failure) => {
             // If the verdict was not answered, it may be the only copy.

@@ -21,10 +21,8 @@ pub fn run(args: &FleetMergeArgs) -> Result<(), Failure> {
     joined(&*store, &map, both, &tag).map_err(Failure::usage)?;
     let scratch = ScratchCopy::create(args.scratch.as_deref(), "merge", &tag)?;
     let change = FleetChange { name: "merge", address, tag: &tag };
-    let owned = OwnedPartitions::take(&change, &store, &map, &[*left, *right])?;
-    let done = merge_owned(args, &store, &scratch, &owned, &tag);
-    owned.end(done.is_ok());
-    let (new, pages) = done?;
+    let merge = |owned: &OwnedPartitions| merge_owned(args, &store, &scratch, owned, &tag);
+    let (new, pages) = OwnedPartitions::with(&change, &store, &map, &[*left, *right], merge)?;
     print(format!(
         "partitions {left} and {right} are partition {new} now, with {}; a process that stands by takes it",
         counted(pages, "page")

@@ -44,24 +44,21 @@ pub struct FleetChange<'c> {
 }
 
 impl OwnedPartitions {
-    /// Takes the partitions, once their owners have given them up. If that fails, those that it has are free.
+    /// Takes the partitions, once their owners have given them up, and does `work` with them. If that fails, they are free.
     ///
     /// # Errors
-    /// When one has no pages yet, or the store does not answer.
-    pub fn take(
+    /// When one has no pages yet, or the store does not answer; and those of `work`.
+    pub fn with<T>(
         change: &FleetChange<'_>,
         store: &Arc<dyn Store>,
         map: &FleetMap,
         ids: &[u32],
-    ) -> Result<OwnedPartitions, Failure> {
+        work: impl FnOnce(&OwnedPartitions) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         let mut all = OwnedPartitions { store: store.clone(), owned: Vec::new() };
-        match all.take_all(change, map, ids) {
-            Ok(()) => Ok(all),
-            Err(failure) => {
-                all.end(false);
-                Err(failure)
-            }
-        }
+        let done = all.take_all(change, map, ids).and_then(|()| work(&all));
+        all.end(done.is_ok());
+        done
     }
 
     fn take_all(&mut self, change: &FleetChange<'_>, map: &FleetMap, ids: &[u32]) -> Result<(), Failure> {
@@ -115,7 +112,7 @@ impl OwnedPartitions {
     }
 
     /// Ends. If nothing was changed, the partitions are free, and have had an owner more.
-    pub fn end(self, is_changed: bool) {
+    fn end(self, is_changed: bool) {
         for OwnedPartition { beats, name, .. } in self.owned {
             beats.end(if is_changed { BeatsEnd::Silent } else { BeatsEnd::Free });
             let _ = self.store.remove(&format!("{NODES}{name}"));

@@ -21,10 +21,9 @@ pub fn run(args: &FleetSplitArgs) -> Result<(), Failure> {
     divided(&*store, &map, (*partition, at), (0, &tag)).map_err(Failure::usage)?;
     let scratch = ScratchCopy::create(args.scratch.as_deref(), "split", &tag)?;
     let change = FleetChange { name: "split", address, tag: &tag };
-    let owned = OwnedPartitions::take(&change, &store, &map, &[*partition])?;
-    let done = divide_owned(args, &store, &scratch, &owned, &tag);
-    owned.end(done.is_ok());
-    let (child, CutPages { kept, dropped }) = done?;
+    let divide = |owned: &OwnedPartitions| divide_owned(args, &store, &scratch, owned, &tag);
+    let (child, CutPages { kept, dropped }) =
+        OwnedPartitions::with(&change, &store, &map, &[*partition], divide)?;
     print(format!(
         "partition {partition} is divided at {at}: partition {child} has {}, and {partition} the other {}; a process that \
          stands by takes each",
