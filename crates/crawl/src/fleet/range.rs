@@ -93,7 +93,7 @@ pub fn keep_range(
     if map.number() == 1 || !settings.data_dir.join("MANIFEST").exists() {
         return Ok(None);
     }
-    let (place, (begin, end)) = sites_of(map, id)?;
+    let (place, begin, end) = sites_of(map, id)?;
     let foreign = Foreign { map, place };
     let stopped = StoppedCrawl::open(settings)?;
     let noted: StoredRange = kept(&stopped.tables, RANGE)?.unwrap_or_default();
@@ -151,15 +151,15 @@ pub(super) fn note_whole(
     id: u32,
     (pages, cycle): (u64, u32),
 ) -> Result<(), Failure> {
-    let (_, (begin, end)) = sites_of(map, id)?;
+    let (_, begin, end) = sites_of(map, id)?;
     keep(tables, RANGE, &StoredRange { begin, end, pages: (pages, Some(pages)), cycle })
 }
 
 /// The place of a partition, its first site, and the first site behind it: none at the ends of the URL order.
-fn sites_of(map: &FleetMap, id: u32) -> Result<(usize, (Option<String>, Option<String>)), Failure> {
+fn sites_of(map: &FleetMap, id: u32) -> Result<(usize, Option<String>, Option<String>), Failure> {
     let place = map.place_of(id).ok_or_else(|| Failure::Usage(format!("fleet: no partition {id}")))?;
     let begin_of = |place: usize| map.ranges().get(place).and_then(|range| range.begin.clone());
-    Ok((place, (begin_of(place), begin_of(place + 1))))
+    Ok((place, begin_of(place), begin_of(place + 1)))
 }
 
 /// Refuses to change what has a round in progress: others may have its links already, and not those of pages that become
