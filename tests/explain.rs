@@ -2,7 +2,9 @@
 //! explained where they are tested.
 
 use crate::daemon::{self, Daemon};
+use crate::focused_crawl::{courses, focused};
 use crate::harness::{World, count, succeeds, web};
+use recrawl_crawl::parts::PARTS;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,6 +17,19 @@ fn stopped(told: &Value, gate: &str) -> Option<(String, String)> {
     let at = told["stopped_by"].as_array().unwrap().iter().position(|by| by["gate"] == gate)?;
     let text = |value: &Value| value.as_str().expect("words").to_owned();
     Some((text(&told["stopped_by"][at]["evidence"]), text(&told["would_be_fetched_if"][at])))
+}
+
+#[test]
+fn explain_has_the_fields_of_each_part() {
+    let world =
+        focused(courses(60), "[cycle]\npages = \"100%\"\n[focus]\nenabled = true\nterms = \"TERMS\"\n");
+    world.crawl(1);
+    let told = explain(&world, &world.server.seeds()[0]);
+    for part in PARTS {
+        for field in part.explained {
+            assert!(told.get(field).is_some(), "{} explains nothing: {field} in {told}", part.name);
+        }
+    }
 }
 
 #[test]

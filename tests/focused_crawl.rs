@@ -15,7 +15,7 @@ content = ["database", "sql", "transaction", "relational model"]
 "#;
 
 /// A web with lists of syllabi.
-fn courses(pages: u32) -> Config {
+pub fn courses(pages: u32) -> Config {
     let procedural = ProceduralConfig {
         pages,
         hosts: 12,
@@ -35,7 +35,7 @@ fn settings(order: &str, fill_pages: u32) -> String {
     )
 }
 
-fn focused(web: Config, settings: &str) -> World {
+pub fn focused(web: Config, settings: &str) -> World {
     let world = World::new(web, "");
     let terms = world.folder.path().join("terms.toml");
     std::fs::write(&terms, TERMS).expect("the terms are written");

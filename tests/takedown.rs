@@ -4,7 +4,7 @@ use crate::daemon::{self, Daemon};
 use crate::harness::{World, count, fails, host_of, json_lines, succeeds, web};
 use crate::outputs::is_what_other_programs_read;
 use flate2::read::MultiGzDecoder;
-use recrawl_mockweb::Validators;
+use recrawl_mockweb::{Config, Validators};
 use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::Read;
@@ -105,6 +105,34 @@ fn a_host_that_is_taken_down_is_nowhere_and_is_asked_no_more() {
     takedown(&world, &["--host", &host, "--keep-crawling"]);
     let is_seen = (0..20).any(|_| count(&world.next_cycle(), "first_visits") > Some(0));
     assert!(is_seen, "they come back once their back-off is over");
+}
+
+/// A round hands the pages that it did not reach on to the next, each with its record.
+#[test]
+fn pages_that_a_slow_host_left_for_the_next_round_are_taken_down_with_their_records() {
+    let settings = "[cycle]\npages = \"100%\"\nfill = true\nwarmup = 0\n[round]\nlinger = \"300 ms\"\n";
+    let world = World::new(Config { validators: Validators::None, ..web(200, 4) }, settings);
+    let crawl = |words: [&str; 2]| {
+        let mut command = world.command(&["crawl"]);
+        succeeds(
+            command.args(words).arg("--seeds").arg(world.seed_file()).output().expect("the program runs"),
+        )
+    };
+    crawl(["--until", "filled"]);
+    world.server.set_faults(vec!["1/=slow:20000".parse().expect("a rule")]);
+    world.server.advance().expect("a clock");
+    crawl(["--rounds", "1"]);
+    let names = || fs::read_dir(&world.data_dir).unwrap().map(|entry| entry.unwrap().file_name());
+    let carried = || names().filter(|name| name.to_str().unwrap().ends_with(".carried")).count();
+    assert_eq!(carried(), 1, "the slow host left pages");
+    let (_, host) = first_host(&world);
+    takedown(&world, &["--host", &host, "--dry-run"]);
+    assert_eq!(carried(), 1, "only counted");
+    takedown(&world, &["--host", &host]);
+    assert_eq!(carried(), 0, "their records are nowhere");
+    world.is_sound();
+    crawl(["--rounds", "1"]);
+    world.is_sound();
 }
 
 /// Files in which these bytes are, by their path in the data directory.

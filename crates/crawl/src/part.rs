@@ -17,6 +17,8 @@ pub struct CrawlPart {
     pub tables: &'static [&'static str],
     /// The page of docs/ that tells people what it does, without its ending.
     pub page: &'static str,
+    /// Its fields in the explanation of a page; none if it decides nothing about a single page's next visit.
+    pub explained: &'static [&'static str],
     /// Removes what it keeps of pages in the tables.
     pub forget: Forget,
 }

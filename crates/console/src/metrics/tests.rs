@@ -88,6 +88,79 @@ fn every_metric_is_told_once_with_its_values() {
     }
 }
 
+/// Figures that no metric reads, by why none does.
+const NOT_METRICS: &[(&str, &[&str])] = &[
+    (
+        "a moment: the age or the count beside it is a metric, or its alert is one of health",
+        &[
+            "CycleNow.deadline",
+            "CycleNow.ends_by",
+            "Fetching.since",
+            "NextRound.at",
+            "SeedsRefused.at",
+            "TargetFigures.lost_at",
+            "VaultFigures.shipped_at",
+            "VaultFigures.waiting_since",
+        ],
+    ),
+    ("of one host", &["HostNow.delay_ms", "HostNow.latency_ms", "HostNow.queue"]),
+    ("a setting", &["ByteBudget.limit", "VaultFigures.ship_ms"]),
+    (
+        "its cause is told by health, and by an alert of that",
+        &[
+            "ConversionFigures.failed_in_a_row",
+            "NodeFigures.is_silent",
+            "SeedsRefused.seeds",
+            "Status.needs_contact",
+            "VaultFigures.is_waited_for",
+        ],
+    ),
+    (
+        "a step of what is counted at its end",
+        &[
+            "ByteBudget.spent",
+            "CycleNow.passed",
+            "CycleNow.round",
+            "CycleNow.to_pass",
+            "FleetFigures.clock_bound_ms",
+            "FocusFigures.discovered",
+            "FocusFigures.relevant_found",
+            "Freshness.answered",
+            "Freshness.effective",
+            "Freshness.unanswered",
+            "PromiseFigures.made",
+            "Status.seeds_waiting",
+        ],
+    ),
+];
+
+#[test]
+fn each_figure_of_the_status_is_a_metric_or_says_why_not() {
+    let registry = include_str!("registry.rs");
+    let is_read = |field: &str| {
+        let read = format!(".{field}");
+        let goes_on =
+            |at: usize| registry[at + read.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_');
+        registry.match_indices(&read).any(|(at, _)| !goes_on(at))
+    };
+    let (mut figures, mut owner) = (BTreeSet::new(), "");
+    let figures_of = [include_str!("../view/status.rs"), include_str!("../view/fleet.rs")];
+    for line in figures_of.into_iter().flat_map(str::lines) {
+        if let Some(name) = line.strip_prefix("pub struct ") {
+            owner = name.split(' ').next().unwrap();
+        } else if let Some((field, of)) = line
+            .strip_prefix("    pub ")
+            .filter(|line| !line.starts_with("fn "))
+            .and_then(|line| line.split_once(": "))
+        {
+            let is_figure = ["u64", "u32", "f64", "bool"].iter().any(|kind| of.contains(kind));
+            figures.extend((is_figure && !is_read(field)).then(|| format!("{owner}.{field}")));
+        }
+    }
+    let told = NOT_METRICS.iter().flat_map(|(_, figures)| *figures).map(|figure| (*figure).to_owned());
+    assert_eq!(figures, told.collect(), "figures that no metric reads");
+}
+
 #[test]
 fn what_has_no_value_is_left_out() {
     let bare = Status {

@@ -30,7 +30,7 @@ use recrawl_archive::takedown::TakenDown;
 use recrawl_delivery::note_takedown;
 use recrawl_delivery::protocol::{TargetPlace, TargetProtocol};
 use recrawl_repository::storage::Storage;
-use recrawl_repository::{CarriedPages, Repository, SledTables};
+use recrawl_repository::{Repository, SledTables};
 use recrawl_types::{CanonicalUrl, HostState, HostTable, Known, PageRecord, PageStatus, UrlRules};
 use serde::Serialize;
 use std::fmt;
@@ -265,7 +265,6 @@ impl Stopped<'_> {
         let in_tables = remove_from(&tables, meant, &self.settings.rules, false)?;
         // Both name hosts and pages.
         CycleTotals::forget(&tables)?;
-        CarriedPages::remove(&*self.storage, self.repository.current().number().next())?;
         tables.flush()?;
         // Tables of sled keep removed values in old segments until they are written anew.
         drop(tables.written_anew(&folder.join(TABLES))?);

@@ -12,7 +12,6 @@ use crate::round::schedule_file::Ranked;
 use crate::storage::Storage;
 use recrawl_types::Round;
 use std::collections::VecDeque;
-use std::io;
 
 /// Entries in a frame.
 const FRAME_ENTRIES: usize = 256;
@@ -96,17 +95,6 @@ impl CarriedPages {
         let (version, end) = (source.version(), source.length());
         let frames = FrameReader::over(source, FileKind::Schedule, end);
         Ok(Some(CarriedPages { frames, version, read: VecDeque::new() }))
-    }
-
-    /// Removes the file of this round, if there is one.
-    ///
-    /// # Errors
-    /// When it cannot be removed.
-    pub fn remove(storage: &dyn Storage, round: Round) -> io::Result<()> {
-        match storage.remove(&file(round)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            removed => removed.and_then(|()| storage.sync_dir()),
-        }
     }
 
     /// The next page, with the record that it had when it was planned; none at the end.
