@@ -420,8 +420,8 @@ fn processes_die_sleep_and_lose_their_disks_and_the_pages_are_those_of_one_crawl
     assert_eq!(fleet.together(owners).into_keys().collect::<Vec<_>>(), known);
 }
 
-/// A partition is divided while it is crawled, a process that stands by takes the new one, and an owner is drained: no page is
-/// lost, none is in two, and no host is asked by two at once or too soon.
+/// A partition is divided while it is crawled, a process that stands by takes the new one, and an owner is drained, and another
+/// gives its partition to a process that is named: no page is lost, none is in two, and no host is asked by two at once or too soon.
 #[test]
 fn a_partition_is_divided_while_it_is_crawled_and_an_owner_is_drained() {
     let fleet = Fleet::begin(&["127.1.0.4"]);
@@ -474,6 +474,20 @@ fn a_partition_is_divided_while_it_is_crawled_and_an_owner_is_drained() {
     nodes.insert("d", StandBy::start(fleet.command("d")));
     nodes["d"].until("owns partition 3");
     fleet.until_owned(3, 40, &nodes);
+
+    // One that stands by takes a partition from an owner, which stands by from then on.
+    let giver = fleet.owners()[&2].1.clone().unwrap();
+    for (to, says) in [("z", "no such process; there are: "), ("d", "--to d: owns partition 3")] {
+        let told = fails(fleet.order("move", &["2", "--to", to]), 2);
+        assert!(told.contains(says), "{told}");
+    }
+    nodes.insert("e", StandBy::start(fleet.command("e")));
+    nodes["e"].until("stands by");
+    let told = succeeds(fleet.order("move", &["2", "--to", "e"]));
+    assert!(told.contains(&format!("{giver} gives partition 2 up after its round, for e")), "{told}");
+    assert!(told.contains("e owns partition 2"), "{told}");
+    nodes[giver.as_str()].until("stands by");
+    fleet.until_owned(3, 50, &nodes);
 
     let owners = fleet.owners();
     let manners = fleet.world.server.violations(Duration::from_millis(40));

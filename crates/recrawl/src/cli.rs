@@ -27,8 +27,8 @@ pub use configuration::{Configuration, HERE, load};
 pub use deliver::DeliverCommand;
 pub use export::{ExportArgs, ExportFormat, Exported};
 pub use fleet_args::{
-    FleetBeginArgs, FleetCommand, FleetDrainArgs, FleetLeaveArgs, FleetMergeArgs, FleetSplitArgs,
-    FleetStatusArgs,
+    FleetBeginArgs, FleetCommand, FleetDrainArgs, FleetLeaveArgs, FleetMergeArgs, FleetMoveArgs,
+    FleetSplitArgs, FleetStatusArgs,
 };
 pub use focus::{FocusCheckArgs, FocusCommand, FocusLabelArgs, FocusSampleArgs};
 pub use forecast::{OwnVisitsArgs, PagesACycle, SavingsArgs, WhatIfArgs};

@@ -29,6 +29,9 @@ pub enum FleetCommand {
                       All processes end. If this command is stopped, the fleet goes on, or the same command finishes it"
     )]
     Leave(FleetLeaveArgs),
+    /// Give a partition to a process that stands by, once its owner's round is done
+    #[command(after_help = "Example:\n  recrawl fleet move s3://bucket/fleet 2 --to c")]
+    Move(FleetMoveArgs),
     /// End a process once its round is done; another one takes its partition at once
     #[command(after_help = "Example:\n  recrawl fleet drain s3://bucket/fleet --name a")]
     Drain(FleetDrainArgs),
@@ -102,6 +105,20 @@ pub struct FleetLeaveArgs {
     pub out: PathBuf,
     #[command(flatten)]
     pub config: Configuration,
+}
+
+/// `recrawl fleet move`
+#[derive(Args)]
+pub struct FleetMoveArgs {
+    /// Address of the fleet
+    #[arg(value_name = "URL")]
+    pub fleet: String,
+    /// The partition, by its number
+    #[arg(value_name = "PARTITION")]
+    pub partition: u32,
+    /// The process that takes it; its owner stands by
+    #[arg(long, value_name = "NAME")]
+    pub to: String,
 }
 
 /// `recrawl fleet drain`

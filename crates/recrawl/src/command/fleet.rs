@@ -3,6 +3,7 @@
 mod drain;
 mod leave;
 mod merge;
+mod move_partition;
 mod own;
 mod split;
 
@@ -34,6 +35,7 @@ pub fn run(command: &FleetCommand) -> Result<(), Failure> {
         FleetCommand::Split(args) => split::run(args),
         FleetCommand::Merge(args) => merge::run(args),
         FleetCommand::Leave(args) => leave::run(args),
+        FleetCommand::Move(args) => move_partition::run(args),
         FleetCommand::Drain(args) => drain::run(args),
         FleetCommand::Status(args) => status(args),
     }

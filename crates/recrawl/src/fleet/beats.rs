@@ -174,7 +174,7 @@ impl SharedLease {
             {
                 partition.give_up(GivingUp::HandedOver);
             }
-            Some(NodeOrder::HandOver { .. }) | None => {}
+            Some(NodeOrder::HandOver { .. } | NodeOrder::Take { .. }) | None => {}
         }
         Ok(())
     }

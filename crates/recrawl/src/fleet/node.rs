@@ -281,8 +281,9 @@ impl FleetNode {
     pub fn look(&mut self, stop: &CancellationToken) -> Result<Result<TakenPartition, Duration>, Failure> {
         let map = map_of(&*self.store, &self.address)?;
         self.remove_outdated(&map)?;
+        let order = NodeOrder::read(&*self.store, &self.name)?;
         for id in self.in_turn(&map) {
-            if let Some(after) = self.is_free(&map, id)? {
+            if let Some(after) = self.is_free(&map, id, order)? {
                 return self.prepared(map, id, after, stop).map(Ok);
             }
         }
@@ -330,7 +331,12 @@ impl FleetNode {
     }
 
     /// The epoch after which the partition may be taken; none if it has an owner.
-    fn is_free(&mut self, map: &FleetMap, id: u32) -> Result<Option<u64>, VaultError> {
+    fn is_free(
+        &mut self,
+        map: &FleetMap,
+        id: u32,
+        order: Option<NodeOrder>,
+    ) -> Result<Option<u64>, VaultError> {
         let epoch = match self.epochs.get(&id) {
             Some(known) => highest(&*self.store, id, *known)?,
             None => recrawl_fleet::newest(&*self.store, id)?,
@@ -347,7 +353,8 @@ impl FleetNode {
         }
         let watch = self.watches.entry(id).or_insert_with(|| LeaseWatch::new(map.lease()));
         let is_over = watch.is_over(epoch, counter, (asked, boot_clock()));
-        Ok((counter == RELEASED || is_over).then_some(epoch))
+        let is_for_this = counter == HANDED_OVER && order == Some(NodeOrder::Take { partition: id, epoch });
+        Ok((counter == RELEASED || is_for_this || is_over).then_some(epoch))
     }
 
     fn prepared(

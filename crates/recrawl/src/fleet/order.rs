@@ -16,6 +16,13 @@ pub enum NodeOrder {
         /// The epoch by which it is owned: a later one is not meant.
         epoch: u64,
     },
+    /// Take this partition once its owner has given it up for this process, which stands by.
+    Take {
+        /// The partition.
+        partition: u32,
+        /// The epoch by which it was owned: after a later one others wait for it.
+        epoch: u64,
+    },
 }
 
 fn key(name: &str) -> String {

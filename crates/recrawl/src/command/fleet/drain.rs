@@ -15,14 +15,11 @@ pub fn run(args: &FleetDrainArgs) -> Result<(), Failure> {
     let FleetDrainArgs { fleet: address, name } = args;
     let store = store::open(address)?;
     let lease = fleet::map_of(&*store, address)?.lease();
-    let Some(node) = named(&*store, name)? else {
-        let all: Vec<String> = all_nodes(&*store)?.into_iter().map(|node| node.name).collect();
-        return Err(Failure::Usage(format!("--name {name}: no such process; there are: {}", all.join(", "))));
-    };
+    let node = named(&*store, "--name", name)?;
     NodeOrder::Drain.give(&*store, name)?;
     let partition = node.partition.map_or("it stands by".into(), |id| format!("it owns partition {id}"));
     print(format!("{name} ends after its round: {partition}"))?;
-    while let Some(node) = named(&*store, name)? {
+    while let Some(node) = all_nodes(&*store)?.into_iter().find(|node| node.name == *name) {
         if recrawl_fetcher::system_clock()().saturating_sub(node.at) > 2 * lease {
             return Err(Failure::Work(format!(
                 "{name} is silent: it does not hear this, and its partition is free by now"
@@ -33,6 +30,10 @@ pub fn run(args: &FleetDrainArgs) -> Result<(), Failure> {
     print(format!("{name} has ended"))
 }
 
-fn named(store: &dyn Store, name: &str) -> Result<Option<NodeStatus>, Failure> {
-    Ok(all_nodes(store)?.into_iter().find(|node| node.name == *name))
+/// The process that an option names.
+pub(super) fn named(store: &dyn Store, option: &str, name: &str) -> Result<NodeStatus, Failure> {
+    let nodes = all_nodes(store)?;
+    let known: Vec<&str> = nodes.iter().map(|node| &*node.name).collect();
+    let unknown = format!("{option} {name}: no such process; there are: {}", known.join(", "));
+    nodes.into_iter().find(|node| node.name == name).ok_or(Failure::Usage(unknown))
 }
