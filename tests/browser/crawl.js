@@ -1,7 +1,7 @@
 // A mock web and a daemon that crawls it.
 
 import { spawn, execFile } from "node:child_process";
-import { chmod, cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, request as ask } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -347,8 +347,26 @@ async function mockWeb(kind) {
   return { ...info, advance, stop: () => child.kill() };
 }
 
-async function serve(config, folder, data = "data") {
-  const child = spawn(join(BUILT, "recrawl"), ["serve", "--config", config, "--data-dir", data], {
+/** Three processes of a fleet on loopback, each with a partition and a console; `lose` ends the third as a power cut would. */
+export async function fleet() {
+  const folder = await mkdtemp(join(tmpdir(), "recrawl-browser-"));
+  const web = await mockWeb(["--pages", "240", "--hosts", "6", "--page-bytes", "1500"]);
+  const [config, seeds, store] = ["recrawl.toml", "seeds.txt", "store"].map((name) => join(folder, name));
+  await mkdir(store);
+  await writeFile(seeds, web.seeds.join("\n"));
+  await writeFile(config, SETTINGS(folder, 'delay_per_host = "20 ms"', "2 s").replace(/tokens = .*/, ""));
+  const address = `file://${store}`;
+  const cuts = ["--cut", "127.1.0.3", "--cut", "127.1.0.5", "--lease", "6 s"];
+  await run(join(BUILT, "recrawl"), ["fleet", "begin", address, "--config", config, ...cuts], { cwd: folder });
+  const names = ["a", "b", "c"];
+  const start = (name) => serve(config, folder, name, ["--fleet", address, "--name", name, "--seeds", seeds]);
+  const daemons = await Promise.all(names.map(start));
+  const [{ origin }, , last] = daemons;
+  return { ...client(origin), origin, lose: () => last.stop("SIGKILL"), stop: ending(folder, web, ...daemons) };
+}
+
+async function serve(config, folder, data = "data", words = []) {
+  const child = spawn(join(BUILT, "recrawl"), ["serve", "--config", config, "--data-dir", data, ...words], {
     cwd: folder,
     stdio: ["ignore", "ignore", "pipe"],
   });
@@ -363,11 +381,11 @@ async function serve(config, folder, data = "data") {
     });
     child.on("exit", (code) => reject(new Error(`recrawl serve ended with ${code}:\n${said.join("\n")}`)));
   });
-  const stop = () =>
+  const stop = (signal = "SIGTERM") =>
     new Promise((resolve) => {
       if (child.exitCode !== null || child.signalCode !== null) return resolve();
       child.on("exit", resolve);
-      child.kill("SIGTERM");
+      child.kill(signal);
     });
   /** The one-time link in the log. */
   const link = async () => {
