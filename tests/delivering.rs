@@ -30,6 +30,9 @@ fn site(edition: Arc<AtomicU64>) -> String {
         if target == "/c" && edition == 6 {
             return ("text/html", String::new(), String::new());
         }
+        if target == "/c" && edition == 7 {
+            return ("", String::new(), "No such page".into());
+        }
         // Another body, of which no document has anything.
         let body = format!(
             "<!--{edition}--><title>{name} {target}</title>{robots}<p>Some words of {target}, edition {text}</p>{links}"
@@ -502,6 +505,10 @@ fn a_target_is_compared_with_what_was_delivered() {
             let theirs = (1, json!({"id": "theirs", "url": "http://theirs.test/"}));
             index.documents.insert("theirs".into(), theirs);
         }
+        let told = world.run(&["deliver", "verify", "search", "--json"]);
+        let counts: Value = serde_json::from_slice(&told.stdout).unwrap();
+        assert_eq!((&counts["same"], &counts["missing"]), (&json!(3), &json!(1)), "{counts}");
+        assert!(fails(told, 1).contains("deliver verify search --repair"));
         let told = world.run(&["deliver", "verify", "search"]);
         let said = String::from_utf8_lossy(&told.stdout).into_owned();
         let expected = "search: 3 documents as delivered\n1 missing\n1 of another version\n1 not of recrawl, left alone\n";
@@ -539,6 +546,27 @@ fn a_target_is_compared_with_what_was_delivered() {
     succeeds(world.run(&["deliver", "verify", "lines", "--repair"]));
     world.sent();
     world.holds(ALL);
+}
+
+#[test]
+fn a_page_that_is_not_found_keeps_its_document_until_it_is_gone_unless_it_is_to_go_at_once() {
+    for missing in ["keep", "delete"] {
+        let world = World::new();
+        world.configure("", &format!("missing = {missing:?}"));
+        world.crawl(0);
+        world.sent();
+        world.visit(7);
+        world.sent();
+        assert_eq!(held(&world.index(), &world.site).contains_key("/c"), missing == "keep");
+        let is_back = (0..9).any(|_| {
+            world.visit(8);
+            world.sent();
+            held(&world.index(), &world.site).contains_key("/c")
+        });
+        // The one of /b is away, which asks not to be indexed by then.
+        assert!(is_back, "{missing}");
+        assert!(succeeds(world.run(&["deliver", "verify", "search"])).contains("4 documents as delivered"));
+    }
 }
 
 #[test]

@@ -55,7 +55,7 @@ formula = "default"
 "#;
 
 /// Serves at a listener: `answer` gives the type, further fields and the body for a target and the head of its request. A
-/// field Location makes it a redirect; there is no robots.txt.
+/// field Location makes it a redirect, no type a page that is not found; there is no robots.txt.
 pub fn serve_each(
     listener: TcpListener,
     answer: impl Fn(&str, &str) -> (&'static str, String, String) + Send + 'static,
@@ -70,6 +70,7 @@ pub fn serve_each(
             let (kind, fields, body) = answer(target, &head);
             let status = match target {
                 "/robots.txt" => "404 Not Found",
+                _ if kind.is_empty() => "404 Not Found",
                 _ if fields.contains("Location") => "302 Found",
                 _ => "200 OK",
             };

@@ -332,6 +332,9 @@ fn a_model_searches_reads_and_sees_changes() {
     assert!(!is_error && text.starts_with("Zanzibar <b>\n") && text.contains(&page), "{text}");
     let (is_error, text) = call("read", json!({"url": page}));
     assert!(!is_error && text.contains("The gardeners, term7x and edition1x."), "{text}");
+    assert!(text.starts_with("(text of 20") && !text.contains("not found any more"), "{text}");
+    let (is_error, text) = call("changes", json!({"since": "1 d", "pages": [page], "kinds": ["new"]}));
+    assert!(!is_error && text.contains("  new") && !text.contains("  changed"), "{text}");
     let (is_error, text) = call("changes", json!({"since": "1 d", "pages": [page], "diff": true}));
     assert!(
         !is_error && text.contains("changed") && text.contains("+The gardeners, term7x and edition1x."),
@@ -352,6 +355,7 @@ fn a_model_searches_reads_and_sees_changes() {
         ("search", json!({"words": "x"}), "unknown field"),
         ("read", json!({"url": format!("{}/none", world.site)}), "unknown URL"),
         ("changes", json!({"since": "last week"}), "yesterday"),
+        ("changes", json!({"kinds": ["lost"]}), "lost"),
     ] {
         let (is_error, text) = call(name, arguments);
         assert!(is_error && text.contains(said), "{name}: {text}");

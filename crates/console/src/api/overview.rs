@@ -1,6 +1,6 @@
 //! The whole crawl: status, cycles, failures, operator decisions, metrics.
 
-use super::read::{Params, since};
+use super::read::{LAST_TIME, Params, since};
 use crate::console::Console;
 use crate::metrics;
 use crate::problem::Problem;
@@ -39,7 +39,7 @@ pub async fn recent(
     State(console): State<Arc<Console>>,
     Params(ask): Params<RecentParams>,
 ) -> Result<Json<Recent>, Problem> {
-    let since = since(ask.since, "use milliseconds since 1970")?;
+    let since = since(ask.since, LAST_TIME, "use milliseconds since 1970")?;
     Ok(Json(console.view.recent(since)))
 }
 

@@ -1,7 +1,7 @@
 //! Changes, as a list and as a feed.
 
 use super::list::{cursor, limit};
-use super::read::{Named, Params, name_of_something, since};
+use super::read::{LAST_SECOND, Named, Params, name_of_something, since};
 use crate::console::Console;
 use crate::feed;
 use crate::problem::Problem;
@@ -45,7 +45,7 @@ impl FeedParams {
         Ok(PageChangeQuery {
             pages: pages.map(|pages| name_of_something("pages", pages)).transpose()?.into_iter().collect(),
             kinds: kinds.map(str::to_owned).collect(),
-            since: since(self.since, "use seconds since 1970")?,
+            since: since(self.since, LAST_SECOND, "use seconds since 1970, not milliseconds")?,
             limit: FEED_ENTRIES,
             max_difference: MAX_DIFFERENCE,
             ..PageChangeQuery::default()

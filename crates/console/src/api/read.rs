@@ -194,12 +194,14 @@ fn token(parts: &Parts) -> Option<&[u8]> {
 }
 
 /// The last time that a number of JavaScript can hold.
-const LAST_TIME: u64 = (1 << 53) - 1;
+pub const LAST_TIME: u64 = (1 << 53) - 1;
+/// The last second that may be asked for, in the year 5138. What is beyond it are milliseconds.
+pub const LAST_SECOND: u64 = 100_000_000_000;
 
 /// The time from which on a query asks; 0 without one.
-pub fn since(asked: Option<u64>, todo: &str) -> Result<u64, Problem> {
+pub fn since(asked: Option<u64>, last: u64, todo: &str) -> Result<u64, Problem> {
     match asked.unwrap_or(0) {
-        time if time > LAST_TIME => Err(Problem::invalid("since", "invalid time", todo)),
+        time if time > last => Err(Problem::invalid("since", "invalid time", todo)),
         time => Ok(time),
     }
 }

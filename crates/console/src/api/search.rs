@@ -1,6 +1,6 @@
 //! Full-text search.
 
-use super::read::{Named, Params, name_of_something, since};
+use super::read::{LAST_SECOND, Named, Params, name_of_something, since};
 use crate::console::Console;
 use crate::problem::Problem;
 use crate::view::{MAX_RESULTS, SearchList, SearchQuery, SearchSort};
@@ -53,7 +53,7 @@ pub async fn search(
     let query = SearchQuery {
         words: name_of_something("q", asked.q)?,
         host: host.map(|host| name_of_something("host", host)).transpose()?,
-        since: since(asked.since, "use seconds since 1970")?,
+        since: since(asked.since, LAST_SECOND, "use seconds since 1970, not milliseconds")?,
         sort: asked.sort.unwrap_or_default(),
         limit,
     };

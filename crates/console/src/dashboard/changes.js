@@ -114,7 +114,7 @@ function row(change) {
     h("p", { class: "quiet" }, seconds(time), name ? h("span", { class: "url" }, ` · ${url}`) : null),
     note(reason),
     difference === null ? note(missing) : lines(difference, `Difference of ${url}`),
-    note(isCut && "The difference goes on; the page shows all of it"),
+    note(isCut && "The difference goes on: the archived versions of the page show all of it"),
     note(hint),
   );
 }

@@ -33,6 +33,7 @@ fn differences_come_where_they_are_asked_for_and_of_few_rows() {
         ("limit=0", "limit"),
         ("changes=no-kind", "changes"),
         ("cursor=x", "cursor"),
+        ("since=1796042367000", "since"),
     ] {
         let refused = served.get(&format!("/api/v1/changes?{query}"));
         assert_eq!((refused.status, refused.json()["at"].as_str()), (422, Some(at)), "{query}");

@@ -20,6 +20,8 @@ table! {
         whole: bool = false,
         /// Pages that name another one as canonical: `keep`, or `fold` into that one.
         canonical: String = "keep".into(),
+        /// Documents of pages that are not found: `keep` until the page is gone, or `delete` at once.
+        missing: String = "keep".into(),
         /// Further fields of a document, by where their values are found (`recrawl_extractor::PageFields`).
         fields: BTreeMap<String, String> = BTreeMap::new(),
         /// For Basic authentication.

@@ -42,6 +42,8 @@ pub struct DeliverTarget {
     pub content: DocumentContent,
     /// Are pages left out that are duplicates of others, as they say?
     pub folds: bool,
+    /// Are documents deleted of pages that were not found when they were last looked for?
+    pub deletes_missing: bool,
     /// Its further fields.
     pub fields: PageFields,
     /// Another number if documents are made in another way.
@@ -123,6 +125,11 @@ impl DeliverTarget {
             "fold" => true,
             other => return Err(format!("canonical is {other:?}; write \"keep\" or \"fold\"")),
         };
+        let deletes_missing = match table.missing.as_str() {
+            "keep" => false,
+            "delete" => true,
+            other => return Err(format!("missing is {other:?}; write \"keep\" or \"delete\"")),
+        };
         let fields = PageFields::new(&table.fields).map_err(named("fields"))?;
         if let Some(name) = table.fields.keys().find(|name| document::FIELDS.contains(&name.as_str())) {
             return Err(format!("fields: {name:?} is a field of every document; choose another name"));
@@ -154,6 +161,7 @@ impl DeliverTarget {
             place,
             content,
             folds,
+            deletes_missing,
             fields,
             shape: xxh3_64(shape.as_bytes()),
             authorization,

@@ -223,11 +223,11 @@ fn verify_target(on: &OnCrawl, name: &str, repair: bool) -> Result<(), Failure> 
     Daemon::refuse_beside(&settings.data_dir, "stop it first: it would deliver meanwhile")?;
     let StoppedCrawl { storage, .. } = StoppedCrawl::open(&settings)?;
     let found = verify(&settings, &*storage, target, repair)?;
-    if on.json {
-        return print_json(&found);
-    }
     let Differences { same, missing, other_version, unknown, foreign, unsure } = found;
-    print(format!("{name}: {} as delivered", counted(same, "document")))?;
+    match on.json {
+        true => print_json(&found)?,
+        false => print(format!("{name}: {} as delivered", counted(same, "document")))?,
+    }
     let differs = [
         (missing, "missing"),
         (other_version, "of another version"),
@@ -235,10 +235,11 @@ fn verify_target(on: &OnCrawl, name: &str, repair: bool) -> Result<(), Failure> 
         (unsure, "not compared, as they are not confirmed"),
         (foreign, "not of recrawl, left alone"),
     ];
-    for (count, what) in differs.into_iter().filter(|(count, _)| *count > 0) {
+    for (count, what) in differs.into_iter().filter(|(count, _)| *count > 0 && !on.json) {
         print(format!("{} {what}", thousands(count)))?;
     }
     match (missing + other_version + unknown > 0, repair) {
+        (true, true) if on.json => Ok(()),
         (true, true) => print("the next delivery sends or deletes them"),
         (true, false) => {
             Err(Failure::Work(format!("{name} differs; `recrawl deliver verify {name} --repair` mends it")))

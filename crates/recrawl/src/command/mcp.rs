@@ -52,6 +52,8 @@ struct ChangesCall {
     #[serde(default)]
     pages: Vec<String>,
     #[serde(default)]
+    kinds: Vec<String>,
+    #[serde(default)]
     diff: bool,
     limit: Option<u32>,
     next: Option<String>,
@@ -86,7 +88,7 @@ impl ServedTools for OfCrawl<'_> {
             ),
             tool(
                 "read",
-                "Read the last text of a crawled page as Markdown.",
+                "Read the last text of a crawled page as Markdown, with its time, and whether the page is missing now.",
                 json!({
                     "url": text("URL of the page"),
                     "from": {"type": "integer", "minimum": 0, "description": "where to go on, as the end of a long text says"},
@@ -101,6 +103,11 @@ impl ServedTools for OfCrawl<'_> {
                     "pages": {
                         "type": "array", "items": {"type": "string"},
                         "description": "only these: example.com, *.example.com, https://example.com/a/*",
+                    },
+                    "kinds": {
+                        "type": "array",
+                        "items": {"enum": ["changed", "new", "gone", "back", "not_found", "failed"]},
+                        "description": "only these; all but new pages if left out",
                     },
                     "diff": {"type": "boolean", "description": "with the difference of each"},
                     "limit": number("changes, 20 if left out", MAX_CHANGES),
@@ -152,23 +159,23 @@ impl OfCrawl<'_> {
 
     fn read(&self, arguments: Value) -> Result<String, String> {
         let ReadCall { url, from } = read(arguments)?;
-        let text = show::last_markdown(self.0, &url).map_err(told)?;
+        let (of, text) = show::last_markdown(self.0, &url).map_err(told)?;
         let begin = head(&text, from).len();
         let end = head(&text, begin.saturating_add(MAX_TEXT)).len();
         let rest = match end < text.len() {
             true => format!("\n\n(cut; {} of {} bytes; go on with from = {end})", end - begin, text.len()),
             false => String::new(),
         };
-        Ok(format!("{}{rest}", &text[begin..end]))
+        Ok(format!("{of}\n\n{}{rest}", &text[begin..end]))
     }
 
     fn changes(&self, arguments: Value) -> Result<String, String> {
-        let ChangesCall { since, pages, diff, limit, next } = read(arguments)?;
+        let ChangesCall { since, pages, kinds, diff, limit, next } = read(arguments)?;
         let mut args = ChangesArgs {
             since: since.as_deref().map(PastTime::parse).transpose()?,
             patterns: Vec::new(),
             pages,
-            changes: Vec::new(),
+            changes: kinds,
             diff,
             limit: limit.unwrap_or(20).clamp(1, MAX_CHANGES),
             cursor: next,

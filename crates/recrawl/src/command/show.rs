@@ -12,7 +12,9 @@ use crate::texts::{
 use recrawl_archive::{place, timestamp};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
+use recrawl_crawl::settings::Settings;
 use recrawl_extractor::{MAX_MARKDOWN_BYTES, PageExtent};
+use recrawl_types::{CanonicalUrl, PageRecord, Visited};
 use std::sync::Arc;
 
 /// Looks a page up in the last commit.
@@ -20,6 +22,16 @@ use std::sync::Arc;
 /// # Errors
 /// When the URL is invalid or unknown, or the page was never fetched.
 pub fn archived(at: &Where, url: &str) -> Result<ArchivedPage, Failure> {
+    let (settings, url, record) = known(at, url)?;
+    opened(settings, url, record.visited)
+}
+
+fn opened(settings: Settings, url: CanonicalUrl, visited: Option<Visited>) -> Result<ArchivedPage, Failure> {
+    ArchivedPage::open(Arc::new(settings), url.clone(), visited)
+        .map_err(|missing| failure(&url.to_string(), &missing))
+}
+
+fn known(at: &Where, url: &str) -> Result<(Settings, CanonicalUrl, PageRecord), Failure> {
     let mut settings = at.settings_or_daemon()?;
     fleet::refuse_foreign(&settings.data_dir, &settings.named_page(url)?)?;
     let repository = open_read::repository(&settings)?;
@@ -30,8 +42,7 @@ pub fn archived(at: &Where, url: &str) -> Result<ArchivedPage, Failure> {
         return Err(unknown(&mut settings, &decided()?, &open_read::tables(&data_dir), &url)?);
     };
     settings.scope.refuse_taken_down(decided()?.taken_down);
-    ArchivedPage::open(Arc::new(settings), url.clone(), record.visited)
-        .map_err(|missing| failure(&url.to_string(), &missing))
+    Ok((settings, url, record))
 }
 
 /// Maximum bytes of a difference on a terminal.
@@ -73,15 +84,21 @@ impl ArchivedPage {
     }
 }
 
-/// The last version of a page as Markdown: its main content.
+/// The last version of a page as Markdown: its main content; before it, of when it is, and whether the page is there now.
 ///
 /// # Errors
 /// As [`archived`], or that it is no text.
-pub fn last_markdown(at: &Where, url: &str) -> Result<String, Failure> {
-    let page = archived(at, url)?;
-    let (_, version) = page.version(WhichVersion::Number(1))?;
+pub fn last_markdown(at: &Where, url: &str) -> Result<(String, String), Failure> {
+    let (settings, url, record) = known(at, url)?;
+    let missing = match record.known.not_found {
+        0 => "",
+        _ => "; the page is not found any more",
+    };
+    let page = opened(settings, url, record.visited)?;
+    let (found, version) = page.version(WhichVersion::Number(1))?;
     let written = markdown_of(&version, &page.url, &page.settings, PageExtent::Main);
-    written.map(|page| page.text).map_err(|why| page.failure(&why))
+    let text = written.map_err(|why| page.failure(&why))?.text;
+    Ok((format!("(text of {}{missing})", timestamp(found.place.time * 1000)), text))
 }
 
 /// The present time, in milliseconds since 1970.
@@ -126,6 +143,9 @@ pub fn run(args: &ShowArgs) -> Result<(), Failure> {
     if !args.diff {
         return print(text.text);
     }
+    page.find(WhichVersion::Number(number + 1), now()).map_err(|MissingText { why, .. }| {
+        Failure::Work(format!("{}: no version before {number} to compare it with: {why}", page.url))
+    })?;
     let (_, before) = page.version(WhichVersion::Number(number + 1))?;
     let before = page.shown(&before)?;
     if before.text == text.text {

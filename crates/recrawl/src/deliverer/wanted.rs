@@ -7,7 +7,9 @@ use recrawl_crawl::parts::deliver::DeliverTarget;
 use recrawl_crawl::settings::Settings;
 use recrawl_repository::storage::Storage;
 use recrawl_repository::{DocumentState, Generation, PageRecords, ReadError};
-use recrawl_types::{ArchivePosition, CanonicalUrl, ContentKind, History, PageRecord, PageStatus, Site};
+use recrawl_types::{
+    ArchivePosition, CanonicalUrl, ContentKind, History, Known, PageRecord, PageStatus, Site,
+};
 use std::cell::Cell;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -117,7 +119,9 @@ impl WantedReader<'_> {
 /// The state of a page's document; none if there is none. A page that robots.txt closes keeps its document: it was not
 /// looked at, which does not mean that it is gone.
 fn state(record: &PageRecord, target: &DeliverTarget) -> Option<DocumentState> {
-    let visited = record.visited.as_ref().filter(|_| record.known.status != PageStatus::Gone)?;
+    let Known { status, not_found, .. } = record.known;
+    let is_there = status != PageStatus::Gone && !(target.deletes_missing && not_found > 0);
+    let visited = record.visited.as_ref().filter(|_| is_there)?;
     let (History { changes, first, last_change, .. }, content) = (&visited.history, &visited.content);
     if content.kind != ContentKind::Text {
         return None;

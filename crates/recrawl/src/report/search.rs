@@ -25,7 +25,7 @@ pub fn answer(settings: &Settings, committed: &Generation, ask: &SearchQuery) ->
     let Some(target) = settings.deliver.iter().find(is_index) else {
         return Err(Refusal::conflict(
             "no index is kept",
-            "add to recrawl.toml: [[deliver]], name = \"search\", to = \"index\"",
+            "add to recrawl.toml: [[deliver]], name = \"index\", to = \"index\"",
         ));
     };
     let folder = folder(&settings.data_dir);
