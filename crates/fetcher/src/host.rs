@@ -7,6 +7,7 @@
 
 pub mod address_turns;
 pub mod addresses;
+pub mod back_off;
 mod cursor;
 pub mod delay;
 mod delivered;
@@ -490,9 +491,9 @@ impl FetchedHost {
         let adaptive_delay = self.adaptive_delay;
         adaptive_delay.save(&mut self.origin(id).state);
         if let Some(wait) = feedback.retry_after {
+            self.origin(id).state.hold_until = now.saturating_add(wait.as_millis() as u64);
             if wait <= run.config.max_retry_after {
                 self.pace.hold(Instant::now() + wait);
-                self.origin(id).state.hold_until = now.saturating_add(wait.as_millis() as u64);
             } else {
                 self.origin(id).back_off(wait, now);
             }

@@ -23,6 +23,7 @@ mod testing;
 
 pub use fetch::{Fetcher, Job, RunPatience};
 pub use host::address_turns::AddressTurns;
+pub use host::back_off::asked_again_at;
 pub use host::delay::{DelayReason, HostDelay, LeftAlone, stored_rules};
 pub use host::order::Precedence;
 pub use net::access::HostAccess;

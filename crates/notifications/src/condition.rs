@@ -335,6 +335,7 @@ mod tests {
             time: 7,
             status: None,
             reason: None,
+            is_same: false,
         };
         let text = |text: Option<&str>| text.map(str::to_owned);
         let mut contents = ChangeContents {

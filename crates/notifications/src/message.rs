@@ -5,7 +5,7 @@ use crate::number::numbers;
 use data_encoding::HEXLOWER;
 use jiff::Timestamp;
 use recrawl_repository::StoredVisit;
-use recrawl_types::{CanonicalUrl, Cycle, DatedRound, Round, UrlRules, url};
+use recrawl_types::{CanonicalUrl, Change, Cycle, DatedRound, Round, UrlRules, url};
 use ring::digest::{Context, SHA256};
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value, json};
@@ -35,6 +35,9 @@ pub struct ChangeNotice {
     /// Why the page is missing, if it is.
     #[serde(default)]
     pub reason: Option<String>,
+    /// Is the page back with the content that it had before?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_same: bool,
 }
 
 impl ChangeNotice {
@@ -49,6 +52,7 @@ impl ChangeNotice {
             time: visit.at,
             status: visit.outcome.status(),
             reason: kind.is_missing().then(|| visit.outcome.to_string()),
+            is_same: visit.outcome.change() == Some(Change::Unchanged),
         }
     }
 }
@@ -167,6 +171,7 @@ impl Message {
             time: now,
             status: None,
             reason: None,
+            is_same: false,
         };
         let contents = ChangeContents {
             title: Some(title.into()),

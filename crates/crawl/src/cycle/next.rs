@@ -8,8 +8,9 @@ use crate::parts::requisites;
 use crate::report::RoundReport;
 use crate::report::facts::Facts;
 use crate::round::RoundKind;
+use recrawl_fetcher::asked_again_at;
 use recrawl_repository::ScheduleFile;
-use recrawl_types::{CanonicalUrl, Origin};
+use recrawl_types::{HostTable, Origin};
 
 impl Crawl {
     /// The next round; none until the next cycle is due, which the caller's timer tells, or something
@@ -53,15 +54,13 @@ impl Crawl {
     /// When the first back-off ends that a requested page was skipped for, in milliseconds since 1970. It is in the past
     /// only until the next round, which requests the page or skips it for a later one.
     fn held_until(&self) -> Result<Option<u64>, Failure> {
-        let held = self.control.held();
-        if held.is_empty() {
-            return Ok(None);
+        let mut first = None::<u64>;
+        for (url, at) in self.control.held() {
+            let state = self.tables.load(&Origin::from_url(&url))?.unwrap_or_default();
+            let end = Some(asked_again_at(&state, &self.settings.fetch)).filter(|end| *end >= at);
+            first = first.into_iter().chain(end).min();
         }
-        let unavailable = unavailable(&self.tables)?;
-        let end = |(url, at): (CanonicalUrl, u64)| {
-            unavailable.back_off_until(&Origin::from_url(&url)).filter(|end| *end >= at)
-        };
-        Ok(held.into_iter().filter_map(end).min())
+        Ok(first)
     }
 
     fn waiting(&self, is_cycle_due: bool, has_seeds: bool) -> Result<clock::WaitingWork, Failure> {

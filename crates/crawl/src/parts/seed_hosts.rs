@@ -7,6 +7,7 @@
 //! long each time, at most a cycle. Without that, the first look at a site that was down for a moment costs a cycle. They
 //! are also requested when the rules of the address guard change.
 
+use crate::admission::blocks::Blocks;
 use crate::failure::Failure;
 use crate::lesson::RoundLesson;
 use crate::part::{InTables, Takedown};
@@ -139,6 +140,16 @@ fn first_pages(
 /// When the tables cannot be read.
 pub fn failing(tables: &SledTables) -> Result<BTreeSet<String>, Failure> {
     Ok(kept(tables, FAILING)?.unwrap_or_default())
+}
+
+/// Those that are to be fetched: a host whose home page an operator has blocked troubles nobody.
+///
+/// # Errors
+/// When the tables cannot be read.
+pub fn failing_unblocked(tables: &SledTables, blocks: &Blocks) -> Result<BTreeSet<String>, Failure> {
+    let mut hosts = failing(tables)?;
+    hosts.retain(|host| home(host).is_none_or(|home| blocks.cover(&home).is_none()));
+    Ok(hosts)
 }
 
 /// Adds those of another crawl, whose hosts are others.

@@ -1,9 +1,10 @@
 //! The queue of one origin: its pages, its robots policy, and its state.
 
 use super::{Cursor, QueuedPage};
+use crate::host::back_off::{asked_from, failing_back_off};
 use crate::host::delay::LeftAlone;
 use crate::host::detour::DetourEnd;
-use crate::net::limits::{MAX_HOST_BACK_OFF, MAX_VAIN_DETOURS, MIN_HOST_BACK_OFF};
+use crate::net::limits::{MAX_HOST_BACK_OFF, MAX_VAIN_DETOURS};
 use crate::outcome::chain::Chain;
 use crate::outcome::{Condition, FetchError, FetchResult, FetchedPage, validators_to_send};
 use crate::robots::policy::RobotsPolicy;
@@ -13,7 +14,7 @@ use crate::run::resources::Ticket;
 use crate::run::unavailable::{OriginResponses, is_unreachable};
 use recrawl_types::host::RobotsState;
 use recrawl_types::{
-    Belief, CanonicalUrl, Cycle, HostState, Origin, Outcome, ScheduleEntry, Skip, Validators,
+    Belief, CanonicalUrl, Cycle, HostState, Origin, Outcome, ScheduleEntry, Share, Skip, Validators,
 };
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -90,6 +91,9 @@ pub struct OriginQueue {
     /// Sitemaps of robots.txt, until a page carries them out.
     sitemaps: Option<Vec<CanonicalUrl>>,
     in_flight: u32,
+    /// If it had failed again and again when it was opened: from when on pages that somebody asked for may be tried in its
+    /// back-offs.
+    asked_from: Option<u64>,
     /// Since the queue was opened.
     responses: OriginResponses,
 }
@@ -102,6 +106,8 @@ impl OriginQueue {
         // If the clock ran ahead, the back-off must not exceed its maximum.
         let longest = run.now().saturating_add(MAX_HOST_BACK_OFF.as_millis() as u64);
         state.back_off_until = state.back_off_until.min(longest);
+        let is_failing = failing_back_off(&state, &run.config).is_some();
+        let asked_from = is_failing.then(|| asked_from(&state, &run.config));
         let mut queue = OriginQueue {
             id,
             origin: origin.clone(),
@@ -113,6 +119,7 @@ impl OriginQueue {
             cursor: None,
             sitemaps: None,
             in_flight: 0,
+            asked_from,
             responses: OriginResponses::default(),
         };
         let stored = queue.state.robots.as_ref();
@@ -222,7 +229,8 @@ impl OriginQueue {
         if let Some(skip) = (run.refuses)(entry).filter(|_| self.resources.is_empty()) {
             return Some(Outcome::Skipped(skip));
         }
-        if self.state.back_off_until > now {
+        let is_asked = entry.share == Share::Asked && self.asked_from.is_some_and(|from| from <= now);
+        if self.state.back_off_until > now && !is_asked {
             return Some(Outcome::Skipped(Skip::HostBackOff));
         }
         if run.budget().is_spent_by(&self.origin.host) {
@@ -448,8 +456,7 @@ impl OriginQueue {
             return Ok(());
         }
         self.state.failures = self.state.failures.saturating_add(1);
-        if let Some(beyond) = self.state.failures.checked_sub(run.config.host_failures) {
-            let wait = MIN_HOST_BACK_OFF.saturating_mul(1 << beyond.min(16)).min(MAX_HOST_BACK_OFF);
+        if let Some(wait) = failing_back_off(&self.state, &run.config) {
             self.back_off(wait, now);
         }
         self.store(run)

@@ -56,11 +56,6 @@ impl Unavailable {
         }
     }
 
-    /// End of the origin's last back-off, in milliseconds since 1970; none if it responded since.
-    pub fn back_off_until(&self, origin: &Origin) -> Option<u64> {
-        self.0.get(&hash(origin)).map(|entry| entry.back_off_until)
-    }
-
     /// The first end of a back-off after `now`, in milliseconds since 1970.
     pub fn first_end(&self, now: u64) -> Option<u64> {
         self.0.values().map(|entry| entry.back_off_until).filter(|end| *end > now).min()

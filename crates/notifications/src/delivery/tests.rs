@@ -19,6 +19,7 @@ fn change(number: usize) -> ChangeNotice {
         time: 1,
         status: None,
         reason: None,
+        is_same: false,
     }
 }
 

@@ -5,7 +5,7 @@ use recrawl_console::view::WaitingPage;
 use recrawl_crawl::admission::decisions::Decisions;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::settings::Settings;
-use recrawl_fetcher::{HostDelay, LeftAlone};
+use recrawl_fetcher::{HostDelay, LeftAlone, asked_again_at};
 use recrawl_repository::SledTables;
 use recrawl_types::{CanonicalUrl, HostTable, Origin};
 
@@ -38,7 +38,10 @@ pub fn reason(
     let answers = state.robots.as_ref().is_some_and(|robots| is_new(robots.fetched));
     // Only a back-off, of the host or of its robots.txt, keeps a request waiting. Any other reason answers it.
     match HostDelay::from_state(&state, &settings.fetch, now).left_alone {
-        Some(why @ LeftAlone::BackOff { until }) => waits(format!("{host} is skipped: {why}"), Some(until)),
+        Some(why @ LeftAlone::BackOff { .. }) => {
+            let again = asked_again_at(&state, &settings.fetch);
+            if again > now { waits(format!("{host} is skipped: {why}"), Some(again)) } else { Ok(None) }
+        }
         Some(why @ LeftAlone::NoRobots { again, .. }) if again > now && !answers => {
             waits(format!("{host} is skipped: {why}"), Some(again))
         }

@@ -18,7 +18,6 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels;
 use recrawl_crawl::open_read::{self, InProgress};
 use recrawl_crawl::operator::control::Control;
-use recrawl_crawl::parts::seed_hosts;
 use recrawl_crawl::report::{RoundReport, Tally};
 use recrawl_crawl::settings::Settings;
 use recrawl_crawl::settings::formula_file;
@@ -91,7 +90,7 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
         let tables = open_read::tables(&settings.data_dir);
         let in_progress =
             open_read::in_progress(&**repository.storage(), &generation, tables.as_deref().ok());
-        let failing = tables.as_deref().ok().map(seed_hosts::failing).transpose()?.unwrap_or_default();
+        let failing = in_force.failing_seed_hosts(tables.as_deref().ok())?;
         let queued = tables.as_deref().ok().map(Control::queued_seeds).transpose()?;
         (Occupant::detect(&settings.data_dir, daemon, &tables), in_progress, failing, queued)
     };

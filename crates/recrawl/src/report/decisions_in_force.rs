@@ -2,11 +2,16 @@
 
 use super::{counted, thousands};
 use recrawl_archive::timestamp;
+use recrawl_crawl::admission::blocks::Blocks;
 use recrawl_crawl::admission::decisions::{Decisions, Mark};
+use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
+use recrawl_crawl::parts::seed_hosts;
 use recrawl_crawl::settings::Settings;
+use recrawl_repository::SledTables;
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// Decisions of each kind that are printed.
 const SHOWN: usize = 10;
@@ -66,6 +71,15 @@ impl DecisionsInForce {
             DecisionsInForce::Known(decided) => decided.paused.as_ref(),
             DecisionsInForce::Unknown(_) => None,
         }
+    }
+
+    /// The hosts of seeds of which no page can be fetched, but for those that are blocked, as far as that is known.
+    pub fn failing_seed_hosts(&self, tables: Option<&SledTables>) -> Result<BTreeSet<String>, Failure> {
+        let blocks = match self {
+            DecisionsInForce::Known(decided) => Blocks::from_patterns(decided.blocks.keys()),
+            DecisionsInForce::Unknown(_) => Blocks::default(),
+        };
+        tables.map_or(Ok(BTreeSet::new()), |tables| seed_hosts::failing_unblocked(tables, &blocks))
     }
 
     /// The JSON field `controls`: null if unknown; then `controls_unknown` has the reason.

@@ -87,7 +87,7 @@ fn kinds(names: &[String]) -> Result<Vec<ChangeKind>, Refusal> {
 }
 
 fn row(ToldChange { change, contents }: ToldChange) -> PageChange {
-    let ChangeNotice { id, kind, url, cycle, round, time, status, reason } = change;
+    let ChangeNotice { id, kind, url, cycle, round, time, status, reason, is_same: _ } = change;
     let ChangeContents { title, difference, is_cut, no_text, hint, .. } = contents;
     PageChange {
         id,

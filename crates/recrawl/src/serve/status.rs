@@ -104,7 +104,7 @@ pub fn read(shared: &SharedState) -> Status {
         log_lines_lost: logging::lost(),
         paused_hosts,
         blocked,
-        failing_seed_hosts: seed_hosts::failing(&shared.tables).unwrap_or_default().into_iter().collect(),
+        failing_seed_hosts: failing_seed_hosts(shared),
         seeds_waiting,
         needs_contact: contact_check::is_missing(&settings),
         pings: pings::figures(shared),
@@ -135,6 +135,11 @@ fn vault_now(vault: &CrawlVault, settings: &Settings) -> VaultFigures {
         error: figures.lost.or(figures.error),
         ship_ms: settings.config.vault.ship.0.as_millis() as u64,
     }
+}
+
+fn failing_seed_hosts(shared: &SharedState) -> Vec<String> {
+    let failing = seed_hosts::failing_unblocked(&shared.tables, &shared.control.blocks());
+    failing.unwrap_or_default().into_iter().collect()
 }
 
 /// The byte budget of a cycle while it fetches.

@@ -57,7 +57,7 @@ impl Archived<'_> {
         let archived = VersionTexts { settings: self.settings, archive: &archive, url };
         // A page that is back and has not changed has no body of this visit.
         if change.kind == ChangeKind::Back
-            && visited.is_some_and(|visited| visited.history.last_change < change.cycle)
+            && change.is_same
             && let (before, false) = archived.until(last, change)?
         {
             let before = archived.version(before.at)?;
@@ -220,6 +220,7 @@ mod tests {
             time,
             status: None,
             reason: None,
+            is_same: false,
         };
         let newer = texts.of_visit(last, &change).map_err(|missing| missing.why)?;
         let (title, text) = titled_text(&newer, texts.url, texts.settings).map_err(|missing| missing.why)?;

@@ -4,7 +4,7 @@ use super::*;
 use crate::host::delay::HostDelay;
 use crate::testing::with_header;
 use proptest::prelude::*;
-use recrawl_types::Skip;
+use recrawl_types::{Share, Skip};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -223,6 +223,41 @@ async fn a_host_that_fails_again_and_again_is_left_alone() {
     let report = setup.run().await.report;
     assert_eq!((report.requests, report.outcomes.skipped_host_back_off), (1, 99));
     assert_eq!(setup.state(pages[0]).back_off_until, setup.now + 120_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn pages_that_somebody_asked_for_are_each_tried_a_minute_after_the_last_failure() {
+    let pages: Vec<String> = (0..7).map(|i| format!("http://a.test/{i}")).collect();
+    let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
+    let mut setup = Setup::new(&pages, |r| match r.url.path_and_query() {
+        "/robots.txt" => reply(404, "").into(),
+        _ => reply(500, "").into(),
+    });
+    setup.entries[2..].iter_mut().for_each(|entry| entry.share = Share::Asked);
+    let figures =
+        |report: FetchReport| (report.outcomes.failed_status, report.outcomes.skipped_host_back_off);
+    assert_eq!(figures(setup.run().await.report), (5, 2), "they begin no back-off, and end none");
+    setup.now += 59_000;
+    assert_eq!(figures(setup.run().await.report), (0, 7));
+    setup.now += 61_000;
+    assert_eq!(
+        figures(setup.run().await.report),
+        (6, 1),
+        "the back-off is over: one of the others, and all of these"
+    );
+    let until = setup.state(pages[0]).back_off_until;
+    assert!(until > setup.now + 60_000, "{until}");
+    setup.now += 61_000;
+    assert_eq!(figures(setup.run().await.report), (5, 2));
+
+    setup.network = ScriptedNetwork::new(|r| match r.url.path_and_query() {
+        "/robots.txt" => reply(404, "").into(),
+        _ => with_header(reply(503, ""), "retry-after", "7200").into(),
+    });
+    setup.now += 61_000;
+    setup.run().await;
+    setup.now += 7_190_000;
+    assert_eq!(figures(setup.run().await.report), (0, 7), "a Retry-After holds for all");
 }
 
 /// A small random web.

@@ -27,6 +27,9 @@ const ALONE: [(&str, &str); 3] = [
     ("hints", "[hints]\n# The same with this one.\nsitemaps = false"),
 ];
 
+/// Where the table is there, but says nothing yet, as in the file that `recrawl config init` writes.
+const SCOPE: &str = "[scope]\n";
+
 /// The tables of one watch.
 pub struct Additions<'a> {
     /// The pages, as patterns.
@@ -47,11 +50,11 @@ pub struct Additions<'a> {
 impl Additions<'_> {
     /// The configuration with the tables; `before` is the one so far.
     pub fn to(&self, before: Option<&str>) -> String {
-        let text = before.unwrap_or(NEW);
+        let text = &self.within_scope(before.unwrap_or(NEW));
         // The first rule that matches applies, so that of a page comes before all.
         let at = first_rule(text);
         let (head, rest) = text.split_at(at);
-        let alone = self.alone(text).map(str::to_owned);
+        let alone = self.alone(before.unwrap_or(NEW)).map(str::to_owned);
         let parts = [head.to_owned()].into_iter().chain(alone).chain(self.rules.iter().map(rule));
         let parts = parts.chain([rest.to_owned()]).map(|part| part.trim().to_owned());
         let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
@@ -72,9 +75,18 @@ impl Additions<'_> {
     /// The tables that keep a first crawl to its pages.
     fn alone(&self, text: &str) -> impl Iterator<Item = &'static str> {
         let tables: toml::Table = toml::from_str(text).unwrap_or_default();
-        let is_wanted = self.is_first && !tables.contains_key("scope");
+        let is_wanted = self.is_first && (!tables.contains_key("scope") || says_nothing(text));
         let missing = ALONE.into_iter().filter(move |(name, _)| is_wanted && !tables.contains_key(*name));
         missing.map(|(_, table)| table)
+    }
+
+    /// The configuration with the key that keeps a first crawl to its pages in a scope that says nothing.
+    fn within_scope(&self, text: &str) -> String {
+        let [_, (_, scope), _] = ALONE;
+        match self.is_first && says_nothing(text) {
+            true => text.replacen(SCOPE, &format!("{scope}\n"), 1),
+            false => text.to_owned(),
+        }
     }
 
     fn target(&self, text: &str) -> String {
@@ -100,6 +112,14 @@ impl Additions<'_> {
         let numbered = (2..).map(|number| format!("{base}-{number}"));
         std::iter::once(base.clone()).chain(numbered).find(is_free).expect("a text has a limit")
     }
+}
+
+/// Has it a scope of no hosts, which means those of the seeds, and of nothing else?
+fn says_nothing(text: &str) -> bool {
+    let tables: toml::Table = toml::from_str(text).unwrap_or_default();
+    let scope = tables.get("scope").and_then(toml::Value::as_table).filter(|_| text.contains(SCOPE));
+    let is_empty = |value: &toml::Value| value.as_array().is_some_and(Vec::is_empty);
+    scope.is_some_and(|scope| scope.iter().all(|(key, value)| key == "hosts" && is_empty(value)))
 }
 
 /// A rule as a table; what it leaves at its default is not written.
@@ -229,7 +249,12 @@ mod tests {
         let config: Config = toml::from_str(&added(None)).unwrap();
         assert_eq!((config.scope.max_depth, config.hints.sitemaps), (0, false));
         assert_eq!(config.notify.len(), 1);
-        for before in ["", "[fetch]\nallow_addresses = [\"10.0.0.0/8\"]\n", "[hints]\nsitemaps = false\n"] {
+        for before in [
+            "",
+            "[fetch]\nallow_addresses = [\"10.0.0.0/8\"]\n",
+            "[hints]\nsitemaps = false\n",
+            "[scope]\nhosts = []\n",
+        ] {
             let config: Config = toml::from_str(&added(Some(before))).unwrap();
             assert_eq!(config.pages.len(), 1, "{before:?} is a configuration");
             assert_eq!((config.scope.max_depth, config.hints.sitemaps), (0, false), "{before:?}");

@@ -328,7 +328,8 @@ fn a_number_that_is_below_or_gone_is_told() {
     let is_told = |kind, text: Option<&str>| {
         let url = UrlRules::default().canonicalize("https://shop.example/shoe").unwrap();
         let (id, cycle, round) = (String::new(), Cycle(2), Round(2));
-        let change = ChangeNotice { id, kind, url, cycle, round, time: 7, status: None, reason: None };
+        let change =
+            ChangeNotice { id, kind, url, cycle, round, time: 7, status: None, reason: None, is_same: false };
         let mut contents = ChangeContents { new_text: text.map(str::to_owned), ..ChangeContents::default() };
         contents.read_numbers();
         condition.holds(&ToldChange { change, contents })
