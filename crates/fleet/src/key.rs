@@ -86,6 +86,29 @@ pub(crate) fn message(partition: u32, number: u64) -> String {
     format!("{}{number:010}", inbox(partition))
 }
 
+/// By which whoever asks a partition something calls its owner.
+pub(crate) fn bell(partition: u32) -> String {
+    format!("p/{partition:010}/bell")
+}
+
+/// The folder of the questions to a partition, and of the answers.
+pub(crate) fn questions(partition: u32) -> String {
+    format!("p/{partition:010}/questions/")
+}
+
+/// A question.
+pub(crate) fn question(partition: u32, nonce: &str) -> String {
+    format!("{}{nonce}", questions(partition))
+}
+
+/// The end of the name of an answer, behind that of its question.
+pub(crate) const ANSWER: &str = "-answer";
+
+/// An answer.
+pub(crate) fn answer(partition: u32, nonce: &str) -> String {
+    format!("{}{ANSWER}", question(partition, nonce))
+}
+
 /// The folder of the lists of a partition's addresses.
 pub(crate) fn address_lists(partition: u32) -> String {
     format!("p/{partition:010}/addresses/")

@@ -10,6 +10,8 @@
 //! decisions/N                 a decision about all partitions
 //! verdict/N                   whether a map that puts partitions together is in force
 //! p/ID/inbox/N                a message to the owner
+//! p/ID/bell                   overwritten: somebody asks the owner something
+//! p/ID/questions/NONCE        a question to it, and NONCE-answer; both are removed
 //! p/ID/epoch/E                each owner takes the next epoch; the highest one owns
 //! p/ID/E/beat                 overwritten: the owner is alive
 //! p/ID/E/manifest/N, log/N    steps of the partition's vault
@@ -37,6 +39,7 @@ mod lease;
 mod map;
 mod marks;
 mod partition;
+mod question;
 mod receive;
 mod run;
 mod slots;
@@ -58,6 +61,7 @@ pub use map::{
 };
 pub use marks::{MarkFinding, RunMark, RunMarks, next_run};
 pub use partition::{FleetWaits, GivingUp, HoldsLease, Partition};
+pub use question::{MAX_ANSWER, QuestionBox, QuestionEnd, ask};
 pub use receive::{ReceivedLinks, receive_behind};
 pub use run::{EachLink, NextLink, ReceivedRun, RefusedParts, RunWriter};
 pub use slots::{AddressSlots, CLOCK_BOUND, SlotFigures, SlotKeeper, StoreClock};

@@ -7,6 +7,7 @@ use crate::exchange::{self, ExchangePatience, PlanExchange};
 use crate::inbox;
 use crate::map::FleetMap;
 use crate::marks::{MarkFinding, RunMarks, next_run};
+use crate::question::{self, QuestionBox, QuestionEnd};
 use crate::receive::{ReceivedLinks, RunReading, senders};
 use crate::run::{EachLink, NextLink, RunWriter};
 use crate::slots::{AddressSlots, SlotKeeper};
@@ -146,7 +147,7 @@ impl Partition {
         self.lease.get_or_init(|| lease);
     }
 
-    /// May a host be asked? Asked before each request: a process that slept must not go on before it notices.
+    /// May a host be asked? QuestionEnd before each request: a process that slept must not go on before it notices.
     pub fn may_ask(&self) -> bool {
         self.lease.get().is_none_or(|holds| holds())
     }
@@ -211,6 +212,26 @@ impl Partition {
     /// When it is damaged, or the store does not answer.
     pub fn message<T: DeserializeOwned>(&self, to: u32, number: u64) -> Result<Option<T>, VaultError> {
         inbox::message(&*self.store, to, number)
+    }
+
+    /// Asks the owner of another partition, as [`ask`](crate::ask()) does.
+    ///
+    /// # Errors
+    /// When the store does not answer, or the answer is damaged.
+    pub fn ask<A: DeserializeOwned>(
+        &self,
+        other: u32,
+        nonce: &str,
+        question: &impl Serialize,
+        patience: &dyn ExchangePatience,
+    ) -> Result<QuestionEnd<A>, VaultError> {
+        question::ask(&*self.store, other, nonce, question, patience)
+    }
+
+    /// The questions of others to it: for one thread. None if there are no others.
+    pub fn questions(&self) -> Option<QuestionBox> {
+        let is_alone = self.others().next().is_none();
+        (!is_alone).then(|| QuestionBox::new(self.store.clone(), self.id()))
     }
 
     /// The partition that has the pages of another one by the map in force, which this process may not know.
