@@ -136,7 +136,7 @@ impl Fleet {
     }
 
     /// What a node knows of a partition.
-    fn pages_of(&self, name: &str, partition: u64) -> Pages {
+    pub fn pages_of(&self, name: &str, partition: u64) -> Pages {
         let folder = self.world.folder.path().join(name).join(format!("partition-{partition}"));
         let mut command = self.program();
         command.args(["export", "pages", "--out", "-", "--data-dir"]).arg(folder);
@@ -458,9 +458,9 @@ fn a_partition_is_divided_while_it_is_crawled_and_an_owner_is_drained() {
     let [first, last] = [1, 2].map(|id| fleet.owners()[&id].1.clone().unwrap());
     let page = fleet.pages_of(&last, 2).into_keys().next().unwrap();
     let folder = fleet.world.folder.path().join(&first).join("partition-1");
-    let mut explain = crate::harness::program();
-    explain.args(["explain", &page, "--config", &config, "--data-dir"]).arg(folder);
-    let told = fails(explain.output().unwrap(), 2);
+    let mut show = crate::harness::program();
+    show.args(["show", &page, "--html", "--config", &config, "--data-dir"]).arg(folder);
+    let told = fails(show.output().unwrap(), 2);
     assert!(told.contains(&format!("partition 2 of the fleet has this host, which {last} owns")), "{told}");
 
     let nobody = fails(fleet.order("drain", &["--name", "z"]), 2);

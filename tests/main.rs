@@ -63,6 +63,8 @@ mod fleet_addresses;
 mod fleet_leaves;
 /// A fleet whose machines are cut off from their store, or whose store is killed.
 mod fleet_network;
+/// Pages that other partitions have, at any console and by commands.
+mod fleet_questions;
 /// Term files of focused crawls.
 mod focus;
 /// Focused crawls: relevant pages first, the same plan after a kill, and nothing of it without the key.

@@ -80,16 +80,16 @@ class Client:
         """Block the pages of a pattern."""
         return self._ask("PUT", "/api/v1/blocks/" + _part(pattern), {}, None)
 
-    def changes(self, *, pages: Optional[str] = None, changes: Optional[str] = None, since: Optional[int] = None, diff: Optional[bool] = None, cursor: Optional[str] = None, limit: Optional[int] = None) -> "PageChangeList":
+    def changes(self, *, pages: Optional[str] = None, changes: Optional[str] = None, since: Optional[int] = None, diff: Optional[bool] = None, partition: Optional[int] = None, cursor: Optional[str] = None, limit: Optional[int] = None) -> "PageChangeList":
         """List changes, newest first.
 
         Read from the kept visits (`storage.keep_visits`) of committed rounds. A part may have fewer rows than asked for
         where more are left: `next` is null only at the end."""
-        return self._ask("GET", "/api/v1/changes", {"pages": pages, "changes": changes, "since": since, "diff": diff, "cursor": cursor, "limit": limit}, None)
+        return self._ask("GET", "/api/v1/changes", {"pages": pages, "changes": changes, "since": since, "diff": diff, "partition": partition, "cursor": cursor, "limit": limit}, None)
 
-    def all_changes(self, *, pages: Optional[str] = None, changes: Optional[str] = None, since: Optional[int] = None, diff: Optional[bool] = None, limit: Optional[int] = None) -> Iterator["PageChange"]:
+    def all_changes(self, *, pages: Optional[str] = None, changes: Optional[str] = None, since: Optional[int] = None, diff: Optional[bool] = None, partition: Optional[int] = None, limit: Optional[int] = None) -> Iterator["PageChange"]:
         """All entries of `changes`; `limit` is that of one request."""
-        return self._all(self.changes, "changes", dict(pages=pages, changes=changes, since=since, diff=diff, limit=limit))
+        return self._all(self.changes, "changes", dict(pages=pages, changes=changes, since=since, diff=diff, partition=partition, limit=limit))
 
     def controls(self) -> "Controls":
         """Operator decisions in force."""
@@ -244,12 +244,12 @@ class Client:
         """Revisits that plain revisiting would need for the same freshness. Computed once a cycle, in the background."""
         return self._ask("GET", "/api/v1/savings", {}, None)
 
-    def search(self, q: str, *, host: Optional[str] = None, since: Optional[int] = None, sort: Optional[Literal["best", "newest"]] = None, limit: Optional[int] = None) -> "SearchList":
+    def search(self, q: str, *, host: Optional[str] = None, since: Optional[int] = None, sort: Optional[Literal["best", "newest"]] = None, partition: Optional[int] = None, limit: Optional[int] = None) -> "SearchList":
         """Search the texts of the pages.
 
         The best pages that have all words, or, if none has, some. Needs a target `to = "index"` of `[[deliver]]`. Words count
         in all their forms, in the language of the page."""
-        return self._ask("GET", "/api/v1/search", {"q": q, "host": host, "since": since, "sort": sort, "limit": limit}, None)
+        return self._ask("GET", "/api/v1/search", {"q": q, "host": host, "since": since, "sort": sort, "partition": partition, "limit": limit}, None)
 
     def seeds(self, urls: List["Name"]) -> "Accepted":
         """Add seed URLs. They are crawled within seconds; known URLs are ignored."""

@@ -24,6 +24,7 @@ mod websub;
 use crate::console::Console;
 use crate::guard;
 use crate::problem::{Problem, ProblemType};
+use crate::relay;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware;
@@ -101,6 +102,7 @@ pub fn router(console: Arc<Console>) -> Router {
         .method_not_allowed_fallback(no_such_method)
         .layer(axum::Extension(document::ApiDocument::new(described)))
         .layer(DefaultBodyLimit::max(guard::MAX_BODY))
+        .layer(middleware::from_fn_with_state(console.clone(), relay::pass))
         .layer(middleware::from_fn_with_state(console.clone(), guard::pass))
         .with_state(console)
 }

@@ -7,7 +7,7 @@ use crate::problem::{Problem, ProblemType};
 use crate::rate::Rates;
 use crate::session::{self, LINK_LIFETIME, SESSION_LIFETIME, Sessions};
 use crate::token::Tokens;
-use crate::view::{Accepted, Actor, Change, CrawlView, Refusal};
+use crate::view::{Accepted, Actor, Change, CrawlView, FleetAnswer, FleetQuestion, Refusal};
 use recrawl_types::Span;
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
@@ -21,6 +21,8 @@ use tokio_util::sync::CancellationToken;
 pub const MAX_READS: usize = 8;
 /// Maximum concurrent comparisons of formulas. Further ones get 503, because each scores all pages.
 pub const MAX_COMPARISONS: usize = 1;
+/// Maximum questions that wait for other partitions of a fleet. Further ones get 503.
+pub const MAX_ELSEWHERE: usize = 8;
 
 /// Maximum queued changes, including the running one. A change stays queued when its client
 /// disconnects.
@@ -62,6 +64,7 @@ pub struct Console {
     probes: Rates,
     reads: Arc<Semaphore>,
     comparisons: Arc<Semaphore>,
+    elsewhere: Arc<Semaphore>,
     changes: Arc<Semaphore>,
     changes_waiting: Arc<Semaphore>,
 }
@@ -85,6 +88,7 @@ impl Console {
             probes: Rates::new(requests),
             reads: Arc::new(Semaphore::new(MAX_READS)),
             comparisons: Arc::new(Semaphore::new(MAX_COMPARISONS)),
+            elsewhere: Arc::new(Semaphore::new(MAX_ELSEWHERE)),
             changes: Arc::new(Semaphore::new(1)),
             changes_waiting: Arc::new(Semaphore::new(MAX_CHANGES)),
         })
@@ -215,6 +219,22 @@ impl Console {
         let turn = self.comparisons.clone().try_acquire_owned();
         let turn = turn.map_err(|_| Problem::busy("another comparison is running"))?;
         self.work(turn, move |console| question(&*console.view)).await
+    }
+
+    /// Asks the owner of another partition of the fleet: at most [`MAX_ELSEWHERE`] at a time, since that takes seconds.
+    ///
+    /// # Errors
+    /// As [`Console::ask`], and if that many are waiting.
+    pub async fn ask_elsewhere(
+        self: &Arc<Self>,
+        partition: u32,
+        question: FleetQuestion,
+    ) -> Result<FleetAnswer, Problem> {
+        let turn = self.elsewhere.clone().try_acquire_owned();
+        let turn = turn.map_err(|_| {
+            Problem::busy(format!("{MAX_ELSEWHERE} questions to other partitions are waiting already"))
+        })?;
+        self.work(turn, move |console| console.view.ask_elsewhere(partition, &question)).await
     }
 
     /// Makes a change, logs it and publishes the result. Changes run one at a time, so that the log

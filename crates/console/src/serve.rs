@@ -9,13 +9,15 @@ use crate::connection::{self, LocalListener};
 use crate::console::Console;
 use crate::local::{LocalSocket, MAX_LOCAL_CONNECTIONS};
 use crate::publish;
+use crate::relay::FleetAnswers;
 use crate::token::Tokens;
 use crate::view::CrawlView;
+use axum::Router;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use tokio::runtime;
+use tokio::runtime::{self, Handle};
 use tokio_util::sync::CancellationToken;
 
 /// Threads for requests and responses. Reads of the crawl run on blocking threads.
@@ -25,6 +27,8 @@ const THREADS: usize = 2;
 pub struct RunningConsole {
     address: SocketAddr,
     pub(crate) console: Arc<Console>,
+    router: Router,
+    runtime: Handle,
     thread: JoinHandle<()>,
 }
 
@@ -37,6 +41,11 @@ impl RunningConsole {
     /// Replaces the tokens that authorize changes.
     pub fn set_tokens(&self, tokens: Option<Tokens>) {
         self.console.set_tokens(tokens);
+    }
+
+    /// Answers questions of other partitions as the process of a fleet that has this name. Of no use once it has ended.
+    pub fn fleet_answers(&self, node: String) -> FleetAnswers {
+        FleetAnswers { router: self.router.clone(), runtime: self.runtime.clone(), node }
     }
 
     /// Logs the one-time link, if changes need one.
@@ -89,10 +98,11 @@ pub fn serve(
     let console = Console::new(view, config, stop.clone());
     console.offer_first_link();
     let shared = console.clone();
+    let (router, handle) = (api::router(console.clone()), runtime.handle().clone());
+    let routes = router.clone();
     let work = move || {
         runtime.block_on(async {
             tokio::spawn(publish::publish(shared.clone()));
-            let router = api::router(shared.clone());
             let too_many = || shared.traffic.connection_rejected();
             let of_network =
                 connection::accept(listener, router.clone(), connections, too_many, stop.clone());
@@ -107,7 +117,7 @@ pub fn serve(
         runtime.shutdown_background();
     };
     let thread = thread::Builder::new().name("console".into()).spawn(work).map_err(ServeError::Thread)?;
-    Ok(RunningConsole { address, console, thread })
+    Ok(RunningConsole { address, console, router: routes, runtime: handle, thread })
 }
 
 fn cannot(address: SocketAddr) -> impl Fn(io::Error) -> ServeError {

@@ -9,6 +9,7 @@ mod local;
 mod page_change;
 mod ping;
 mod refusal;
+mod relay;
 mod route;
 mod search;
 mod session;

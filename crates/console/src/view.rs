@@ -23,7 +23,7 @@ mod version;
 
 pub use control::{Accepted, Actor, Change, Controls, Decision, Effect, WaitingPage};
 pub use errors::{ErrorCount, ErrorGroup, ErrorKind, Errors, PageError};
-pub use fleet::{FleetFigures, NodeFigures, PartitionFigures};
+pub use fleet::{FleetAnswer, FleetFigures, FleetQuestion, NodeFigures, PartitionFigures, SoughtPages};
 pub use forecast::{
     BudgetForecast, Computing, ComputingState, ForecastBasis, Forecasted, Missing, PlainBudget, ReadyState,
     Savings, WhatIf,
@@ -185,6 +185,19 @@ pub trait CrawlView: Send + Sync {
     /// # Errors
     /// As [`CrawlView::version`], or if it is too long.
     fn raw(&self, version: &OneVersion) -> Result<RawVersion, Refusal>;
+
+    /// The partition of the fleet that has what is sought, if it is another process's. As cheap as the status.
+    ///
+    /// # Errors
+    /// If there is no such partition.
+    fn elsewhere(&self, sought: &SoughtPages) -> Result<Option<u32>, Refusal>;
+
+    /// Asks the owner of another partition, and waits for its answer for less than
+    /// [`ANSWER_TIMEOUT`](crate::ANSWER_TIMEOUT).
+    ///
+    /// # Errors
+    /// If nobody answers, or the answer is too long.
+    fn ask_elsewhere(&self, partition: u32, question: &FleetQuestion) -> Result<FleetAnswer, Refusal>;
 
     /// Operator decisions in force.
     ///

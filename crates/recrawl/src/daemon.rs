@@ -9,7 +9,8 @@ mod route;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use recrawl_console::view::{Accepted, Change};
 use recrawl_crawl::failure::Failure;
-use request::{DaemonResponse, RequestError};
+pub use request::DaemonResponse;
+use request::RequestError;
 use serde_json::Value;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -95,36 +96,6 @@ impl Daemon {
         })
     }
 
-    /// The JSON document at a path of the API; none for 404.
-    ///
-    /// # Errors
-    /// The problem that the daemon reports, or that it does not answer.
-    pub fn json(&self, path: &str) -> Result<Option<Value>, Failure> {
-        let answer = self.ask("GET", path, "application/json", None)?;
-        Ok(if answer.status == 404 { None } else { Some(self.document(&answer)?) })
-    }
-
-    /// The text for people at a path of the API; none for 404.
-    ///
-    /// # Errors
-    /// As [`Daemon::json`].
-    pub fn text(&self, path: &str) -> Result<Option<String>, Failure> {
-        let answer = self.ask("GET", path, "text/plain", None)?;
-        match answer.status {
-            404 => Ok(None),
-            200 => String::from_utf8(answer.body).map(Some).map_err(Failure::work),
-            _ => Err(self.problem(&answer)),
-        }
-    }
-
-    /// What the daemon says about something that it does not know.
-    ///
-    /// # Errors
-    /// As [`Daemon::json`].
-    pub fn why_unknown(&self, path: &str) -> Result<Failure, Failure> {
-        Ok(self.problem(&self.ask("GET", path, "application/json", None)?))
-    }
-
     /// Makes a change, which the daemon logs.
     ///
     /// # Errors
@@ -148,10 +119,56 @@ impl Daemon {
                 ("GET", _) | (_, RequestError::Connect(_)) => "",
                 _ => "; `recrawl status` shows whether the change is in force",
             };
-            Failure::Work(format!("daemon at {}: {trouble}{maybe}", self.socket.display()))
+            Failure::Work(format!("{}: {trouble}{maybe}", self.name()))
         })
     }
+}
 
+/// It answers reads of the API: the daemon of a data directory, or the owner of another partition of its fleet.
+pub trait ReadsApi {
+    /// Its answer to `GET` of a path and query.
+    ///
+    /// # Errors
+    /// That it does not answer.
+    fn get(&self, path: &str, accept: &str) -> Result<DaemonResponse, Failure>;
+
+    /// Its name, in words.
+    fn name(&self) -> String;
+
+    /// The JSON document at a path of the API; none for 404.
+    ///
+    /// # Errors
+    /// The problem that it reports, or that it does not answer.
+    fn json(&self, path: &str) -> Result<Option<Value>, Failure> {
+        let answer = self.get(path, "application/json")?;
+        Ok(if answer.status == 404 { None } else { Some(self.document(&answer)?) })
+    }
+
+    /// The text for people at a path of the API; none for 404.
+    ///
+    /// # Errors
+    /// As [`ReadsApi::json`].
+    fn text(&self, path: &str) -> Result<Option<String>, Failure> {
+        let answer = self.get(path, "text/plain")?;
+        match answer.status {
+            404 => Ok(None),
+            200 => String::from_utf8(answer.body).map(Some).map_err(Failure::work),
+            _ => Err(self.problem(&answer)),
+        }
+    }
+
+    /// What it says about something that it does not know.
+    ///
+    /// # Errors
+    /// As [`ReadsApi::json`].
+    fn why_unknown(&self, path: &str) -> Result<Failure, Failure> {
+        Ok(self.problem(&self.get(path, "application/json")?))
+    }
+
+    /// The JSON document of an answer.
+    ///
+    /// # Errors
+    /// The problem that it is.
     fn document(&self, answer: &DaemonResponse) -> Result<Value, Failure> {
         if !(200..300).contains(&answer.status) {
             return Err(self.problem(answer));
@@ -163,14 +180,23 @@ impl Daemon {
     fn problem(&self, answer: &DaemonResponse) -> Failure {
         let problem: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         let Some(detail) = problem["detail"].as_str() else {
-            let socket = self.socket.display();
-            return Failure::Work(format!("daemon at {socket}: answered with status {}", answer.status));
+            return Failure::Work(format!("{}: answered with status {}", self.name(), answer.status));
         };
         let todo = problem["todo"].as_str().map(|todo| format!("; {todo}")).unwrap_or_default();
         match answer.status {
             422 => Failure::Usage(format!("{detail}{todo}")),
             _ => Failure::Work(format!("{detail}{todo}")),
         }
+    }
+}
+
+impl ReadsApi for Daemon {
+    fn get(&self, path: &str, accept: &str) -> Result<DaemonResponse, Failure> {
+        self.ask("GET", path, accept, None)
+    }
+
+    fn name(&self) -> String {
+        format!("daemon at {}", self.socket.display())
     }
 }
 

@@ -3,6 +3,7 @@
 mod beats;
 mod node;
 mod order;
+mod owner;
 mod partition_folder;
 mod slots;
 mod watch;
@@ -10,6 +11,7 @@ mod watch;
 pub use beats::{Beats, BeatsEnd, OwnEpoch, OwnNode};
 pub use node::{FleetNode, NODES, NodeIdentity, NodeStatus, TakenPartition};
 pub use order::NodeOrder;
+pub use owner::{OwnerPatience, PageOwner, silent, too_long, unowned};
 pub use partition_folder::partition_in;
 pub use slots::SlotThread;
 pub use watch::FleetWatch;
@@ -79,22 +81,12 @@ pub fn refuse_partition(data_dir: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Refuses a page that another partition has: its owner answers.
+/// Refuses a page that another partition has: only its owner can do this.
 ///
 /// # Errors
 /// [`Failure::Usage`], saying who that is; or when the store does not answer.
 pub fn refuse_foreign(data_dir: &Path, url: &CanonicalUrl) -> Result<(), Failure> {
-    let Some((address, own)) = partition_in(data_dir) else { return Ok(()) };
-    let store = recrawl_vault::store::open(&address)?;
-    let map = map_of(&*store, &address)?;
-    let id = map.ranges()[map.place_of_key(url.key())].id;
-    if id == own {
-        return Ok(());
-    }
-    let nodes = NodeStatus::all(&*store, recrawl_fetcher::system_clock()())?;
-    let owner = nodes.into_iter().filter(|node| node.partition == Some(id)).max_by_key(|node| node.epoch);
-    let owner = owner.map(|node| (node.name, node.console));
-    Err(Failure::Usage(elsewhere(url, id, owner.as_ref())))
+    PageOwner::elsewhere(data_dir, url)?.map_or(Ok(()), |owner| Err(owner.refused()))
 }
 
 /// Where a page is that another partition has. The owner is given with the address of its console.

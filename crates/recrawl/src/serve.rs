@@ -9,6 +9,7 @@ mod deliver_threads;
 mod disk;
 mod errors;
 mod fleet_changes;
+mod fleet_questions;
 mod forecast_cache;
 mod formulas;
 mod host_snapshot;
@@ -233,6 +234,7 @@ fn serve(
     shared.notify_thread.begin(&shared)?;
     begin_delivery(&shared)?;
     let _inbox = fleet_changes::follow(shared.clone())?;
+    let questions = fleet_questions::answer(&shared, &console, args.name.as_ref())?;
     let _recent = meters::watch(shared.clone()).map_err(Failure::work)?;
     let ended = crawl_on(args, &mut seeds, &mut crawl, &shared, &console, &sighup, &mut events);
     shared.learner.end();
@@ -244,7 +246,7 @@ fn serve(
     // A failure ends it too, without a signal.
     crawl.shutdown.token().cancel();
     crawl.control.keep_answers();
-    drop(subscriber);
+    drop((subscriber, questions));
     crawl.tables.flush()?;
     end.cancel();
     drop(sighup);

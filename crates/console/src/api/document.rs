@@ -1,6 +1,7 @@
 //! The OpenAPI document, generated from the descriptions of the handlers.
 
 use crate::problem;
+use crate::relay;
 use axum::Extension;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
@@ -9,8 +10,8 @@ use utoipa::openapi::security::{
     ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme,
 };
 use utoipa::openapi::{
-    ComponentsBuilder, ContentBuilder, InfoBuilder, LicenseBuilder, OpenApi, Ref, RefOr, ResponseBuilder,
-    Server,
+    ComponentsBuilder, ContentBuilder, Header, HeaderBuilder, InfoBuilder, LicenseBuilder, ObjectBuilder,
+    OpenApi, Ref, RefOr, ResponseBuilder, Server, Type,
 };
 use utoipa::{PartialSchema, ToSchema};
 
@@ -91,5 +92,25 @@ fn complete(mut described: OpenApi) -> OpenApi {
         responses.insert("default".into(), Ref::from_response_name("Refused").into());
         responses.insert("431".into(), Ref::from_response_name("HeaderTooLarge").into());
     }
+    for (path, _) in relay::ROUTES {
+        let read = described.paths.paths.get_mut(*path).and_then(|item| item.get.as_mut());
+        if let Some(RefOr::T(response)) = read.and_then(|read| read.responses.responses.get_mut("200")) {
+            let headers =
+                HEADERS_OF_OTHERS.map(|(name, kind, text)| (name.to_owned(), RefOr::T(header(kind, text))));
+            response.headers.extend(headers);
+        }
+    }
     described
+}
+
+/// Headers of what the owner of another partition has answered.
+const HEADERS_OF_OTHERS: [(&str, Type, &str); 3] = [
+    (relay::PARTITION, Type::Integer, "The other partition of the fleet whose owner has answered"),
+    (relay::NODE, Type::String, "The process that owns it"),
+    ("age", Type::Integer, "Seconds that the answer is old at most"),
+];
+
+fn header(kind: Type, text: &str) -> Header {
+    let schema = ObjectBuilder::new().schema_type(kind).build();
+    HeaderBuilder::new().schema(Some(schema)).description(Some(text)).build()
 }

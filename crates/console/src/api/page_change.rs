@@ -35,6 +35,9 @@ pub struct FeedParams {
     /// Only changes of this time or later, in seconds since 1970.
     #[param(maximum = 9007199254740991u64)]
     since: Option<u64>,
+    /// Pages of this partition of a fleet, whose owner answers (default: that of this process).
+    #[expect(dead_code, reason = "`relay` has read it")]
+    partition: Option<u32>,
 }
 
 impl FeedParams {
@@ -70,6 +73,8 @@ pub struct ChangesParams {
     /// With title and difference of each? Then at most 100 rows.
     #[serde(default)]
     diff: bool,
+    /// As of `/feed.atom`.
+    partition: Option<u32>,
     /// Value of `next` in the previous response.
     #[param(value_type = Option<Named>, inline)]
     cursor: Option<String>,
@@ -88,7 +93,8 @@ pub async fn changes(
     State(console): State<Arc<Console>>,
     Params(asked): Params<ChangesParams>,
 ) -> Result<Json<PageChangeList>, Problem> {
-    let (limit, diff) = (limit(asked.limit)?, asked.diff);
+    let ChangesParams { pages, changes, since, partition, diff, .. } = asked;
+    let limit = limit(asked.limit)?;
     if diff && limit > MAX_DIFFERENCES {
         return Err(Problem::invalid("limit", "too many rows with differences", "use 1 to 100 with diff"));
     }
@@ -96,7 +102,7 @@ pub async fn changes(
         cursor: cursor(asked.cursor)?,
         limit,
         max_difference: if diff { MAX_DIFFERENCE } else { 0 },
-        ..FeedParams { pages: asked.pages, changes: asked.changes, since: asked.since }.query()?
+        ..FeedParams { pages, changes, since, partition }.query()?
     };
     console.ask(move |view| view.page_changes(&query)).await.map(Json)
 }

@@ -30,6 +30,9 @@ pub struct SearchParams {
     /// `best` first (default), or the `newest` texts.
     #[param(inline)]
     sort: Option<SearchSort>,
+    /// Pages of this partition of a fleet, whose owner answers (default: that of this process).
+    #[expect(dead_code, reason = "`relay` has read it")]
+    partition: Option<u32>,
     /// Maximum results, 1 to 100 (default 10).
     #[param(minimum = 1, maximum = 100)]
     limit: Option<usize>,

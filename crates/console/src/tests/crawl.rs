@@ -30,7 +30,7 @@ struct Inner {
     changes: Vec<(Change, Actor)>,
 }
 
-/// Blocks comparisons of formulas and the pause of `gate.example` until the test releases them.
+/// Blocks comparisons of formulas, a question to another partition and the pause of `gate.example` until the test releases them.
 struct TestGate {
     entered: Mutex<Sender<()>>,
     go_on: Mutex<Receiver<()>>,
@@ -582,6 +582,31 @@ impl CrawlView for MadeUp {
             cost: 1,
             warnings: Vec::new(),
         })
+    }
+
+    fn elsewhere(&self, sought: &SoughtPages) -> Result<Option<u32>, Refusal> {
+        match sought {
+            SoughtPages::Page(url) => Ok(url.starts_with("https://elsewhere.example/").then_some(2)),
+            SoughtPages::Partition(id @ 1..=2) => Ok((*id == 2).then_some(2)),
+            SoughtPages::Partition(_) => {
+                Err(Refusal::invalid("partition", "no such partition", "use 1 or 2"))
+            }
+        }
+    }
+
+    /// The answer is the question.
+    fn ask_elsewhere(&self, partition: u32, question: &FleetQuestion) -> Result<FleetAnswer, Refusal> {
+        let FleetQuestion { path, accept } = question;
+        assert_eq!(partition, 2);
+        if path.ends_with("/gate") {
+            self.pass_gate();
+        }
+        if path.ends_with("/away") {
+            return Err(Refusal::Busy("partition 2 has no owner".into()));
+        }
+        let status = if path.ends_with("/nonsense") { 7 } else { 203 };
+        let body = format!("{path} as {accept}");
+        Ok(FleetAnswer { status, content_type: "text/html".into(), body, node: "b".into() })
     }
 
     fn rank_changes(&self, text: &str) -> Result<RankChanges, Refusal> {

@@ -1,6 +1,6 @@
 //! A fleet, as one of its processes sees it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// The fleet that the crawl is a partition of, as this process last saw it.
@@ -71,4 +71,35 @@ pub struct NodeFigures {
     pub age_ms: u64,
     /// Has it been silent for a whole lease?
     pub is_silent: bool,
+}
+
+/// Pages that somebody seeks in a fleet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SoughtPages {
+    /// The page of this URL. Untrusted.
+    Page(String),
+    /// Pages of the partition of this number. Untrusted.
+    Partition(u32),
+}
+
+/// A read of the API that another process of the fleet answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FleetQuestion {
+    /// Path and query.
+    pub path: String,
+    /// The header `Accept`; may be empty.
+    pub accept: String,
+}
+
+/// Its answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FleetAnswer {
+    /// HTTP status.
+    pub status: u16,
+    /// The header `Content-Type`.
+    pub content_type: String,
+    /// Text, or a problem.
+    pub body: String,
+    /// The process that answers.
+    pub node: String,
 }

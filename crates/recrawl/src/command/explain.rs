@@ -3,8 +3,8 @@
 
 use super::{print_json, print_labelled};
 use crate::cli::ExplainArgs;
-use crate::daemon::{Daemon, encoded};
-use crate::fleet;
+use crate::daemon::{Daemon, ReadsApi, encoded};
+use crate::fleet::PageOwner;
 use crate::report::explain::{self, ExplainedPage, Explanation, unknown};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
@@ -17,14 +17,17 @@ const RECENT: usize = 100;
 
 pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let mut settings = args.at.settings()?;
-    fleet::refuse_foreign(&settings.data_dir, &settings.named_page(&args.url)?)?;
     let formula = match &args.formula {
         Some(text) => formula_file::find(text).map_err(|e| Failure::Usage(format!("--formula: {e}")))?,
         None => formula_file::in_force(&settings)?,
     };
+    let other_formula = args.formula.as_ref().map(|_| &formula);
+    if let Some(owner) = PageOwner::elsewhere(&settings.data_dir, &settings.named_page(&args.url)?)? {
+        return explained_by(&owner, &args.url, other_formula, args.json);
+    }
     // A daemon has the tables open, so it alone can answer in full.
     if let Some(daemon) = Daemon::beside(&settings.data_dir) {
-        return explained_by(&daemon, &args.url, args.formula.as_ref().map(|_| &formula), args.json);
+        return explained_by(&daemon, &args.url, other_formula, args.json);
     }
     let repository = open_read::repository(&settings)?;
     let generation = repository.current();
@@ -65,8 +68,13 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     }
 }
 
-/// The same by a running daemon, which has the tables.
-fn explained_by(daemon: &Daemon, url: &str, formula: Option<&Formula>, as_json: bool) -> Result<(), Failure> {
+/// The same by a running daemon, which has the tables, or by the owner of another partition.
+fn explained_by(
+    daemon: &impl ReadsApi,
+    url: &str,
+    formula: Option<&Formula>,
+    as_json: bool,
+) -> Result<(), Failure> {
     let mut path = format!("/api/v1/page?url={}", encoded(url));
     if let Some(formula) = formula {
         path += &format!("&formula={}", encoded(&formula.to_toml().map_err(Failure::work)?));

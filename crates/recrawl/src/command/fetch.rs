@@ -5,7 +5,7 @@ use super::{print_json, print_labelled};
 use crate::action::{failure, recrawl, seeds, waiting};
 use crate::audit::{self, COMMAND_LINE};
 use crate::cli::FetchArgs;
-use crate::daemon::{Daemon, encoded};
+use crate::daemon::{Daemon, ReadsApi, encoded};
 use crate::fleet;
 use crate::process;
 use crate::report::explain;

@@ -2,7 +2,7 @@
 
 use super::{print_json, print_labelled};
 use crate::cli::OnCrawl;
-use crate::daemon::Daemon;
+use crate::daemon::{Daemon, ReadsApi};
 use crate::report::promises::{CYCLES, PromiseSources, Promises};
 use recrawl_crawl::cycle::plan;
 use recrawl_crawl::failure::Failure;

@@ -2,7 +2,7 @@
 
 use super::{print_json, print_labelled};
 use crate::cli::ReportArgs;
-use crate::daemon::{Daemon, encoded};
+use crate::daemon::{Daemon, ReadsApi, encoded};
 use crate::report::host_report::{HostReport, HostSources};
 use recrawl_crawl::admission::named_host::NamedHost;
 use recrawl_crawl::failure::Failure;

@@ -1,8 +1,10 @@
 //! `recrawl show`: what the archive holds of a page: text, Markdown, body, headers, versions and their differences.
 
+mod elsewhere;
+
 use super::{print, print_json, write_bytes};
 use crate::cli::{ShowArgs, Where};
-use crate::fleet;
+use crate::fleet::{self, PageOwner};
 use crate::report::explain::unknown;
 use crate::report::versions;
 use crate::texts::{
@@ -32,8 +34,13 @@ fn opened(settings: Settings, url: CanonicalUrl, visited: Option<Visited>) -> Re
 }
 
 fn known(at: &Where, url: &str) -> Result<(Settings, CanonicalUrl, PageRecord), Failure> {
-    let mut settings = at.settings_or_daemon()?;
+    let settings = at.settings_or_daemon()?;
     fleet::refuse_foreign(&settings.data_dir, &settings.named_page(url)?)?;
+    known_here(settings, url)
+}
+
+/// The same of a page that no other partition of a fleet has.
+fn known_here(mut settings: Settings, url: &str) -> Result<(Settings, CanonicalUrl, PageRecord), Failure> {
     let repository = open_read::repository(&settings)?;
     let data_dir = settings.data_dir.clone();
     let decided = || open_read::decisions(&data_dir, || open_read::tables(&data_dir));
@@ -107,7 +114,12 @@ pub fn now() -> u64 {
 }
 
 pub fn run(args: &ShowArgs) -> Result<(), Failure> {
-    let page = archived(&args.at, &args.url)?;
+    let settings = args.at.settings_or_daemon()?;
+    if let Some(owner) = PageOwner::elsewhere(&settings.data_dir, &settings.named_page(&args.url)?)? {
+        return elsewhere::show(args, &owner);
+    }
+    let (settings, url, record) = known_here(settings, &args.url)?;
+    let page = opened(settings, url, record.visited)?;
     if args.list && args.json {
         return print_json(&versions::all(&page, now()).map_err(Failure::work)?);
     }

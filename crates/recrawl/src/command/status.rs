@@ -6,7 +6,7 @@ mod room;
 
 use super::{counted, print, print_json, print_labelled, print_table, table, thousands};
 use crate::cli::StatusArgs;
-use crate::daemon::{Daemon, encoded};
+use crate::daemon::{Daemon, ReadsApi, encoded};
 use crate::report::decisions_in_force::{self, DecisionsInForce};
 use crate::report::health::{self, CommittedCrawl};
 use crate::report::host;

@@ -89,7 +89,7 @@ pub struct SharedState {
     /// The contact, if the command line has one.
     pub contact: Option<String>,
     pub storage: Arc<dyn Storage>,
-    stop: CancellationToken,
+    pub stop: CancellationToken,
     clock: WallClock,
     began: Instant,
     pub started: u64,

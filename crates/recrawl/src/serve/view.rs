@@ -4,19 +4,19 @@ use super::hosts::unknown_host;
 use super::improve::forecasts;
 use super::shared_state::SharedState;
 use super::{
-    changes, errors, fleet_changes, formulas, hosts, meters, pages, pings, promises, reports, status,
-    versions, websub,
+    changes, errors, fleet_changes, fleet_questions, formulas, hosts, meters, pages, pings, promises,
+    reports, status, versions, websub,
 };
 use crate::action::{self, named_host};
 use crate::report::{host, loop_events, page_changes, search};
 use recrawl_console::CrawlView;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{
-    Accepted, Actor, CandidateDocument, Change, Controls, Decision, Errors, EventList, Forecasted,
-    FormulaCheck, Formulas, HistoryQuery, HostList, HostQuery, Improve, IndexNow, MementoList, Meters,
-    OnePage, OneVersion, PageChangeList, PageChangeQuery, PageList, PageQuery, PingDelivery, Pinged,
-    RankChanges, RawVersion, Recent, Savings, SearchList, SearchQuery, Status, Verification, VersionContent,
-    VersionList, VersionQuery, WhatIf,
+    Accepted, Actor, CandidateDocument, Change, Controls, Decision, Errors, EventList, FleetAnswer,
+    FleetQuestion, Forecasted, FormulaCheck, Formulas, HistoryQuery, HostList, HostQuery, Improve, IndexNow,
+    MementoList, Meters, OnePage, OneVersion, PageChangeList, PageChangeQuery, PageList, PageQuery,
+    PingDelivery, Pinged, RankChanges, RawVersion, Recent, Savings, SearchList, SearchQuery, SoughtPages,
+    Status, Verification, VersionContent, VersionList, VersionQuery, WhatIf,
 };
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::operator::control::Mark;
@@ -138,6 +138,14 @@ impl CrawlView for View {
 
     fn raw(&self, version: &OneVersion) -> Result<RawVersion, Refusal> {
         versions::raw(&self.0, version)
+    }
+
+    fn elsewhere(&self, sought: &SoughtPages) -> Result<Option<u32>, Refusal> {
+        fleet_questions::elsewhere(&self.0, sought)
+    }
+
+    fn ask_elsewhere(&self, partition: u32, question: &FleetQuestion) -> Result<FleetAnswer, Refusal> {
+        fleet_questions::ask(&self.0, partition, question)
     }
 
     fn controls(&self) -> Result<Controls, Refusal> {

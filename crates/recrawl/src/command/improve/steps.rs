@@ -2,7 +2,7 @@
 
 use crate::cli::OnCrawl;
 use crate::command::{counted, print_json, print_labelled};
-use crate::daemon::Daemon;
+use crate::daemon::{Daemon, ReadsApi};
 use crate::report::{loop_events, loop_status};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::operator::stopped::StoppedCrawl;

@@ -1,0 +1,126 @@
+//! The owner of a partition, which answers reads of the API through the store.
+
+use super::{NodeStatus, elsewhere, map_of, partition_in};
+use crate::daemon::{DaemonResponse, ReadsApi};
+use crate::process::random_tag;
+use recrawl_archive::timestamp;
+use recrawl_console::view::{FleetAnswer, FleetQuestion};
+use recrawl_crawl::failure::Failure;
+use recrawl_fleet::{ExchangePatience, MAX_ANSWER, QuestionEnd, ask};
+use recrawl_types::{CanonicalUrl, Size};
+use recrawl_vault::Store;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+/// Wait between two looks for an answer.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// Looks for one: an owner reads its questions each 5 s, and takes 12 s at most for an answer.
+const LOOKS: u64 = 40;
+
+/// How long an answer is waited for.
+pub struct OwnerPatience;
+
+impl ExchangePatience for OwnerPatience {
+    fn wait(&self, times: u64) -> bool {
+        if times < LOOKS {
+            thread::sleep(LOOK_EVERY);
+        }
+        times < LOOKS
+    }
+}
+
+/// The owner of another partition, for the page that that has.
+pub struct PageOwner {
+    store: Arc<dyn Store>,
+    address: String,
+    lease: u64,
+    url: CanonicalUrl,
+    partition: u32,
+}
+
+impl PageOwner {
+    /// The owner of a page; none if it is of the partition in this directory, or the crawl is alone.
+    ///
+    /// # Errors
+    /// When the store does not answer, or its fleet has ended.
+    pub fn elsewhere(data_dir: &Path, url: &CanonicalUrl) -> Result<Option<PageOwner>, Failure> {
+        let Some((address, own)) = partition_in(data_dir) else { return Ok(None) };
+        let store = recrawl_vault::store::open(&address)?;
+        let map = map_of(&*store, &address)?;
+        let partition = map.ranges()[map.place_of_key(url.key())].id;
+        let owner = PageOwner { store, address, lease: map.lease(), url: url.clone(), partition };
+        Ok((partition != own).then_some(owner))
+    }
+
+    /// The process that said last that it owns the partition.
+    fn node(&self) -> Result<Option<NodeStatus>, Failure> {
+        let nodes = NodeStatus::all(&*self.store, recrawl_fetcher::system_clock()())?;
+        let owners = nodes.into_iter().filter(|node| node.partition == Some(self.partition));
+        Ok(owners.max_by_key(|node| node.epoch))
+    }
+
+    /// That only the owner can do what is asked for, and who that is; or that the store does not answer.
+    pub fn refused(&self) -> Failure {
+        match self.node() {
+            Ok(owner) => {
+                let owner = owner.map(|node| (node.name, node.console));
+                Failure::Usage(elsewhere(&self.url, self.partition, owner.as_ref()))
+            }
+            Err(failure) => failure,
+        }
+    }
+
+    fn unanswered(&self) -> Result<Failure, Failure> {
+        let now = recrawl_fetcher::system_clock()();
+        Ok(Failure::Work(match self.node()? {
+            Some(node) if now.saturating_sub(node.at) < self.lease => silent(self.partition, &node.name),
+            node => unowned(self.partition, node.map(|node| node.at), &self.address),
+        }))
+    }
+}
+
+impl ReadsApi for PageOwner {
+    fn get(&self, path: &str, accept: &str) -> Result<DaemonResponse, Failure> {
+        let question = FleetQuestion { path: path.to_owned(), accept: accept.to_owned() };
+        let nonce = random_tag()?;
+        match ask::<FleetAnswer>(&*self.store, self.partition, &nonce, &question, &OwnerPatience)? {
+            QuestionEnd::Answered(FleetAnswer { status, body, .. }) => {
+                Ok(DaemonResponse { status, body: body.into_bytes() })
+            }
+            QuestionEnd::TooLong => {
+                Err(Failure::Work(format!("{}; {}", too_long(self.partition), self.refused())))
+            }
+            QuestionEnd::Unanswered => Err(self.unanswered()?),
+        }
+    }
+
+    fn name(&self) -> String {
+        format!("partition {} of the fleet", self.partition)
+    }
+}
+
+/// The owner of a partition has answered too much.
+pub fn too_long(partition: u32) -> String {
+    let most = Size(MAX_ANSWER as u64);
+    format!("the answer of partition {partition} is longer than {most}, the most that goes through the store")
+}
+
+/// The owner of a partition, which seems to be alive, has not answered.
+pub fn silent(partition: u32, owner: &str) -> String {
+    format!(
+        "{owner} owns partition {partition} of the fleet, and has not answered within {} s; try again, or look at its log",
+        LOOKS * LOOK_EVERY.as_millis() as u64 / 1000
+    )
+}
+
+/// A partition has no owner: since that time, in milliseconds since 1970, if it ever had one.
+pub fn unowned(partition: u32, since: Option<u64>, address: &str) -> String {
+    let since =
+        since.map_or_else(|| "no owner yet".to_owned(), |at| format!("had no owner since {}", timestamp(at)));
+    format!(
+        "partition {partition} of the fleet has {since}; start another process, `recrawl serve --fleet {address}`, or try \
+         again when one has taken it"
+    )
+}
