@@ -16,6 +16,12 @@ const SILENCE = {
   todo: "check that `recrawl serve` is running",
 };
 
+/** By document: the process of another partition that has answered. */
+const owners = new WeakMap();
+
+/** The partition and process of a fleet that has answered for this one, if another has. */
+export const ownerOf = (document) => owners.get(document);
+
 /** Sends a request and returns the JSON of the response. */
 export async function ask(path, { method = "GET", body, headers = {}, signal } = {}) {
   const sent = body === undefined ? {} : { "Content-Type": "application/json" };
@@ -31,6 +37,8 @@ export async function ask(path, { method = "GET", body, headers = {}, signal } =
     throw error.name === "AbortError" ? error : new Problem(SILENCE);
   }
   const document = await answer.json().catch(() => null);
+  const [node, partition] = ["recrawl-node", "recrawl-partition"].map((name) => answer.headers.get(name));
+  if (answer.ok && document !== null && node !== null) owners.set(document, { node, partition });
   if (answer.ok && document !== null) return document;
   throw new Problem(document ?? { title: answer.statusText, status: answer.status, detail: `${path}: the response is not JSON` });
 }

@@ -2,6 +2,7 @@
 
 import { ask, query } from "./api.js";
 import { h, inUse, loading, problem, prose, show } from "./dom.js";
+import { partitionChoice } from "./fleet.js";
 import { count, date, plural, seconds, words } from "./format.js";
 
 export const title = "Changes";
@@ -25,7 +26,7 @@ const SPANS = [
 ];
 
 export function open(main, { app, signal, parameters, navigate }) {
-  const [pages, changes, last] = ["pages", "changes", "last"].map((name) => parameters.get(name) ?? "");
+  const [pages, changes, last, partition] = ["pages", "changes", "last", "partition"].map((name) => parameters.get(name) ?? "");
   const choice = (id, name, options, chosen) => {
     const option = ([value, text]) => h("option", { value, selected: String(value) === chosen }, text);
     const select = h("select", { id }, options.map(option));
@@ -33,10 +34,11 @@ export function open(main, { app, signal, parameters, navigate }) {
   };
   const [kinds, kindChoice] = choice("kind", "Kind", KINDS, changes);
   const [spans, spanChoice] = choice("span", "Time", SPANS, last);
+  const partitions = partitionChoice(partition, app);
   const sought = h("input", { id: "sought", type: "search", value: pages, spellcheck: "false", autocapitalize: "none", "aria-describedby": "sought-hint" });
   const choose = (event) => {
     event.preventDefault();
-    navigate(`#${query("/changes", { pages: sought.value.trim(), changes: kinds.value, last: spans.value })}`);
+    navigate(`#${query("/changes", { pages: sought.value.trim(), changes: kinds.value, last: spans.value, partition: partitions.value() })}`);
   };
   const list = h("ol", { class: "changes" });
   const place = h("div", {}, loading());
@@ -49,10 +51,11 @@ export function open(main, { app, signal, parameters, navigate }) {
       h("span", {}, h("label", { for: "sought" }, "Pages"), sought),
       kindChoice,
       spanChoice,
+      partitions.element,
       h("button", { type: "submit" }, "Show"),
       h("p", { id: "sought-hint", class: "quiet" }, ...prose("Pages: a host, `*.example.com`, a URL, or the beginning of one with `*`. ")),
     ),
-    h("p", {}, h("a", { href: query("feed.atom", { pages, changes }), type: "application/atom+xml" }, "Subscribe to these changes"), " in a feed reader."),
+    h("p", {}, h("a", { href: query("feed.atom", { pages, changes, partition }), type: "application/atom+xml" }, "Subscribe to these changes"), " in a feed reader."),
     place,
     wrong,
     more,
@@ -62,7 +65,7 @@ export function open(main, { app, signal, parameters, navigate }) {
   const part = async (cursor) => {
     const now = Math.floor(app.clock() / 1000);
     const since = last ? Math.max(0, now - Number(last)) : undefined;
-    const found = await ask(query("api/v1/changes", { pages, changes, since, cursor, limit: PART, diff: true }), { signal });
+    const found = await ask(query("api/v1/changes", { pages, changes, since, partition, cursor, limit: PART, diff: true }), { signal });
     more.hidden = found.next === null;
     more.onclick = () => older(found.next);
     return found;
@@ -95,7 +98,7 @@ export function open(main, { app, signal, parameters, navigate }) {
   load();
   // Reloading a list with more parts would jump back to its start.
   const anew = () => isWhole && !inUse(place) && load();
-  return { cycle: anew, again: anew };
+  return { cycle: anew, again: anew, status: partitions.status };
 }
 
 function row(change) {

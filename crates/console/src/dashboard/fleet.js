@@ -1,4 +1,4 @@
-// The fleet: who owns which partition, and which processes are silent.
+// The fleet: who owns which partition, which processes are silent, and whose pages are shown.
 
 import { h, panel } from "./dom.js";
 import { bytes, count, duration } from "./format.js";
@@ -52,3 +52,25 @@ export function fleetPanel() {
     },
   };
 }
+
+/** A choice of the partition whose pages are shown; hidden for a crawl that is alone. */
+export function partitionChoice(chosen, app) {
+  const select = h("select", { id: "partition" });
+  const element = h("span", {}, h("label", { for: "partition" }, "Partition"), select);
+  element.hidden = true;
+  const status = ({ fleet }) => {
+    // Filled once: what somebody is about to choose stays.
+    if (!fleet || fleet.partitions.length < 2 || !element.hidden) return;
+    const shown = chosen || String(fleet.partition);
+    const option = ({ partition, begins }) =>
+      h("option", { value: partition, selected: String(partition) === shown }, `${partition}, from ${begins ?? "the first site"} on`);
+    select.append(...fleet.partitions.map(option));
+    element.hidden = false;
+  };
+  if (app.status) status(app.status);
+  return { element, status, value: () => (element.hidden ? chosen : select.value) };
+}
+
+/** A line that names the process of another partition that has answered; null if this one has. */
+export const answeredBy = (owner) =>
+  owner && h("p", { class: "quiet", "data-figure": "answered_by" }, `Answered by ${owner.node}, which has partition ${owner.partition}.`);

@@ -1,10 +1,11 @@
 // The view "Page": the record of a page, the terms of its score, and what blocks its next visit.
 
 import { button, outcome } from "./action.js";
-import { ask, query } from "./api.js";
+import { ask, ownerOf, query } from "./api.js";
 import { legend, picture, strip } from "./chart.js";
 import { difference } from "./difference.js";
 import { datum, facts, h, inUse, loading, panel, say, show } from "./dom.js";
+import { answeredBy } from "./fleet.js";
 import { count, date, millis, plural, seconds, share, time, value, words } from "./format.js";
 import { Table, alternative } from "./table.js";
 import { versions } from "./versions.js";
@@ -73,7 +74,7 @@ export function open(main, { signal, parameters, navigate }) {
       try {
         const document = await ask(query("api/v1/page", { url }), { signal });
         fetchNow.hidden = (document.stopped_by ?? []).some(({ gate }) => CLOSED.includes(gate));
-        return onePage(document);
+        return [answeredBy(ownerOf(document)), onePage(document)].filter(Boolean);
       } catch (refusal) {
         // A folder has no page of its own, but others in it.
         const pages = refusal.status === 404 ? await beginWith(url, signal) : [];

@@ -2,6 +2,7 @@
 
 import { ask, query } from "./api.js";
 import { h, loading, prose, show } from "./dom.js";
+import { partitionChoice } from "./fleet.js";
 import { count, plural, seconds } from "./format.js";
 
 export const title = "Search";
@@ -27,15 +28,16 @@ export function address(words) {
 }
 
 export function open(main, { app, signal, parameters, navigate }) {
-  const [words, host, last, sort] = ["q", "host", "last", "sort"].map((name) => parameters.get(name) ?? "");
+  const [words, host, last, sort, partition] = ["q", "host", "last", "sort", "partition"].map((name) => parameters.get(name) ?? "");
   const option = (chosen) => ([value, text]) => h("option", { value, selected: String(value) === chosen }, text);
   const spans = h("select", { id: "span" }, SPANS.map(option(last)));
   const sorts = h("select", { id: "sort" }, SORTS.map(option(sort)));
+  const partitions = partitionChoice(partition, app);
   const hosts = h("input", { id: "sought-host", type: "search", value: host, spellcheck: "false", autocapitalize: "none", "aria-describedby": "sought-hint" });
   const choose = (event) => {
     event.preventDefault();
     const q = document.getElementById("words").value.trim();
-    navigate(`#${query("/search", { q, host: hosts.value.trim(), last: spans.value, sort: sorts.value })}`);
+    navigate(`#${query("/search", { q, host: hosts.value.trim(), last: spans.value, sort: sorts.value, partition: partitions.value() })}`);
   };
   const place = h("div", {}, words ? loading() : h("p", { class: "quiet" }, "Enter words in the field above."));
   main.append(
@@ -45,17 +47,18 @@ export function open(main, { app, signal, parameters, navigate }) {
       h("span", {}, h("label", { for: "sought-host" }, "Host"), hosts),
       h("span", {}, h("label", { for: "span" }, "New text"), spans),
       h("span", {}, h("label", { for: "sort" }, "Order"), sorts),
+      partitions.element,
       h("button", { type: "submit" }, "Show"),
       h("p", { id: "sought-hint", class: "quiet" }, ...prose('Words: `"several words"` stand side by side, `-word` must not be there. Host: also a domain, as `*.example.com`. ')),
     ),
     place,
   );
-  if (!words) return {};
+  if (!words) return { status: partitions.status };
   const since = last ? Math.max(0, Math.floor(app.clock() / 1000) - Number(last)) : undefined;
   show(place, async () => {
     let found;
     try {
-      found = await ask(query("api/v1/search", { q: words, host, since, sort, limit: RESULTS }), { signal });
+      found = await ask(query("api/v1/search", { q: words, host, since, sort, partition, limit: RESULTS }), { signal });
     } catch (refusal) {
       // Without an index there is nothing wrong: the answer says how to get one.
       if (refusal.status !== 409) throw refusal;
@@ -63,7 +66,7 @@ export function open(main, { app, signal, parameters, navigate }) {
     }
     return [h("p", { class: "quiet", role: "status", "data-figure": "found" }, summary(found)), h("ol", { class: "changes" }, found.results.map(row))];
   });
-  return {};
+  return { status: partitions.status };
 }
 
 function summary({ results, total, is_partial: isPartial }) {
