@@ -347,7 +347,7 @@ async function mockWeb(kind) {
   return { ...info, advance, stop: () => child.kill() };
 }
 
-/** Three processes of a fleet on loopback, each with a partition and a console; `lose` ends the third as a power cut would. */
+/** Three processes of a fleet on loopback, each with a partition and a console; `nodes` are clients of all; `lose` ends the third as a power cut would. */
 export async function fleet() {
   const folder = await mkdtemp(join(tmpdir(), "recrawl-browser-"));
   const web = await mockWeb(["--pages", "240", "--hosts", "6", "--page-bytes", "1500"]);
@@ -362,7 +362,8 @@ export async function fleet() {
   const start = (name) => serve(config, folder, name, ["--fleet", address, "--name", name, "--seeds", seeds]);
   const daemons = await Promise.all(names.map(start));
   const [{ origin }, , last] = daemons;
-  return { ...client(origin), origin, lose: () => last.stop("SIGKILL"), stop: ending(folder, web, ...daemons) };
+  const nodes = Object.fromEntries(daemons.map((daemon, at) => [names[at], client(daemon.origin)]));
+  return { ...nodes.a, origin, nodes, lose: () => last.stop("SIGKILL"), stop: ending(folder, web, ...daemons) };
 }
 
 async function serve(config, folder, data = "data", words = []) {

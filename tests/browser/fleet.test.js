@@ -1,9 +1,9 @@
-// The panel "Fleet" against the API: three processes, of which one is lost.
+// A fleet in the dashboard of one process: pages of another partition, and the panel "Fleet", also when one is lost.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { violations } from "./axe.js";
-import { browser, open, retry } from "./browser.js";
+import { browser, open, retry, says } from "./browser.js";
 import { fleet } from "./crawl.js";
 
 let all, chromium;
@@ -19,6 +19,53 @@ after(async () => {
 describe("a fleet of three processes", () => {
   const rows = (page, caption) => page.locator(`table:has(caption:text-is("${caption}")) tbody tr`);
   const cells = async (row) => (await row.locator("> *").allTextContents()).map((text) => text.trim());
+
+  /** Another partition than that of the dashboard's process, and its owner. */
+  const another = async () => {
+    const { fleet } = await all.until("owned", ({ fleet }) => fleet.partitions.every(({ owner }) => owner !== null));
+    const { partition, owner } = fleet.partitions.find(({ partition }) => partition !== fleet.partition);
+    return { theirs: String(partition), owner, node: all.nodes[owner] };
+  };
+
+  it("shows the changes of a chosen partition, and a page of it with who has answered", async () => {
+    const { theirs, owner, node } = await another();
+    await node.until("visited", ({ visited }) => visited > 10);
+    const { page, done } = await open(chromium.context, all.origin, "#/changes?changes=new");
+    const rows = page.locator("[data-change]");
+    await rows.first().waitFor();
+    assert.notEqual(await page.locator("#partition").inputValue(), theirs);
+    await page.selectOption("#partition", theirs);
+    await page.getByRole("button", { name: "Show", exact: true }).click();
+    // Some may be new since.
+    await retry(async () => {
+      const { changes } = await node.get("/api/v1/changes?changes=new&limit=25");
+      const shown = await rows.evaluateAll((all) => all.map((row) => row.dataset.change));
+      assert.deepEqual(shown, changes.map(({ id }) => id));
+    });
+    assert.equal(await page.locator("#partition").inputValue(), theirs);
+    assert.deepEqual(await violations(page), []);
+    await rows.first().getByRole("link").click();
+    await says(page, "answered_by", `Answered by ${owner}, which has partition ${theirs}.`);
+    assert.deepEqual(await violations(page), []);
+    await done();
+  });
+
+  it("searches a chosen partition", async () => {
+    const { theirs, node } = await another();
+    const { changes } = await node.get("/api/v1/changes?changes=new&limit=9");
+    const texts = changes.map(({ url }) => node.get(`/api/v1/version?url=${encodeURIComponent(url)}`));
+    const words = (await Promise.all(texts)).flatMap(({ text }) => /\b[a-z]{5,}\b/.exec(text ?? "") ?? []);
+    // Not each page is in the index.
+    const word = await retry(async () => {
+      for (const word of words) if ((await node.get(`/api/v1/search?q=${word}`)).total > 0) return word;
+      throw new Error(`nobody finds any of ${words}`);
+    });
+    const { page, done } = await open(chromium.context, all.origin, `#/search?q=${word}&partition=${theirs}`);
+    await retry(async () => assert.match(await page.locator('[data-figure="found"]').textContent(), /^\d+ pages? found/));
+    assert.equal(await page.locator("#partition").inputValue(), theirs);
+    assert.deepEqual(await violations(page), []);
+    await done();
+  });
 
   it("shows who owns what, and then which process is lost", async () => {
     await all.until("owned", ({ fleet }) => fleet.partitions.every(({ owner }) => owner !== null));

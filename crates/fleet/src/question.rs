@@ -144,12 +144,18 @@ impl QuestionBox {
         if self.has_more || bell != self.bell {
             self.has_more = true;
             let new = self.list(now)?;
-            for nonce in new.iter().take(MOST) {
+            let (first, later) = new.split_at(new.len().min(MOST));
+            for nonce in first {
                 given.extend(self.read(nonce)?.map(|question| (nonce.clone(), question)));
             }
-            (self.bell, self.has_more, self.last_asked) = (bell, new.len() > MOST, Some(now));
+            // Behind the last error.
+            for nonce in first {
+                self.seen.entry(nonce.clone()).and_modify(|seen| seen.is_done = true);
+            }
+            (self.bell, self.has_more, self.last_asked) = (bell, !later.is_empty(), Some(now));
         }
-        self.sweep(now)?;
+        // What is not removed now is removed later.
+        let _ = self.sweep(now);
         Ok(given)
     }
 
@@ -174,15 +180,11 @@ impl QuestionBox {
         Ok(waiting)
     }
 
-    fn read<Q: DeserializeOwned>(&mut self, nonce: &str) -> Result<Option<Q>, VaultError> {
-        let question = match self.store.read(&key::question(self.partition, nonce), MAX_QUESTION) {
-            Err(StoreError::Absent(_) | StoreError::TooLong { .. }) => None,
-            read => serde_json::from_slice(&read?).ok(),
-        };
-        if let Some(seen) = self.seen.get_mut(nonce) {
-            seen.is_done = true;
+    fn read<Q: DeserializeOwned>(&self, nonce: &str) -> Result<Option<Q>, VaultError> {
+        match self.store.read(&key::question(self.partition, nonce), MAX_QUESTION) {
+            Err(StoreError::Absent(_) | StoreError::TooLong { .. }) => Ok(None),
+            read => Ok(serde_json::from_slice(&read?).ok()),
         }
-        Ok(question)
     }
 
     /// Answers a question; none: the answer is too long. If another owner has answered, its answer stays.

@@ -24,6 +24,8 @@ fn what_is_elsewhere_is_asked_there_and_given_on_with_its_partition_node_and_age
         assert_eq!(told, [Some("2"), Some("b"), Some("text/html")], "{path}");
         let age: u64 = answer.header("age").unwrap().parse().unwrap();
         assert!(age < 300, "{age}");
+        let policy = answer.header("content-security-policy").unwrap();
+        assert_eq!(policy.starts_with("sandbox; "), path.starts_with("/archived"), "{path}: {policy}");
     }
     // Its own is answered here.
     for path in [

@@ -1,6 +1,7 @@
 use super::*;
 use crate::testing::Nobody;
 use recrawl_vault::store::MemoryStore;
+use recrawl_vault::store::faulty::{Faults, FaultyStore};
 use std::sync::Mutex;
 
 const OF: u32 = 4;
@@ -89,6 +90,23 @@ fn an_owner_that_is_not_asked_makes_one_read_and_one_that_is_looks_soon_again() 
     store.replace(&key::bell(OF), b"q1").unwrap();
     assert_eq!((looked(&mut questions, IDLE), questions.wait(IDLE)), (vec!["q1".to_owned()], BUSY));
     assert_eq!(questions.wait(IDLE + BUSY_FOR), IDLE);
+}
+
+#[test]
+fn a_store_that_fails_leaves_no_question_out_and_gives_none_twice() {
+    let objects = Arc::new(MemoryStore::new());
+    let names: Vec<String> = (0..20).map(|number| format!("q{number:02}")).collect();
+    names.iter().for_each(|name| put(&objects, name, b"\"who\""));
+    let store = FaultyStore::new(objects, 3, Faults { before: 100, after: 100, late: 0 });
+    let (mut questions, mut given, mut failures) = (QuestionBox::new(Arc::new(store), OF), Vec::new(), 0);
+    for now in 0..LATE / BUSY {
+        match questions.look::<String>(now * BUSY) {
+            Ok(some) => given.extend(some.into_iter().map(|(name, _)| name)),
+            Err(_) => failures += 1,
+        }
+    }
+    assert_eq!(given, names);
+    assert!(failures > 3, "{failures}");
 }
 
 #[test]
