@@ -29,6 +29,8 @@ pub struct SlotKeeper {
     probes: u64,
     /// The last period for which a list was written, or tried to be.
     tried: Option<u64>,
+    /// Are the old lists gone that earlier owners left?
+    has_swept: bool,
     /// Own lists that were there in time, and whose periods were not read.
     unread: BTreeMap<u64, AddressList>,
 }
@@ -41,7 +43,8 @@ impl SlotKeeper {
         (id, epoch): (u32, u64),
         slots: Arc<AddressSlots>,
     ) -> SlotKeeper {
-        SlotKeeper { store, map, id, epoch, slots, probes: 0, tried: None, unread: BTreeMap::new() }
+        let (probes, tried, has_swept, unread) = Default::default();
+        SlotKeeper { store, map, id, epoch, slots, probes, tried, has_swept, unread }
     }
 
     /// Does what is due, and says after how many milliseconds to call it again.
@@ -73,10 +76,13 @@ impl SlotKeeper {
         self.probes += 1;
         let key = key::clock(self.id, self.epoch, self.probes);
         let asked = now();
-        self.store.create(&key, b"")?;
-        let answered = now();
-        self.slots.measured((asked, answered), self.store.created(&key)?);
-        Ok(self.store.remove(&key)?)
+        let created = self.store.create(&key, b"").map(|()| now()).and_then(|answered| {
+            self.slots.measured((asked, answered), self.store.created(&key)?);
+            Ok(())
+        });
+        // Also if the answer was lost.
+        self.store.remove(&key)?;
+        Ok(created?)
     }
 
     /// Writes the list of a period. It counts only if the store has answered in time: whoever reads it behind the close sees
@@ -93,15 +99,21 @@ impl SlotKeeper {
         if self.slots.time(answered).is_some_and(is_in_time) {
             self.unread.insert(period, list);
         }
-        let created = self.store.created(&key::addresses(self.id, period))?;
-        self.slots.measured((asked, answered), created);
+        // An earlier process may have created the same one before: that is no time of this request.
+        if !is_first {
+            self.slots.measured((asked, answered), self.store.created(&key::addresses(self.id, period))?);
+        }
         let Some(oldest) = period.checked_sub(KEPT) else { return Ok(()) };
-        let old = match is_first {
-            true => numbers(&*self.store, &key::address_lists(self.id))?,
-            false => vec![oldest],
+        let old = match self.has_swept {
+            true => vec![oldest],
+            false => numbers(&*self.store, &key::address_lists(self.id))?,
         };
         let mut old = old.into_iter().filter(|number| *number <= oldest);
-        Ok(old.try_for_each(|number| self.store.remove(&key::addresses(self.id, number)))?)
+        // One that stays is found by the next list.
+        self.has_swept = false;
+        old.try_for_each(|number| self.store.remove(&key::addresses(self.id, number)))?;
+        self.has_swept = true;
+        Ok(())
     }
 
     /// Reads the lists of a period, which are closed.

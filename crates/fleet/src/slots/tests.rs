@@ -1,5 +1,6 @@
 use super::list::AddressList;
 use super::*;
+use crate::key;
 use crate::map::{FleetMap, PartitionRange};
 use proptest::prelude::*;
 use recrawl_vault::store::faulty::{Faults, FaultyStore, draw};
@@ -377,4 +378,58 @@ fn an_owner_whose_list_misses_the_close_asks_nothing_in_that_period() {
     assert_eq!(written[3] - written[0], 3, "one for each period: {written:?}");
     let known: Vec<bool> = written.iter().map(|period| slots.has_lists(*period)).collect();
     assert_eq!(known, [true, false, true, true]);
+}
+
+/// The numbers of a partition's lists.
+fn lists_of(objects: &MemoryStore, id: u32) -> Vec<u64> {
+    recrawl_vault::numbers(objects, &key::address_lists(id)).unwrap()
+}
+
+/// It finds the list that the process before has written: that is its own as well, and no time of its request.
+#[test]
+fn a_process_that_starts_again_has_turns_in_the_next_period() {
+    let (objects, time) = (Arc::new(MemoryStore::new()), TrueTime(Arc::new(AtomicU64::new(BEGAN))));
+    let store = Arc::new(SlowStore::new(&objects, &time, 0, 1));
+    let own = || time.get() - BEGAN;
+    let begin = |epoch| {
+        let slots = Arc::new(AddressSlots::new(1, LEASE, 250, own()));
+        (SlotKeeper::new(store.clone(), map(2), (1, epoch), slots.clone()), slots)
+    };
+    let (mut first, _) = begin(1);
+    while lists_of(&objects, 1).len() < 2 {
+        time.pass(TICK);
+        first.step(&own).unwrap();
+    }
+    let period = lists_of(&objects, 1)[1];
+    time.pass(2_500);
+    let (mut second, slots) = begin(2);
+    while time.get() < slots.periods.close(period) + CLOCK_BOUND {
+        time.pass(TICK);
+        second.step(&own).unwrap();
+    }
+    assert_eq!(lists_of(&objects, 1).last(), Some(&period));
+    assert!(slots.has_lists(period) && slots.time(own()).is_some());
+}
+
+#[test]
+fn lists_of_earlier_owners_and_what_tells_the_time_leave_nothing() {
+    let (objects, time) = (Arc::new(MemoryStore::new()), TrueTime(Arc::new(AtomicU64::new(BEGAN))));
+    let faults = Faults { after: 1_000, ..Faults::default() };
+    let unheard = FaultyStore::new(objects.clone(), 1, faults);
+    let own = || time.get() - BEGAN;
+    let slots = Arc::new(AddressSlots::new(1, LEASE, 250, 0));
+    let at = slots.periods.at(BEGAN);
+    SlotKeeper::new(Arc::new(unheard), map(2), (1, 1), slots.clone()).step(&own).unwrap_err();
+    assert!(objects.image().is_empty(), "the answer was lost, and the object is gone");
+    // The first list of this process is another's, who may have begun at the same moment.
+    for period in [at - 20, at, at + 1] {
+        objects.create(&key::addresses(1, period), b"another's").unwrap();
+    }
+    let store = Arc::new(SlowStore::new(&objects, &time, 0, 1));
+    let mut keeper = SlotKeeper::new(store, map(2), (1, 2), slots.clone());
+    while lists_of(&objects, 1).last() < Some(&(at + 3)) {
+        time.pass(TICK);
+        keeper.step(&own).unwrap();
+    }
+    assert_eq!(lists_of(&objects, 1).first(), Some(&at));
 }
