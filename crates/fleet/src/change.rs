@@ -65,6 +65,9 @@ pub enum DivisionError {
         /// The change that is made of it.
         what: &'static str,
     },
+    /// Another change was faster, and there are other partitions now.
+    #[error("another command has changed the partitions meanwhile; nothing was done, try again")]
+    Changed,
     /// The sites do not cut the order of URLs into ranges.
     #[error("{0}")]
     Map(#[from] MapError),

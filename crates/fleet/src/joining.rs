@@ -63,17 +63,17 @@ pub fn joined(
 /// map's ranges.
 ///
 /// # Errors
-/// [`DivisionError::Pending`], or when the store does not answer.
-///
-/// # Panics
-/// When the ends are not those of all partitions.
+/// [`DivisionError::Changed`] if the ends are not those of all partitions, [`DivisionError::Pending`], or when the store does not
+/// answer.
 pub fn left(
     store: &dyn Store,
     map: &FleetMap,
     ends: Vec<PartitionEnd>,
     nonce: &str,
 ) -> Result<FleetMap, DivisionError> {
-    assert!(ends.iter().map(|end| end.id).eq(map.ranges().iter().map(|range| range.id)), "all end");
+    if !ends.iter().map(|end| end.id).eq(map.ranges().iter().map(|range| range.id)) {
+        return Err(DivisionError::Changed);
+    }
     let (number, _) = next_numbers(store, map)?;
     let joining = MapJoining { parts: ends, into: None, nonce: nonce.to_owned() };
     let last = FleetMap::new(number, map.ranges().to_vec())?.with_lease(map.lease());

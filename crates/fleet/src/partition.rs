@@ -5,16 +5,17 @@ use crate::decisions;
 use crate::epoch;
 use crate::exchange::{self, ExchangePatience, PlanExchange};
 use crate::inbox;
-use crate::map::FleetMap;
+use crate::map::{FleetMap, FormerPartition};
 use crate::marks::{MarkFinding, RunMarks, next_run};
 use crate::question::{self, QuestionBox, QuestionEnd};
 use crate::receive::{ReceivedLinks, RunReading, senders};
 use crate::run::{EachLink, NextLink, RunWriter};
 use crate::slots::{AddressSlots, SlotKeeper};
-use crate::sweep::{SweptRuns, has_told, sweep_runs, tell_marks};
+use crate::sweep::{has_told, sweep_runs, tell_marks};
 use recrawl_vault::{Store, VaultError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -38,6 +39,8 @@ pub struct Partition {
     called: AtomicU32,
     planned: AtomicU32,
     untaken: AtomicU64,
+    /// By sender, the first epoch of which runs may have to go: each epoch that had an owner costs a list.
+    swept: Mutex<BTreeMap<u32, u64>>,
     lease: OnceLock<HoldsLease>,
     given_up: OnceLock<GivingUp>,
     slots: OnceLock<Arc<AddressSlots>>,
@@ -119,6 +122,7 @@ impl Partition {
             called: AtomicU32::new(0),
             planned: AtomicU32::new(0),
             untaken: AtomicU64::new(0),
+            swept: Mutex::default(),
             lease: OnceLock::new(),
             given_up: OnceLock::new(),
             slots: OnceLock::new(),
@@ -363,16 +367,20 @@ impl Partition {
     /// When the store does not answer.
     pub fn sweep(&self, marks: &RunMarks) -> Result<u64, VaultError> {
         tell_marks(&*self.store, self.id(), self.epoch, marks)?;
-        let mut swept = sweep_runs(&*self.store, &self.map, self.id(), self.epoch)?;
-        // Nobody else removes those of the partitions that it was put together of.
-        for former in self.map.former().iter().filter(|former| self.map.heir_of(former.id) == self.id()) {
-            let SweptRuns { removed, untaken } =
-                sweep_runs(&*self.store, &self.map, former.id, former.epoch)?;
-            swept.removed += removed;
-            swept.untaken += untaken;
+        // Nobody else removes those of the partitions that it was put together of, who have sent nothing in their last epochs.
+        let is_of_this = |former: &&FormerPartition| self.map.heir_of(former.id) == self.id();
+        let ended = self.map.former().iter().filter(is_of_this).map(|former| (former.id, former.epoch - 1));
+        let (mut removed, mut untaken) = (0, 0);
+        let mut begins = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
+        for (sender, last) in ended.chain([(self.id(), self.epoch)]) {
+            let begin = begins.entry(sender).or_insert(1);
+            let swept = sweep_runs(&*self.store, &self.map, sender, *begin..=last)?;
+            *begin = swept.next;
+            removed += swept.removed;
+            untaken += swept.untaken;
         }
-        self.untaken.store(swept.untaken, Ordering::Relaxed);
-        Ok(swept.removed)
+        self.untaken.store(untaken, Ordering::Relaxed);
+        Ok(removed)
     }
 
     /// Removes messages before this number, which the vault has the effects of. A part of this partition that was divided off

@@ -6,6 +6,7 @@ use crate::key;
 use crate::map::FleetMap;
 use crate::marks::{RunMark, RunMarks};
 use recrawl_vault::{Store, VaultError, framed, numbers, read_framed};
+use std::ops::RangeInclusive;
 
 /// Tells senders how far a receiver is: marks that its vault has. In the folder of the epoch, so that one whose work does not
 /// count tells nothing.
@@ -24,10 +25,12 @@ pub struct SweptRuns {
     pub removed: u64,
     /// Runs that the vaults of some receivers have not.
     pub untaken: u64,
+    /// The first epoch that must be looked at again: of those before it nothing is left that may go.
+    pub next: u64,
 }
 
-/// Removes the runs of a sender that the vaults of all receivers have. Of each epoch the last one stays: a process that slept must
-/// not be able to create its number again.
+/// Removes the runs of a sender, of these epochs, that the vaults of all receivers have. Of each epoch the last one stays: a process
+/// that slept must not be able to create its number again.
 ///
 /// # Errors
 /// When the store does not answer.
@@ -35,9 +38,13 @@ pub fn sweep_runs(
     store: &dyn Store,
     map: &FleetMap,
     sender: u32,
-    epoch: u64,
+    epochs: RangeInclusive<u64>,
 ) -> Result<SweptRuns, VaultError> {
-    let mut applied = RunMark { epoch, number: u64::MAX };
+    let mut swept = SweptRuns { next: *epochs.start(), ..SweptRuns::default() };
+    if epochs.is_empty() {
+        return Ok(swept);
+    }
+    let mut applied = RunMark { epoch: *epochs.end(), number: u64::MAX };
     for receiver in map.ranges().iter().map(|range| range.id).filter(|id| *id != sender) {
         applied = applied.min(told(store, receiver, sender)?);
     }
@@ -45,8 +52,7 @@ pub fn sweep_runs(
     if is_outdated(store, map)? {
         applied = RunMark::default();
     }
-    let mut swept = SweptRuns::default();
-    for older in 1..=epoch {
+    for older in epochs {
         let runs = numbers(store, &key::runs(sender, older))?;
         let end = match older.cmp(&applied.epoch) {
             std::cmp::Ordering::Less => u64::MAX,
@@ -62,6 +68,9 @@ pub fn sweep_runs(
         }
         if end == 0 {
             continue;
+        }
+        if end == u64::MAX && swept.next == older {
+            swept.next = older + 1;
         }
         let folder = key::runs(sender, older);
         for part in store.list(&folder)? {
@@ -100,10 +109,15 @@ fn told(store: &dyn Store, receiver: u32, sender: u32) -> Result<RunMark, VaultE
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::map::PartitionRange;
+    use crate::map::{FormerPartition, PartitionRange};
     use crate::run::RunWriter;
+    use crate::testing::{Nobody, first_map};
+    use crate::{FleetWaits, Partition};
     use recrawl_types::UrlRules;
-    use recrawl_vault::store::MemoryStore;
+    use recrawl_vault::StoreError;
+    use recrawl_vault::store::{Listed, MemoryStore};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
     #[test]
     fn runs_go_when_all_have_them_and_the_last_of_an_epoch_stays() {
@@ -127,8 +141,8 @@ mod tests {
         let mark = |number| RunMarks::from([(1, RunMark { epoch: 1, number })]);
         let runs = || numbers(&store, &key::runs(1, 1)).unwrap();
         let swept = || {
-            let SweptRuns { removed, untaken } = sweep_runs(&store, &map, 1, 1).unwrap();
-            (removed, untaken)
+            let swept = sweep_runs(&store, &map, 1, 1..=1).unwrap();
+            (swept.removed, swept.untaken)
         };
         tell_marks(&store, 2, 1, &mark(3)).unwrap();
         assert_eq!(swept(), (0, 3), "one receiver has told nothing");
@@ -142,5 +156,69 @@ mod tests {
         assert_eq!((swept(), runs()), ((1, 0), vec![2]));
         let parts: Vec<String> = store.list("").unwrap().into_iter().map(|object| object.key).collect();
         assert_eq!(parts.iter().filter(|key| key.contains("/links/")).count(), 1, "{parts:?}");
+    }
+
+    /// A store that counts what is asked of it.
+    #[derive(Debug, Default)]
+    struct CountingStore {
+        objects: MemoryStore,
+        asked: AtomicU64,
+    }
+
+    impl CountingStore {
+        fn counted(&self) -> &MemoryStore {
+            self.asked.fetch_add(1, Relaxed);
+            &self.objects
+        }
+    }
+
+    impl Store for CountingStore {
+        fn create(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+            self.counted().create(key, bytes)
+        }
+        fn read(&self, key: &str, most: u64) -> Result<Vec<u8>, StoreError> {
+            self.counted().read(key, most)
+        }
+        fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+            self.counted().replace(key, bytes)
+        }
+        fn list(&self, folder: &str) -> Result<Vec<Listed>, StoreError> {
+            self.counted().list(folder)
+        }
+        fn remove(&self, key: &str) -> Result<(), StoreError> {
+            self.counted().remove(key)
+        }
+        fn locate(&self, key: &str) -> String {
+            key.to_owned()
+        }
+    }
+
+    /// Partitions that ended, and epochs that were swept, cost nothing in each round.
+    #[test]
+    fn what_was_swept_is_looked_at_once() {
+        let store = Arc::new(CountingStore::default());
+        let former = (3..6).map(|id| FormerPartition { id, epoch: 9, into: 1 }).collect();
+        let map = first_map(&["h.test"]).with_former(former);
+        for (id, after) in (1..=2).flat_map(|id| (0..4).map(move |after| (id, after))) {
+            crate::begin(&*store, id, after, "a", 1).unwrap();
+        }
+        let waits = FleetWaits { plans: Box::new(Nobody), runs: Box::new(Nobody) };
+        let partition = Partition::owned(store.clone(), map, 1, 4, waits).unwrap().unwrap();
+        let end = |id, epoch| (id, RunMark { epoch, number: 0 });
+        let marks = RunMarks::from([end(1, 4), end(2, 4), end(3, 9), end(4, 9), end(5, 9)]);
+        tell_marks(&*store, 2, 4, &marks).unwrap();
+        let url = UrlRules::default().canonicalize("http://z.test/").unwrap();
+        for (sender, epoch, number) in [(1, 2, 0), (1, 2, 1), (4, 8, 0), (4, 8, 1)] {
+            let mut run = RunWriter::new(&*store, sender, epoch, number, 7);
+            run.push(url.key(), b"link").unwrap();
+            run.finish().unwrap();
+        }
+        let sweep = || {
+            let before = store.asked.load(Relaxed);
+            (partition.sweep(&marks).unwrap(), store.asked.load(Relaxed) - before)
+        };
+        let ((removed, first), (nothing, second)) = (sweep(), sweep());
+        assert_eq!((removed, nothing), (2, 0), "of each epoch all but the last run");
+        assert!(second < 12 && first > 4 * second, "{first} requests, then {second}");
     }
 }

@@ -264,3 +264,15 @@ fn links_on_their_way_arrive_once() {
     assert!(taken.values().all(|times| *times == 1), "{taken:?}");
     assert_eq!(ends.keys().copied().collect::<Vec<_>>(), [1, 2, 3, new]);
 }
+
+/// A command that waits for owners keeps the partitions of the map that it began with.
+#[test]
+fn a_fleet_that_was_divided_meanwhile_does_not_end() {
+    let store = MemoryStore::new();
+    write_map(&store, &first_map(&["h.test"])).unwrap();
+    let ends = [1, 2].map(|id| take(&store, id)).to_vec();
+    let next = divided(&store, &in_force(&store), (2, "p.test"), (2, "splitter")).unwrap();
+    propose(&store, &next).unwrap();
+    put_in_force(&store, &next, 1).unwrap();
+    assert!(matches!(left(&store, &in_force(&store), ends, "joiner"), Err(DivisionError::Changed)));
+}
