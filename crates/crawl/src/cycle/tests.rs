@@ -2,6 +2,7 @@
 //! of hosts and decisions.
 
 mod division;
+mod joined_decisions;
 mod joining;
 mod lockstep;
 mod making_room;

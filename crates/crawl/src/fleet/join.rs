@@ -23,12 +23,13 @@ use recrawl_repository::storage::Storage;
 use recrawl_repository::{
     CarriedPages, CarriedWriter, Generation, JoinedRound, Repository, is_untried, join_kept,
 };
-use recrawl_types::{ArchivePosition, Cycle, DatedRound, PageRecord, Round};
+use recrawl_types::{ArchivePosition, DatedRound, PageRecord};
 use recrawl_verifier::{BatchLimits, FoundLinks, MergeReport, SortedWaiting, WaitingLinks};
+use rounds::aligned;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 mod joined_files;
+mod rounds;
 
 /// Takes a link, by key and value; false if it refuses it.
 pub(super) type TakesLink<'t> = dyn FnMut(&[u8], &[u8]) -> Result<bool, Failure> + 't;
@@ -74,21 +75,10 @@ pub(super) fn join_folders(
     let mut joining = Joining { shifts: vec![0; opened.len()], parts: opened, base, round, now };
     joining.archives(parts)?;
     joining.beside_pages()?;
-    let tables = &joining.parts[base].tables;
     let limits = BatchLimits { memory_bytes: parts[base].config.storage.batch_memory.0 as usize };
-    let mut waiting = WaitingLinks::new(joining.parts[base].storage.clone(), round, limits);
-    for (at, part) in joining.parts.iter().enumerate() {
-        let marks = marks_before(&part.tables, last[at].round.next())?;
-        let mut take = |key: &[u8], value: &[u8]| -> Result<bool, Failure> {
-            let Ok(found) = FoundLinks::read(value) else { return Ok(false) };
-            waiting.add_found(key, found).map_err(Failure::work)?;
-            Ok(true)
-        };
-        links(at, marks, &mut take)?;
-    }
-    let waited = joining.parts.iter().filter_map(|part| part.repository.current().waiting());
-    let waiting = waiting.finish(waited.collect::<Vec<_>>()).map_err(Failure::work)?;
+    let waiting = joining.waiting(&last, limits, links)?;
     joining.carried(&last)?;
+    let tables = &joining.parts[base].tables;
     CycleTotals::hand_on_joined(joining.parts.iter().map(|part| &part.tables).zip(&last), tables, round)?;
     tables.flush()?;
     joining.pages(waiting)?;
@@ -193,6 +183,27 @@ impl Joining {
         Ok(aligned(&rounds, self.round.round))
     }
 
+    /// The links that wait in each, and those that others sent and it has not applied.
+    fn waiting(
+        &self,
+        last: &[DatedRound],
+        limits: BatchLimits,
+        links: &mut GivesLinks<'_>,
+    ) -> Result<SortedWaiting, Failure> {
+        let mut waiting = WaitingLinks::new(self.base().storage.clone(), self.round, limits);
+        for (at, part) in self.parts.iter().enumerate() {
+            let marks = marks_before(&part.tables, last[at].round.next())?;
+            let mut take = |key: &[u8], value: &[u8]| -> Result<bool, Failure> {
+                let Ok(found) = FoundLinks::read(value) else { return Ok(false) };
+                waiting.add_found(key, found).map_err(Failure::work)?;
+                Ok(true)
+            };
+            links(at, marks, &mut take)?;
+        }
+        let waited = self.parts.iter().filter_map(|part| part.repository.current().waiting());
+        waiting.finish(waited.collect::<Vec<_>>()).map_err(Failure::work)
+    }
+
     /// Puts together what the last round of each did not reach.
     fn carried(&self, last: &[DatedRound]) -> Result<(), Failure> {
         let mut writer: Option<CarriedWriter> = None;
@@ -241,58 +252,5 @@ impl Joining {
         if let Some(position) = content.and_then(|content| content.archive.as_mut()) {
             *position = self.moved(at, *position);
         }
-    }
-}
-
-/// Rounds of several crawls side by side: those of one cycle that come as far before its end are one. They get numbers that end
-/// before `next`; what finds none is left out.
-pub(crate) fn aligned(rounds: &[Vec<DatedRound>], next: Round) -> Vec<JoinedRound> {
-    let mut groups = BTreeMap::<(Cycle, Reverse<usize>), Vec<(usize, DatedRound)>>::new();
-    for (at, of_part) in rounds.iter().enumerate() {
-        let mut of_cycle = BTreeMap::<Cycle, usize>::new();
-        for round in of_part.iter().rev() {
-            let before_end = of_cycle.entry(round.cycle).or_default();
-            groups.entry((round.cycle, Reverse(*before_end))).or_default().push((at, *round));
-            *before_end += 1;
-        }
-    }
-    let numbers = (1..next.0).rev().map(Round);
-    let mut joined: Vec<JoinedRound> = numbers
-        .zip(groups.into_iter().rev())
-        .map(|(round, ((cycle, _), parts))| JoinedRound { round: DatedRound { round, cycle }, parts })
-        .collect();
-    joined.reverse();
-    joined
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rounds_of_a_cycle_are_one_and_have_numbers_without_gaps() {
-        let dated = |(round, cycle): (u32, u32)| DatedRound { round: Round(round), cycle: Cycle(cycle) };
-        let rounds = |all: &[(u32, u32)]| all.iter().copied().map(dated).collect::<Vec<_>>();
-        // The second was divided in cycle 6, and missed cycle 5.
-        let parts = [rounds(&[(4, 4), (5, 5), (6, 6), (7, 7)]), rounds(&[(3, 4), (4, 6), (5, 6), (6, 7)])];
-        let joined = aligned(&parts, Round(8));
-        let told: Vec<_> = joined
-            .iter()
-            .map(|of| {
-                let parts = of.parts.iter().map(|(at, round)| (*at, round.round.0)).collect::<Vec<_>>();
-                (of.round.round.0, of.round.cycle.0, parts)
-            })
-            .collect();
-        assert_eq!(
-            told,
-            [
-                (3, 4, vec![(0, 4), (1, 3)]),
-                (4, 5, vec![(0, 5)]),
-                (5, 6, vec![(1, 4)]),
-                (6, 6, vec![(0, 6), (1, 5)]),
-                (7, 7, vec![(0, 7), (1, 6)]),
-            ]
-        );
-        assert_eq!(aligned(&parts, Round(3)).len(), 2, "the last ones stay");
     }
 }

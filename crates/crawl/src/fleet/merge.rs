@@ -5,8 +5,9 @@ use super::join::{JoinedFolders, join_folders};
 use super::links::{self, NEXT_DECISION, NEXT_MESSAGE};
 use super::range::{self, keep_range};
 use crate::failure::Failure;
+use crate::operator::control::joined::{chosen, keep_chosen};
 use crate::operator::stopped::StoppedCrawl;
-use crate::settings::Settings;
+use crate::settings::{Settings, formula_file};
 use crate::stored::{keep, kept};
 use crate::vault::{lineage, restore, ship_stopped_in};
 use recrawl_fleet::{
@@ -85,20 +86,6 @@ pub fn merge(joining: &PartitionJoining<'_>) -> Result<u64, Failure> {
 pub fn leave(joining: &PartitionJoining<'_>) -> Result<(PathBuf, u64), Failure> {
     let PartitionJoining { fleet, map, is_owner, .. } = joining;
     let (joined, folder, _) = joining.folder()?;
-    for &ParentInbox { partition, next } in &joined.unread {
-        if has_message(&**fleet, partition, next)? {
-            return Err(Failure::Work(format!(
-                "fleet: partition {partition} has changes of operators to make; start a process for it, and leave when it \
-                 has made them"
-            )));
-        }
-    }
-    if has_decision(&**fleet, joined.decided)? {
-        return Err(Failure::Work(
-            "fleet: a partition has decisions of operators to make; leave when its process has made them"
-                .into(),
-        ));
-    }
     let tables = &joined.crawl.tables;
     links::forget_marks(tables)?;
     for name in [JOINED_INBOXES, PARENT_INBOX, NEXT_MESSAGE, NEXT_DECISION, range::RANGE] {
@@ -136,12 +123,17 @@ impl PartitionJoining<'_> {
 
     /// Restores all parts, proposes the map, and puts them together. Gives the folder, and how far its links are in the runs of others.
     fn folder(&self) -> Result<(JoinedParts, PathBuf, RunMarks), Failure> {
-        let (mut all, mut unread, mut decided) = (Vec::new(), Vec::new(), u64::MAX);
+        let (mut all, mut unread, mut decided) = (Vec::new(), Vec::new(), Vec::new());
         for PartitionEnd { id, .. } in self.parts() {
             let settings = self.restored(*id)?;
             let tables = StoppedCrawl::open(&settings)?.tables;
-            unread.push(ParentInbox { partition: *id, next: next_message(&tables, *id)? });
-            decided = decided.min(kept(&tables, NEXT_DECISION)?.unwrap_or_default());
+            let inbox = ParentInbox { partition: *id, next: next_message(&tables, *id)? };
+            let next: u64 = kept(&tables, NEXT_DECISION)?.unwrap_or_default();
+            if self.map.is_end() {
+                self.refuse_unmade(inbox, next)?;
+            }
+            unread.push(inbox);
+            decided.push((next, chosen(&tables)?));
             all.push(settings);
         }
         propose(&*self.fleet, self.map)?;
@@ -161,8 +153,30 @@ impl PartitionJoining<'_> {
             Ok(())
         };
         let JoinedFolders { base, crawl } = join_folders(&all, &mut pending, self.now)?;
+        // Decisions that one part has not made are made again, and some go back by a step: so its formula is the one to begin with.
+        let least = decided.into_iter().enumerate().min_by_key(|(at, (next, _))| (*next, *at != base));
+        let (at, (decided, chosen)) = least.unwrap_or_default();
+        if at != base {
+            formula_file::take_over(&all[base].data_dir, &all[at].data_dir)?;
+            keep_chosen(&crawl.tables, &chosen)?;
+        }
         let folder = all.swap_remove(base).data_dir;
         Ok((JoinedParts { crawl, unread, decided }, folder, ends))
+    }
+
+    /// Refuses to end a fleet while a part has changes of operators to make: nobody would make them.
+    fn refuse_unmade(
+        &self,
+        ParentInbox { partition, next }: ParentInbox,
+        decision: u64,
+    ) -> Result<(), Failure> {
+        if has_message(&*self.fleet, partition, next)? || has_decision(&*self.fleet, decision)? {
+            return Err(Failure::Work(format!(
+                "fleet: partition {partition} has changes of operators to make; start a process for it, and leave when it \
+                 has made them"
+            )));
+        }
+        Ok(())
     }
 
     /// A copy of a part with its own range alone.

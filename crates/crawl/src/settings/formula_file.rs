@@ -64,3 +64,14 @@ pub fn forget_in_data_dir(data_dir: &Path) -> Result<(), Failure> {
 pub fn keep_in_data_dir(data_dir: &Path, formula: &Formula) -> Result<(), Failure> {
     formula.save(&path(data_dir)).map_err(Failure::work)
 }
+
+/// Takes over the formula of another data directory, which may have none.
+///
+/// # Errors
+/// When the file cannot be read or written.
+pub fn take_over(data_dir: &Path, other: &Path) -> Result<(), Failure> {
+    match std::fs::copy(path(other), path(data_dir)) {
+        Err(e) if e.kind() == ErrorKind::NotFound => forget_in_data_dir(data_dir),
+        copied => copied.map(drop).map_err(Failure::from),
+    }
+}

@@ -62,13 +62,15 @@ pub(super) fn run_cycles(crawl: &mut Crawl, web: &LinkedWeb, cycles: Range<u64>)
     told
 }
 
-/// A process that takes a partition, restores it, runs some cycles, ships all and frees it. Gives what each cycle left.
-fn run_partition(
+/// A process that takes a partition, restores it, runs some cycles after what `begins` does, ships all and frees it. Gives what each
+/// cycle left.
+pub(super) fn run_partition(
     store: &Arc<MemoryStore>,
     web: &LinkedWeb,
     id: u32,
     cycles: Range<u64>,
     waits: FleetWaits,
+    begins: &dyn Fn(&Crawl),
 ) -> Vec<MemberState> {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().join("data");
@@ -96,6 +98,7 @@ fn run_partition(
     // As a process that has read it.
     keep(&crawl.tables, PARENT_INBOX, &None::<ParentInbox>).unwrap();
     keep(&crawl.tables, JOINED_INBOXES, &Vec::<ParentInbox>::new()).unwrap();
+    begins(&crawl);
     let told = run_cycles(&mut crawl, web, cycles);
     drop(crawl);
     let epoch = newest(&**store, id).unwrap();
@@ -120,7 +123,7 @@ pub(super) fn run_fleet(
                 let plans = Box::new(Lockstep(has_failed.clone()));
                 let runs: Box<dyn recrawl_fleet::ExchangePatience> =
                     if is_lockstep { Box::new(Lockstep(has_failed.clone())) } else { Box::new(NoPatience) };
-                run_partition(store, web, id, cycles, FleetWaits { plans, runs })
+                run_partition(store, web, id, cycles, FleetWaits { plans, runs }, &|_| ())
             })
         };
         let running: Vec<_> = map.ranges().iter().map(run).collect();

@@ -43,7 +43,12 @@ fn joining<'j>(
     PartitionJoining { fleet, before, map, scratch, settings, tag, now, is_owner: &|| Ok(()) }
 }
 
-fn merge_at(store: &Arc<dyn Store>, web: &LinkedWeb, ids: [u32; 2], tag: &str) -> Result<u64, Failure> {
+pub(super) fn merge_at(
+    store: &Arc<dyn Store>,
+    web: &LinkedWeb,
+    ids: [u32; 2],
+    tag: &str,
+) -> Result<u64, Failure> {
     let (before, ends) = take(&**store, &ids, tag)?;
     let map = joined(&**store, &before, [ends[0], ends[1]], tag).map_err(Failure::work)?;
     let scratch = tempfile::tempdir().unwrap();
@@ -51,7 +56,7 @@ fn merge_at(store: &Arc<dyn Store>, web: &LinkedWeb, ids: [u32; 2], tag: &str) -
     merge(&joining(store, (&before, &map), scratch.path(), &settings, tag))
 }
 
-fn leave_at(
+pub(super) fn leave_at(
     store: &Arc<dyn Store>,
     web: &LinkedWeb,
     scratch: &Path,

@@ -1,6 +1,6 @@
 //! Requests of operators to crawls that are put together.
 
-use super::{ASKED, LIFTED, QueuedSeeds, RequestedPages, SEEDS};
+use super::{ASKED, CHOSEN, ChosenFormula, LIFTED, QueuedSeeds, RequestedPages, SEEDS};
 use crate::failure::Failure;
 use crate::stored::{keep, kept};
 use recrawl_repository::SledTables;
@@ -18,4 +18,20 @@ pub fn add_waiting(tables: &SledTables, other: &SledTables) -> Result<(), Failur
     keep(tables, LIFTED, &lifted(tables)?.max(lifted(other)?))?;
     keep(tables, SEEDS, &seeds)?;
     keep(tables, ASKED, &asked)
+}
+
+/// The history of formulas.
+///
+/// # Errors
+/// When the tables cannot be read.
+pub fn chosen(tables: &SledTables) -> Result<Vec<ChosenFormula>, Failure> {
+    Ok(kept(tables, CHOSEN)?.unwrap_or_default())
+}
+
+/// Replaces the history of formulas.
+///
+/// # Errors
+/// When the tables cannot be written.
+pub fn keep_chosen(tables: &SledTables, chosen: &[ChosenFormula]) -> Result<(), Failure> {
+    keep(tables, CHOSEN, &chosen)
 }
