@@ -59,6 +59,8 @@ mod first_steps;
 mod fleet;
 /// Addresses that partitions of a fleet share.
 mod fleet_addresses;
+/// Changes by operators, which all its processes make.
+mod fleet_changes;
 /// It shrinks, and goes back to one machine.
 mod fleet_leaves;
 /// A fleet whose machines are cut off from their store, or whose store is killed.

@@ -961,6 +961,7 @@ class FleetFigures(TypedDict, total=False):
     partitions: List["PartitionFigures"]
     store_age_ms: int
     turns_unknown_ms: int
+    waiting: Optional[str]
 
 
 class FocusFigures(TypedDict, total=False):

@@ -182,6 +182,7 @@ pub fn status() -> Status {
             partition: 1,
             store_age_ms: 5_000,
             error: None,
+            waiting: None,
             turns_unknown_ms: 0,
             clock_bound_ms: Some(540),
             partitions: vec![

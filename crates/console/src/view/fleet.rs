@@ -18,6 +18,8 @@ pub struct FleetFigures {
     pub store_age_ms: u64,
     /// Why it does not answer; null if it does.
     pub error: Option<String>,
+    /// Why a change that was made at another process cannot be made here yet; null if none waits.
+    pub waiting: Option<String>,
     /// Milliseconds for which this process has not known when it may ask addresses that others ask: it asks none.
     pub turns_unknown_ms: u64,
     /// Milliseconds by which its clock may differ from the store's; null before it was measured, and in a fleet of one partition.

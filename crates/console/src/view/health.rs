@@ -223,6 +223,10 @@ pub const RULES: &[HealthRule] = &[
         };
         Some(format!("no host is asked, as turns at addresses are unknown: {why}; check the store"))
     }),
+    amber("change waits", "a change of the fleet cannot be made here", |s| {
+        let why = s.fleet.as_ref()?.waiting.as_deref()?;
+        Some(format!("a change of the fleet waits here; mend what keeps it: {why}"))
+    }),
     amber("no owner", "a partition of the fleet has had no owner for two leases", |s| {
         let fleet = s.fleet.as_ref()?;
         let ids: Vec<String> = fleet.unowned().map(|one| one.partition.to_string()).collect();
@@ -550,6 +554,15 @@ mod tests {
                 with(|s| {
                     let (turns_unknown_ms, clock_bound_ms) = (180_001, Some(1_300));
                     s.fleet = Some(FleetFigures { turns_unknown_ms, clock_bound_ms, ..cut_off_for(0) });
+                }),
+            ),
+            (
+                "change waits",
+                Amber,
+                "waits here; mend what keeps it: anna sent to block a.test: no space",
+                with(|s| {
+                    let waiting = Some("anna sent to block a.test: no space".into());
+                    s.fleet = Some(FleetFigures { waiting, ..cut_off_for(0) });
                 }),
             ),
             (

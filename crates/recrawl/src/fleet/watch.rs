@@ -26,6 +26,8 @@ struct SeenFleet {
     /// When the store last answered.
     heard: u64,
     error: Option<String>,
+    /// Why a change of others waits; none if none does.
+    waiting: Option<String>,
     /// By name, with the time of the last sign of life.
     nodes: BTreeMap<String, (NodeStatus, u64)>,
     /// By partition, who owned it last, and when that was seen.
@@ -56,6 +58,12 @@ impl FleetWatch {
             Ok(_) => (seen.heard, seen.error) = (now, None),
             Err(error) => seen.error = Some(error.to_string()),
         }
+    }
+
+    /// Tells why a change of others waits, or that none does. False if that was told.
+    pub fn waits(&self, why: Option<String>) -> bool {
+        let before = std::mem::replace(&mut self.seen().waiting, why.clone());
+        before != why
     }
 
     /// Looks at what the processes tell. `wall` is the time in milliseconds since 1970.
@@ -135,6 +143,7 @@ impl FleetWatch {
             partition: self.own,
             store_age_ms: age(seen.heard),
             error: seen.error.clone(),
+            waiting: seen.waiting.clone(),
             turns_unknown_ms: slots.unknown_for,
             clock_bound_ms: slots.clock_bound,
             partitions: self.map.ranges().iter().map(partition).collect(),

@@ -2,6 +2,7 @@
 
 use super::next::FormulaLock;
 use super::shared_state::SharedState;
+use crate::action::accepted;
 use crate::action::formula::{FROM_CONFIGURATION, NOTHING_BEFORE, in_force_from, parse, warnings};
 use crate::audit::COMMAND_LINE;
 use recrawl_console::view::Refusal;
@@ -103,12 +104,26 @@ pub fn choose(shared: &SharedState, text: &str, who: &Actor) -> Result<Accepted,
 /// Uses the previous formula from the next cycle on: the last chosen one if the command line set
 /// another since, or else the one before it.
 pub fn roll_back(shared: &SharedState) -> Result<Accepted, Refusal> {
+    earlier(shared)?.map_or_else(nothing_before, |earlier| roll_back_to(shared, earlier))
+}
+
+fn nothing_before() -> Result<Accepted, Refusal> {
+    accepted(Effect::Already, NOTHING_BEFORE)
+}
+
+/// The formula that a roll-back goes to now; none without an earlier one.
+pub fn earlier(shared: &SharedState) -> Result<Option<Formula>, Refusal> {
+    let (settings, lock) = (shared.settings(), shared.next.lock(&shared.settings()));
+    rollback::target(&shared.control.chosen(), lock.in_force().as_deref(), &settings).map_err(Refusal::failed)
+}
+
+/// Uses this earlier formula from the next cycle on, and forgets those chosen since. Done before, it changes nothing.
+pub fn roll_back_to(shared: &SharedState, earlier: Formula) -> Result<Accepted, Refusal> {
     let (settings, lock) = (shared.settings(), shared.next.lock(&shared.settings()));
     let (in_force, cycle) = (lock.in_force(), next_cycle(shared));
-    let back = rollback::roll_back(shared.control.chosen(), in_force.as_deref(), &settings, cycle);
-    let Some(RolledBack { formula, is_configured, chosen }) = back.map_err(Refusal::failed)? else {
-        return Ok(Accepted { did: Effect::Already, detail: NOTHING_BEFORE.into() });
-    };
+    let back =
+        rollback::roll_back_to(earlier, shared.control.chosen(), in_force.as_deref(), &settings, cycle);
+    let Some(RolledBack { formula, is_configured, chosen }) = back else { return nothing_before() };
     if !is_configured {
         return put_in_force(shared, lock, formula, chosen);
     }
