@@ -95,6 +95,11 @@ fn a_fleet_shrinks_and_goes_back_to_one_machine_whatever_kills_the_commands() {
         let told = succeeds(change(&fleet, &["leave", &out]).output().unwrap());
         assert!(told.contains("the fleet has ended"), "{told}");
     }
+    let told = succeeds(change(&fleet, &["leave", &out]).output().unwrap());
+    assert!(
+        told.contains("the fleet has ended") && told.contains("recrawl serve --data-dir"),
+        "again: {told}"
+    );
     let begun = Instant::now();
     for (name, node) in &mut nodes {
         let status = loop {

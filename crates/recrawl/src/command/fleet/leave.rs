@@ -1,7 +1,8 @@
 //! `recrawl fleet leave`: puts all partitions together in a folder that goes on as one crawl, and ends the fleet.
 //!
 //! The folder has its name last: whoever finds it finds a fleet that has ended. A command that is stopped between the two left the
-//! folder beside it, with the nonce of its map. The same command, run again, gives it its name.
+//! folder beside it, with the nonce of its map. The same command, run again, gives it its name; it keeps the nonce, so that the
+//! command says so once more.
 
 use super::own::{FleetChange, OwnedPartitions};
 use super::{counted, print, settings_of};
@@ -17,8 +18,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The file, beside the parts, that says which map of the fleet its end is.
-const NONCE: &str = "nonce";
+/// The file, beside the parts and then among all, that says which map of the fleet its end is.
+const NONCE: &str = "left-fleet";
 /// The folder there with all.
 const WHOLE: &str = "whole";
 
@@ -26,10 +27,12 @@ pub fn run(args: &FleetLeaveArgs) -> Result<(), Failure> {
     let FleetLeaveArgs { fleet: address, out, .. } = args;
     let store = store::open(address)?;
     let aside = aside(out)?;
-    if is_done(&*store, &aside)? {
-        put_in_place(&aside, out)?;
+    let has_name = is_done(&*store, out)?;
+    if has_name || is_done(&*store, &aside)? {
+        put_in_place(&aside, out, has_name)?;
         return print(told(address, out, None));
     }
+    refuse_used(out)?;
     let map = fleet::map_of(&*store, address)?;
     let tag = process::random_tag()?;
     // What cannot be is told before anybody gives anything up.
@@ -49,7 +52,7 @@ pub fn run(args: &FleetLeaveArgs) -> Result<(), Failure> {
             return Err(failure);
         }
     };
-    put_in_place(&aside, out)?;
+    put_in_place(&aside, out, false)?;
     print(told(address, out, Some(pages)))
 }
 
@@ -68,25 +71,29 @@ fn told(address: &str, out: &Path, pages: Option<u64>) -> String {
     )
 }
 
-/// The folder beside `out`, which must not be there yet.
+/// The folder beside `out`.
 fn aside(out: &Path) -> Result<PathBuf, Failure> {
-    let refused = |what: &str| Err(Failure::Usage(format!("{}: {what}", out.display())));
-    match fs::read_dir(out).map(|mut entries| entries.next().is_none()) {
-        Err(e) if e.kind() == ErrorKind::NotFound => {}
-        Err(e) => return refused(&format!("cannot be used: {e}")),
-        Ok(true) => {}
-        Ok(false) => return refused("is not empty; name a folder that is not there"),
-    }
     match out.file_name() {
         Some(name) => Ok(out.with_file_name(format!("{}.leaving", name.to_string_lossy()))),
-        None => refused("is no name of a folder"),
+        None => Err(Failure::Usage(format!("{}: is no name of a folder", out.display()))),
     }
 }
 
-/// Has this command, run before, ended the fleet?
-fn is_done(store: &dyn Store, aside: &Path) -> Result<bool, Failure> {
-    let nonce = match fs::read_to_string(aside.join(NONCE)) {
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(false),
+/// Refuses a folder that has something in it.
+fn refuse_used(out: &Path) -> Result<(), Failure> {
+    let refused = |what: &str| Err(Failure::Usage(format!("{}: {what}", out.display())));
+    match fs::read_dir(out).map(|mut entries| entries.next().is_none()) {
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+        Err(e) => refused(&format!("cannot be used: {e}")),
+        Ok(true) => Ok(()),
+        Ok(false) => refused("is not empty; name a folder that is not there"),
+    }
+}
+
+/// Has this command, run before, ended the fleet by what is in this folder?
+fn is_done(store: &dyn Store, folder: &Path) -> Result<bool, Failure> {
+    let nonce = match fs::read_to_string(folder.join(NONCE)) {
+        Err(e) if [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&e.kind()) => return Ok(false),
         nonce => nonce?,
     };
     let last = newest_map(store)?.filter(FleetMap::is_end);
@@ -134,24 +141,31 @@ fn leave_owned(
     Ok(pages)
 }
 
-/// Renames the one folder that is left, and makes its name durable, before the fleet ends.
+/// Renames the one folder that is left, which gets the nonce, and makes its name durable, before the fleet ends.
 fn sync_folders(aside: &Path) -> Result<(), Failure> {
     for entry in fs::read_dir(aside)? {
         let path = entry?.path();
         if path.is_dir() {
+            fs::copy(aside.join(NONCE), path.join(NONCE))?;
             fs::rename(&path, aside.join(WHOLE))?;
         }
     }
     Ok(File::open(aside)?.sync_all()?)
 }
 
-fn put_in_place(aside: &Path, out: &Path) -> Result<(), Failure> {
+/// Gives the folder its name, unless it has that, and removes what is left beside it.
+fn put_in_place(aside: &Path, out: &Path, has_name: bool) -> Result<(), Failure> {
     let failed = |e: std::io::Error| {
         Failure::Work(format!("cannot rename {} to {}: {e}", aside.display(), out.display()))
     };
-    // An empty folder is replaced.
-    fs::rename(aside.join(WHOLE), out).map_err(failed)?;
-    fs::remove_dir_all(aside).map_err(failed)?;
+    if !has_name {
+        // An empty folder is replaced.
+        fs::rename(aside.join(WHOLE), out).map_err(failed)?;
+    }
+    match fs::remove_dir_all(aside) {
+        Err(e) if e.kind() == ErrorKind::NotFound => {}
+        removed => removed.map_err(failed)?,
+    }
     let above = out.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(above).and_then(|folder| folder.sync_all()).map_err(failed)
 }
@@ -185,12 +199,21 @@ mod tests {
         assert!(!is_done(&store, &aside).unwrap(), "the fleet goes on");
         put_joining_in_force(&store, &last).unwrap();
         assert!(is_done(&store, &aside).unwrap() && !out.exists());
-        put_in_place(&aside, &out).unwrap();
+        put_in_place(&aside, &out, false).unwrap();
         assert_eq!(
             (fs::read_to_string(out.join("MANIFEST")).unwrap().as_str(), aside.exists()),
             ("all", false)
         );
-        assert!(super::aside(&out).unwrap_err().to_string().contains("is not empty"));
+        // Once more, and after a crash before the folder beside was removed.
+        assert!(is_done(&store, &out).unwrap());
+        fs::create_dir(&aside).unwrap();
+        put_in_place(&aside, &out, true).unwrap();
+        assert!(out.join("MANIFEST").exists() && !aside.exists());
+        let other = folder.path().join("crawl");
+        fs::create_dir(&other).unwrap();
+        fs::write(other.join("MANIFEST"), "all").unwrap();
+        assert!(!is_done(&store, &other).unwrap(), "another crawl");
+        assert!(refuse_used(&other).unwrap_err().to_string().contains("is not empty"));
         // A folder of something else is never removed.
         let other = folder.path().join("other.leaving");
         fs::create_dir(&other).unwrap();

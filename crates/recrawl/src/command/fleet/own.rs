@@ -63,6 +63,15 @@ impl OwnedPartitions {
 
     fn take_all(&mut self, change: &FleetChange<'_>, map: &FleetMap, ids: &[u32]) -> Result<(), Failure> {
         let store = self.store.clone();
+        // Before anybody is asked to give one up.
+        for id in ids {
+            if newest(&*store, *id)? == 0 {
+                return Err(Failure::Usage(format!(
+                    "partition {id} has no pages yet: {} later",
+                    change.name
+                )));
+            }
+        }
         let mut watches: BTreeMap<u32, LeaseWatch> =
             ids.iter().map(|id| (*id, LeaseWatch::new(map.lease()))).collect();
         let mut asked = BTreeMap::new();
@@ -133,9 +142,6 @@ fn take_one(
     let asked_at = boot_clock();
     let counter = counter(store, partition, epoch)?;
     let is_over = watch.is_over(epoch, counter, (asked_at, boot_clock()));
-    if epoch == 0 {
-        return Err(Failure::Usage(format!("partition {partition} has no pages yet: {} later", change.name)));
-    }
     if is_over || [RELEASED, HANDED_OVER].contains(&counter) {
         let began = boot_clock();
         return match begin(store, partition, epoch, change.tag, recrawl_fetcher::system_clock()()) {
@@ -178,5 +184,33 @@ impl ScratchCopy {
 impl Drop for ScratchCopy {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_fleet::{PartitionRange, beat};
+    use recrawl_vault::store::MemoryStore;
+
+    #[test]
+    fn nobody_is_asked_for_a_partition_while_another_has_no_pages() {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let range = |(id, begin): (u32, Option<&str>)| PartitionRange {
+            id,
+            begin: begin.map(str::to_owned),
+            parent: None,
+        };
+        let map = FleetMap::new(1, [(1, None), (2, Some("h.test"))].map(range).into()).unwrap();
+        begin(&*store, 1, 0, "a", 1).unwrap();
+        beat(&*store, 1, 1, 1).unwrap();
+        let at = recrawl_fetcher::system_clock()();
+        let owner =
+            NodeStatus { name: "a".into(), at, partition: Some(1), epoch: 1, ..NodeStatus::default() };
+        owner.write(&*store).unwrap();
+        let change = FleetChange { name: "leave", address: "memory:", tag: "t" };
+        let done = OwnedPartitions::with(&change, &store, &map, &[1, 2], |_| Ok(()));
+        assert!(done.unwrap_err().to_string().contains("partition 2 has no pages yet"));
+        assert_eq!(NodeOrder::read(&*store, "a").unwrap(), None);
     }
 }
