@@ -569,4 +569,5 @@ fn a_program_that_does_not_know_the_format_of_its_fleet_refuses_and_one_that_run
     // It has shipped all, and left.
     fs::remove_file(formats.join("0000000002")).unwrap();
     assert_eq!(fleet.owners()[&1], ("free".into(), None));
+    assert_eq!(fleet.status()["nodes"], serde_json::json!([]), "no other version waits for them");
 }

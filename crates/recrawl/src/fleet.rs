@@ -5,7 +5,6 @@ mod node;
 mod order;
 mod owner;
 mod partition_folder;
-mod slots;
 mod watch;
 
 pub use beats::{Beats, BeatsEnd, OwnEpoch, OwnNode};
@@ -13,7 +12,6 @@ pub use node::{FleetNode, NODES, NodeIdentity, NodeStatus, TakenPartition};
 pub use order::NodeOrder;
 pub use owner::{OwnerPatience, PageOwner, silent, too_long, unowned};
 pub use partition_folder::partition_in;
-pub use slots::SlotThread;
 pub use watch::FleetWatch;
 
 use recrawl_crawl::failure::Failure;
@@ -35,7 +33,10 @@ pub fn map_of(store: &dyn Store, address: &str) -> Result<FleetMap, Failure> {
 
 /// The message that a fleet has ended.
 pub fn ended(address: &str) -> String {
-    format!("{address}: this fleet has ended: `recrawl fleet leave` has put it together on one machine")
+    format!(
+        "{address}: this fleet has ended: `recrawl fleet leave` has put it together on one machine; start `recrawl serve` \
+         there, and no process here"
+    )
 }
 
 /// The map in force, also of a fleet that has ended.

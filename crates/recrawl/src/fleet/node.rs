@@ -135,6 +135,21 @@ impl NodeIdentity {
         self.told.store(now.max(1), Ordering::Relaxed);
         Ok(true)
     }
+
+    /// Tells nothing any more of the node of this name, unless another process has the name.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub fn leave(&self, store: &dyn Store, name: &str) -> Result<(), VaultError> {
+        let key = format!("{NODES}{name}");
+        match NodeStatus::read(store, &key)? {
+            Some(own) if own.run == self.run => {
+                NodeOrder::forget(store, name)?;
+                Ok(store.remove(&key)?)
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
 }
 
 /// A process of a fleet that owns nothing yet.
@@ -246,8 +261,7 @@ impl FleetNode {
     /// Tells nothing of this node any more.
     pub fn leave(&self) {
         // Others see soon that it is silent, and the next start forgets its orders.
-        let _ = NodeOrder::forget(&*self.store, &self.name);
-        let _ = self.store.remove(&format!("{NODES}{}", self.name));
+        let _ = self.identity.leave(&*self.store, &self.name);
     }
 
     /// Is this process to end?
@@ -284,6 +298,8 @@ impl FleetNode {
         let order = NodeOrder::read(&*self.store, &self.name)?;
         for id in self.in_turn(&map) {
             if let Some(after) = self.is_free(&map, id, order)? {
+                let now = recrawl_fetcher::system_clock()();
+                refuse_beside_old(&NodeStatus::all(&*self.store, now)?, now, map.lease())?;
                 return self.prepared(map, id, after, stop).map(Ok);
             }
         }
@@ -385,6 +401,20 @@ impl FleetNode {
     }
 }
 
+/// Refuses to own a partition beside processes whose program tells no format: they know no turns at addresses, and no list of
+/// decisions.
+fn refuse_beside_old(nodes: &[NodeStatus], now: u64, lease: u64) -> Result<(), Failure> {
+    let is_old = |node: &&NodeStatus| node.format == 0 && now.saturating_sub(node.at) < 2 * lease;
+    let old: Vec<&str> = nodes.iter().filter(is_old).map(|node| &*node.name).collect();
+    match &old[..] {
+        [] => Ok(()),
+        old => Err(Failure::Work(format!(
+            "{}: end these processes first, whose program is too old",
+            old.join(", ")
+        ))),
+    }
+}
+
 /// Asks again, for the time of a lease: then others have stopped as well.
 struct AskAgain {
     stop: CancellationToken,
@@ -430,5 +460,21 @@ mod tests {
         let third = NodeIdentity::new("three".into(), 3_000, LEASE);
         assert!(tell(&third, 40_000) && tell(&third, 55_000));
         assert!(!tell(&first, 130_010) && tell(&third, 131_000));
+        // Who ends since the name is another's leaves that one's account.
+        first.leave(&store, "a").unwrap();
+        assert_eq!(NodeStatus::all(&store, 0).unwrap().len(), 1);
+        third.leave(&store, "a").unwrap();
+        assert_eq!(NodeStatus::all(&store, 0).unwrap(), []);
+    }
+
+    #[test]
+    fn nothing_is_owned_beside_a_program_that_knows_no_turns() {
+        let node =
+            |name: &str, at, format| NodeStatus { name: name.into(), at, format, ..NodeStatus::default() };
+        let nodes = [node("a", 1_000, 0), node("b", 1_000, FORMAT)];
+        let told = refuse_beside_old(&nodes, 180_999, 90_000).unwrap_err().to_string();
+        assert!(told.starts_with("a: end these processes first"), "{told}");
+        // It has ended without saying so.
+        refuse_beside_old(&nodes, 181_000, 90_000).unwrap();
     }
 }

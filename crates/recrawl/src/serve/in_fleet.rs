@@ -5,7 +5,7 @@ use super::{CrawlStart, OpenedCrawl, notify, open, serve, sighup};
 use crate::cli::ServeArgs;
 use crate::exclusive_access::{self, ExclusiveAccess};
 use crate::fleet::{
-    self, Beats, BeatsEnd, FleetNode, FleetWatch, NodeStatus, OwnEpoch, OwnNode, SlotThread, TakenPartition,
+    self, Beats, BeatsEnd, FleetNode, FleetWatch, NodeStatus, OwnEpoch, OwnNode, TakenPartition,
 };
 use crate::process;
 use recrawl_console::StandbyConsole;
@@ -14,7 +14,7 @@ use recrawl_crawl::fleet::{CutPages, keep_range};
 use recrawl_crawl::partition::{PartitionToTake, boot_clock};
 use recrawl_crawl::process::Shutdown;
 use recrawl_crawl::settings::Settings;
-use recrawl_fleet::{FORMAT, GivingUp};
+use recrawl_fleet::{FORMAT, GivingUp, Partition};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -23,6 +23,9 @@ use std::time::Duration;
 const AGAIN: Duration = Duration::from_millis(500);
 /// Wait after a failure, before the next look.
 const RETRY: Duration = Duration::from_secs(5);
+
+/// Wait after a store that did not answer what tells the turns.
+const RETRY_TURNS: Duration = Duration::from_secs(1);
 
 /// Runs until a signal.
 ///
@@ -36,19 +39,26 @@ pub fn run(args: &ServeArgs, address: &str, name: &str) -> Result<(), Failure> {
     let mut node = FleetNode::new(address, name, &base.data_dir)?;
     node.check_lease(base.fetch.timeout)?;
     node.join(status(name, &base))?;
+    let ended = run_node(args, &mut node, &base);
+    node.leave();
+    ended
+}
+
+/// Owns partitions, one after the other, and stands by between them.
+fn run_node(args: &ServeArgs, node: &mut FleetNode, base: &Settings) -> Result<(), Failure> {
     process::start_log(&base.config.log, "info")?;
     let signals = process::stopped_by_signals()?;
     // Also while this process stands by, or restores.
     let _hangups = sighup::Caught::new().map_err(Failure::work)?;
     loop {
         let watchdog = notify::standing_by().map_err(Failure::work)?;
-        let Some(taken) = stand_by(&mut node, &base, &signals)? else { break };
+        let Some(taken) = stand_by(node, base, &signals)? else { break };
         let (id, after, lease) = (taken.to_take.id, taken.to_take.after, taken.to_take.map.lease());
-        let wait = match own(args, &node, taken, watchdog, &base, &signals) {
+        let wait = match own(args, node, taken, watchdog, base, &signals) {
             Ok(Some(GivingUp::Drained)) => break,
-            Ok(Some(GivingUp::NameTaken)) => return Err(name_taken(name)),
+            Ok(Some(GivingUp::NameTaken)) => return Err(name_taken(node.name())),
             Ok(Some(GivingUp::NewerFormat)) => {
-                let refused = fleet::refused_format(&**node.store(), address)?;
+                let refused = fleet::refused_format(&**node.store(), node.address())?;
                 return refused.map_or(Ok(()), Err);
             }
             // Others have the time to take it.
@@ -69,7 +79,6 @@ pub fn run(args: &ServeArgs, address: &str, name: &str) -> Result<(), Failure> {
             break;
         }
     }
-    node.leave();
     tracing::info!("stopped");
     Ok(())
 }
@@ -112,10 +121,7 @@ fn stand_by(
                 }
                 wait
             }
-            Err(failure) if node.has_ended() => {
-                node.leave();
-                return Err(failure);
-            }
+            Err(failure) if node.has_ended() => return Err(failure),
             Err(failure) => {
                 // Older programs must not wait for something that never comes.
                 if let Ok(Some(refused)) = fleet::refused_format(&**node.store(), node.address()) {
@@ -187,7 +193,7 @@ fn own(
     tracing::info!("owns partition {} (epoch {})", partition.id(), partition.epoch());
     beats.keep(partition.clone(), shipper.clone());
     watch.follow_slots(partition.slots().cloned());
-    let slots = SlotThread::begin(&partition)?;
+    let slots = keep_turns(&partition)?;
     // From here on the watchdog looks at the crawl.
     drop(standing_by);
     let ended = serve(&args, start, opened, &owning);
@@ -213,6 +219,25 @@ fn own(
         tracing::info!("gave up partition {}: {why}", partition.id());
     }
     ended.map(|_| given_up)
+}
+
+/// Keeps the turns of a partition at addresses that it shares, if it does, until this is dropped: then there are no more turns.
+fn keep_turns(partition: &Partition) -> Result<Option<Ticker>, Failure> {
+    let Some(mut keeper) = partition.slot_keeper() else { return Ok(None) };
+    let mut has_told = false;
+    let step = move || match keeper.step(&boot_clock) {
+        Ok(wait) => {
+            has_told = false;
+            Duration::from_millis(wait)
+        }
+        Err(error) => {
+            if !std::mem::replace(&mut has_told, true) {
+                tracing::warn!("cannot keep the turns at addresses that the fleet shares: {error}");
+            }
+            RETRY_TURNS
+        }
+    };
+    Ok(Some(Ticker::start_paced("slots", Duration::ZERO, step)?))
 }
 
 /// Prepares the data directory of a partition: what it has no more is dropped before any host is asked.

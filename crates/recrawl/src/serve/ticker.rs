@@ -17,10 +17,25 @@ impl Ticker {
     /// # Errors
     /// When no thread can be started.
     pub fn start(name: &str, every: Duration, mut work: impl FnMut() + Send + 'static) -> io::Result<Ticker> {
+        Ticker::start_paced(name, every, move || {
+            work();
+            every
+        })
+    }
+
+    /// The same, after a first wait; the work says how long to wait before the next time.
+    ///
+    /// # Errors
+    /// As [`Ticker::start`].
+    pub fn start_paced(
+        name: &str,
+        mut wait: Duration,
+        mut work: impl FnMut() -> Duration + Send + 'static,
+    ) -> io::Result<Ticker> {
         let (sender, end) = mpsc::channel();
         let repeat = move || {
-            while end.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
-                work();
+            while end.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+                wait = work();
             }
         };
         let thread = thread::Builder::new().name(name.into()).spawn(repeat)?;
