@@ -201,7 +201,7 @@ pub enum Command {
     /// Inspect, verify and copy the repository
     #[command(subcommand, after_help = "Example:\n  recrawl repository verify --data-dir data/example")]
     Repository(RepositoryCommand),
-    /// Crawl on many machines: begin a fleet, and show it
+    /// Crawl on many machines: begin a fleet, change it, show it and end it
     #[command(
         subcommand,
         after_help = "Example:\n  recrawl fleet begin s3://bucket/fleet --cut h.com --cut p.com"

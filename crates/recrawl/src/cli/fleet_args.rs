@@ -49,7 +49,7 @@ pub struct FleetBeginArgs {
     /// A site at which a new partition begins, in the order of reversed host names (repeatable)
     #[arg(long = "cut", value_name = "SITE")]
     pub cuts: Vec<String>,
-    /// Time after which the partitions of a process that shows no sign of life are taken by another
+    /// Time without a sign of life after which another process takes the partition
     #[arg(long, value_name = "TIME", default_value = "90 s", value_parser = Span::parse)]
     pub lease: Span,
     #[command(flatten)]
