@@ -7,7 +7,7 @@ pub use follow::follow;
 use super::shared_state::SharedState;
 use super::{changes, formulas};
 use crate::action::formula;
-use follow::make_decided;
+use follow::{make_decided, told};
 use recrawl_console::view::{Accepted, Actor, Change, Effect, Refusal};
 use recrawl_crawl::fleet::NEXT_DECISION;
 use recrawl_crawl::stored::kept;
@@ -115,7 +115,11 @@ fn decide(
         }
         _ => None,
     };
-    let next = kept(&shared.tables, NEXT_DECISION).map_err(not_yet)?.unwrap_or_default();
+    let mut next = kept(&shared.tables, NEXT_DECISION).map_err(not_yet)?.unwrap_or_default();
+    // Behind those that wait here: of two that are equal, the second is not the first one.
+    while told(partition.decision(next)).map_err(not_yet)?.is_some() {
+        next += 1;
+    }
     let decided = SentChange { change: change.clone(), who: who.name.clone(), back_to };
     let number = partition.decide(next, &decided).map_err(not_yet)?;
     let made = match (at_once, make_decided(shared, partition, number + 1)) {

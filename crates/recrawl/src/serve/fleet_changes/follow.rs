@@ -210,7 +210,7 @@ fn follow_one(
 }
 
 /// A change that was sent, or decided; none yet, or one that cannot be read, which is told and left out.
-fn told(read: Result<Option<SentChange>, VaultError>) -> Result<Option<Option<SentChange>>, VaultError> {
+pub fn told(read: Result<Option<SentChange>, VaultError>) -> Result<Option<Option<SentChange>>, VaultError> {
     match read {
         Err(error @ VaultError::Damaged { .. }) => {
             tracing::error!("a change of the fleet is not made, make it again: {error}");
