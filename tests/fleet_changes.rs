@@ -5,6 +5,7 @@ use crate::fleet::Fleet;
 use crate::harness::{PATIENCE, count};
 use serde_json::json;
 use std::fs;
+use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -20,47 +21,102 @@ fn asked(fleet: &Fleet) -> [usize; 2] {
     [of(&|host| host >= "127.1.0.4"), of(&|host| host == BLOCKED)]
 }
 
+/// A fleet of two, the owner of partition 2, the other one, and the first one's folder.
+struct TwoOwners {
+    fleet: Fleet,
+    there: Daemon,
+    here: Daemon,
+    folder: PathBuf,
+}
+
+impl TwoOwners {
+    fn start() -> TwoOwners {
+        let fleet = Fleet::begin(&["127.1.0.4"]);
+        let [a, b] = ["a", "b"].map(|name| Daemon::of(fleet.command(name)));
+        [&a, &b].iter().for_each(|node| drop(node.until("visited", |s| count(s, "visited") > Some(20))));
+        let owner = fleet.owners()[&2].1.clone().unwrap();
+        let folder = fleet.world.folder.path().join(&owner).join("partition-2");
+        let (there, here) = if owner == "a" { (a, b) } else { (b, a) };
+        TwoOwners { fleet, there, here, folder }
+    }
+
+    /// Waits until a change waits there, and says why.
+    fn until_waiting(&self) -> String {
+        let status = self.there.until("it waits", |status| status["fleet"]["waiting"].is_string());
+        status["fleet"]["waiting"].as_str().unwrap().to_owned()
+    }
+
+    /// Patterns that are blocked there, and formulas that were chosen.
+    fn made(&self) -> (Option<u64>, usize) {
+        let formulas = self.there.get("/api/v1/formulas");
+        (count(&self.there.status(), "blocked"), formulas["history"].as_array().unwrap().len())
+    }
+
+    fn stop(self) {
+        [self.there, self.here].into_iter().for_each(|node| drop(node.stop()));
+    }
+}
+
 /// Its disk takes no file of decisions for a while. What was decided meanwhile is made then, in its order; until then it asks
 /// nobody, since one of them is a block.
 #[test]
 fn a_block_that_a_process_cannot_store_keeps_it_from_asking_until_it_can() {
-    let fleet = Fleet::begin(&["127.1.0.4"]);
-    let nodes = ["a", "b"].map(|name| Daemon::of(fleet.command(name)));
-    nodes.iter().for_each(|node| drop(node.until("visited", |status| count(status, "visited") > Some(20))));
-    let owner = fleet.owners()[&2].1.clone().unwrap();
-    let [there, here] = if owner == "a" { [&nodes[0], &nodes[1]] } else { [&nodes[1], &nodes[0]] };
-    let folder = fleet.world.folder.path().join(owner).join("partition-2");
+    let two = TwoOwners::start();
     // In place of the file that is written before it is renamed.
-    let obstacle = folder.join("decisions.json.next");
+    let obstacle = two.folder.join("decisions.json.next");
     fs::create_dir(&obstacle).unwrap();
-    here.change("PUT", &format!("/api/v1/blocks/{BLOCKED}"), None);
-    here.change("PUT", "/api/v1/formula", Some(json!({ "text": "age" })));
-    let status = there.until("it waits", |status| status["fleet"]["waiting"].is_string());
-    assert!(status["fleet"]["waiting"].as_str().unwrap().contains("decisions.json"), "{status}");
-    let (begun, mut before) = (Instant::now(), asked(&fleet));
+    two.here.change("PUT", &format!("/api/v1/blocks/{BLOCKED}"), None);
+    two.here.change("PUT", "/api/v1/formula", Some(json!({ "text": "age" })));
+    let why = two.until_waiting();
+    assert!(why.contains("decisions.json"), "{why}");
+    let (begun, mut before) = (Instant::now(), asked(&two.fleet));
     // Cycles follow each other without a pause.
     loop {
         thread::sleep(Duration::from_secs(2));
-        let now = asked(&fleet);
+        let now = asked(&two.fleet);
         if now == before {
             break;
         }
-        assert!(begun.elapsed() < PATIENCE, "hosts are asked on: {}", there.log.lock().unwrap());
+        assert!(begun.elapsed() < PATIENCE, "hosts are asked on: {}", two.there.log.lock().unwrap());
         before = now;
     }
-    let in_force = |node: &Daemon| node.get("/api/v1/formulas")["history"].as_array().unwrap().len();
-    assert_eq!((count(&there.status(), "blocked"), in_force(there)), (Some(0), 0));
+    assert_eq!(two.made(), (Some(0), 0));
     fs::remove_dir(&obstacle).unwrap();
-    there.until("both are made", |status| {
-        status["fleet"]["waiting"].is_null() && count(status, "blocked") == Some(1) && in_force(there) > 0
-    });
+    two.there
+        .until("both are made", |status| status["fleet"]["waiting"].is_null() && two.made().0 == Some(1));
+    assert!(two.made().1 > 0);
     let begun = Instant::now();
-    while asked(&fleet)[0] < before[0] + 20 {
-        assert!(begun.elapsed() < PATIENCE, "nobody is asked: {}", there.log.lock().unwrap());
+    while asked(&two.fleet)[0] < before[0] + 20 {
+        assert!(begun.elapsed() < PATIENCE, "nobody is asked: {}", two.there.log.lock().unwrap());
         thread::sleep(Duration::from_millis(100));
     }
-    assert_eq!(asked(&fleet)[1], before[1], "the blocked host is not asked");
-    nodes.into_iter().for_each(|node| drop(node.stop()));
+    assert_eq!(asked(&two.fleet)[1], before[1], "the blocked host is not asked");
+    two.stop();
+}
+
+/// A formula cannot be stored. What was decided behind it waits, but for a block, and the others are asked on.
+#[test]
+fn a_block_is_in_force_although_a_change_before_it_waits() {
+    let two = TwoOwners::start();
+    let obstacle = two.folder.join("formula.toml.new");
+    fs::create_dir(&obstacle).unwrap();
+    two.here.change("PUT", "/api/v1/formula", Some(json!({ "text": "age" })));
+    let why = two.until_waiting();
+    assert!(why.contains("formula.toml"), "{why}");
+    two.here.change("PUT", &format!("/api/v1/blocks/{BLOCKED}"), None);
+    two.here.change("DELETE", &format!("/api/v1/blocks/{BLOCKED}"), None);
+    two.there.until("it is blocked", |status| count(status, "blocked") == Some(1));
+    let (begun, before) = (Instant::now(), asked(&two.fleet)[0]);
+    while asked(&two.fleet)[0] < before + 20 {
+        assert!(begun.elapsed() < PATIENCE, "nobody is asked: {}", two.there.log.lock().unwrap());
+        thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(two.made(), (Some(1), 0), "the other two wait");
+    fs::remove_dir(&obstacle).unwrap();
+    two.there.until("all is made", |status| {
+        status["fleet"]["waiting"].is_null() && two.made().0 == Some(0) && two.made().1 > 0
+    });
+    two.stop();
 }
 
 /// All go back to one formula, which the decision names.
