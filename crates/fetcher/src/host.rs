@@ -491,11 +491,10 @@ impl FetchedHost {
         let adaptive_delay = self.adaptive_delay;
         adaptive_delay.save(&mut self.origin(id).state);
         if let Some(wait) = feedback.retry_after {
-            self.origin(id).state.hold_until = now.saturating_add(wait.as_millis() as u64);
-            if wait <= run.config.max_retry_after {
+            let is_waited_for = wait <= run.config.max_retry_after;
+            self.origin(id).retry_after(wait, now, is_waited_for);
+            if is_waited_for {
                 self.pace.hold(Instant::now() + wait);
-            } else {
-                self.origin(id).back_off(wait, now);
             }
         }
         if feedback.health == ServerHealth::Overloaded { self.origin(id).store(run) } else { Ok(()) }

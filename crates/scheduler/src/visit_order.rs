@@ -1,9 +1,8 @@
 //! The order in which the chosen pages of one host are visited.
 //!
 //! A cycle with a deadline or a budget may end before all pages of a host are visited, so the order
-//! matters. One page that was missing at its last try comes before all, until its third failure is told: of a host that is
-//! down each cycle tries the first page alone. [Promised](Share::Promised) pages follow, as they must be visited in time. Then
-//! it repeats these four positions:
+//! matters. [Promised](Share::Promised) pages come first, as they must be visited in time. Then it repeats these four
+//! positions:
 //!
 //! | position | page |
 //! |---|---|
@@ -21,17 +20,16 @@
 //! own, while other pages wait. If there are any, the others have three of four visits each cycle, so r below
 //! is three quarters of them.
 //!
-//! **Bound.** Let a page p that is neither promised nor suspected be due in each cycle. Let at most N pages of its host be
-//! due. Consider only cycles that visit the host, and let each visit at least r ≥ 1 of its pages beyond promised ones and
-//! the first missing one. Then p is visited at the latest in the ⌈N / ⌈r/4⌉⌉th of them. *Proof.* At least ⌈r/4⌉ of the first r
+//! **Bound.** Let a page p that is neither promised nor suspected be due in each cycle. Let at most N pages of its host be due. Consider
+//! only cycles that visit the host, and let each visit at least r ≥ 1 of its pages beyond promised ones. Then p is
+//! visited at the latest in the ⌈N / ⌈r/4⌉⌉th of them. *Proof.* At least ⌈r/4⌉ of the first r
 //! positions are of the first kind. Let A be the pages that have waited at least as long as p,
 //! including p: at most N pages. While p is not visited, no page joins A. A page outside A has
 //! waited less, and all waits grow by one per cycle. Positions of the first kind go to pages of A
 //! while any of them is unvisited in the cycle, and a visited page leaves A. So each cycle removes
 //! at least ⌈r/4⌉ pages from A, or empties it. ∎
 
-use recrawl_types::{Cycle, Known, PageRecord, Share};
-use std::cmp::Reverse;
+use recrawl_types::{Cycle, PageRecord, Share};
 
 /// Other pages for each that looks like a trap's.
 const SUSPECTED_AFTER: usize = 3;
@@ -47,8 +45,6 @@ pub struct DuePage {
     pub waiting: u32,
     /// Was it never fetched, and does it look like a trap's?
     pub is_suspected: bool,
-    /// Tries in a row without it, from the first on until they are told; 0 otherwise.
-    pub untold_failures: u8,
 }
 
 impl DuePage {
@@ -56,26 +52,12 @@ impl DuePage {
     pub fn new(share: Share, rank: u64, record: &PageRecord, cycle: Cycle) -> DuePage {
         let known = &record.known;
         let waiting = cycle.since(known.last_attempt.max(known.discovered));
-        let is_untold = known.failures < Known::MISSING_AFTER && record.visited.is_some();
-        let untold_failures = if is_untold { known.failures } else { 0 };
-        DuePage { share, rank, waiting, is_suspected: false, untold_failures }
+        DuePage { share, rank, waiting, is_suspected: false }
     }
 }
 
 /// The visit order of one host's pages, as indexes into `pages`. Memory: 24 bytes per page.
 pub fn visit_order(pages: &[DuePage]) -> Vec<u32> {
-    let mut order = by_position(pages);
-    // Not one of a sample, or the sample would be of other pages.
-    let is_untold = |page: &DuePage| page.untold_failures > 0 && !is_drawn(page.share);
-    let untold = order.iter().filter(|page| is_untold(&pages[**page as usize])).copied();
-    if let Some(first) = untold.max_by_key(|page| (pages[*page as usize].untold_failures, Reverse(*page))) {
-        order.retain(|page| *page != first);
-        order.insert(0, first);
-    }
-    order
-}
-
-fn by_position(pages: &[DuePage]) -> Vec<u32> {
     let (suspected, others): (Vec<u32>, Vec<u32>) = (0..pages.len() as u32).partition(|page| {
         let page = pages[*page as usize];
         page.is_suspected && page.share != Share::Promised
@@ -101,7 +83,8 @@ fn in_turns(chosen: Vec<u32>, pages: &[DuePage]) -> Vec<u32> {
     let (audit, others): (Vec<u32>, Vec<u32>) = others.into_iter().partition(|page| is_drawn(of(page).share));
     let audit = sorted(audit, |page| of(page).rank);
     let best = interleaved(others, pages);
-    let longest = sorted(best.iter().chain(&audit).copied().collect(), |page| Reverse(of(page).waiting));
+    let longest =
+        sorted(best.iter().chain(&audit).copied().collect(), |page| std::cmp::Reverse(of(page).waiting));
     let mut queues = [longest, audit, best].map(Vec::into_iter);
     let mut taken = vec![false; pages.len()];
     let mut order = Vec::with_capacity(count);

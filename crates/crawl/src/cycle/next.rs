@@ -11,6 +11,7 @@ use crate::round::RoundKind;
 use recrawl_fetcher::asked_again_at;
 use recrawl_repository::ScheduleFile;
 use recrawl_types::{HostTable, Origin};
+use std::collections::BTreeMap;
 
 impl Crawl {
     /// The next round; none until the next cycle is due, which the caller's timer tells, or something
@@ -54,13 +55,16 @@ impl Crawl {
     /// When the first back-off ends that a requested page was skipped for, in milliseconds since 1970. It is in the past
     /// only until the next round, which requests the page or skips it for a later one.
     fn held_until(&self) -> Result<Option<u64>, Failure> {
-        let mut first = None::<u64>;
+        let mut held = BTreeMap::<Origin, u64>::new();
         for (url, at) in self.control.held() {
-            let state = self.tables.load(&Origin::from_url(&url))?.unwrap_or_default();
-            let end = Some(asked_again_at(&state, &self.settings.fetch)).filter(|end| *end >= at);
-            first = first.into_iter().chain(end).min();
+            held.entry(Origin::from_url(&url)).and_modify(|first| *first = at.min(*first)).or_insert(at);
         }
-        Ok(first)
+        let mut ends = Vec::new();
+        for (origin, at) in held {
+            let state = self.tables.load(&origin)?.unwrap_or_default();
+            ends.extend(Some(asked_again_at(&state, &self.settings.fetch)).filter(|end| *end >= at));
+        }
+        Ok(ends.into_iter().min())
     }
 
     fn waiting(&self, is_cycle_due: bool, has_seeds: bool) -> Result<clock::WaitingWork, Failure> {

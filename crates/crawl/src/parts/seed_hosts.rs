@@ -5,7 +5,8 @@
 //!
 //! The seeds of a listed host of which no page was ever fetched are requested again after a minute, then after twice as
 //! long each time, at most a cycle. Without that, the first look at a site that was down for a moment costs a cycle. They
-//! are also requested when the rules of the address guard change.
+//! are also requested when the rules of the address guard change. Of a listed host that had pages, the first seed is
+//! requested likewise until it is told.
 
 use crate::admission::blocks::Blocks;
 use crate::failure::Failure;
@@ -14,7 +15,7 @@ use crate::part::{InTables, Takedown};
 use crate::stored::{keep, kept};
 use recrawl_repository::{Generation, SledTables};
 use recrawl_types::outcome::OutcomeEffect;
-use recrawl_types::{CanonicalUrl, DatedRound, Origin, PageRecord, Share, Visit, VisitRequest};
+use recrawl_types::{CanonicalUrl, DatedRound, Known, Origin, PageRecord, Share, Visit, VisitRequest};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -83,7 +84,7 @@ pub fn take_due(
         let retry = before.get(&host).copied();
         let is_due = retry.is_some_and(|retry| retry.at <= now || retry.rules != rules);
         if is_due && let Some(home) = home(&host) {
-            due.extend(unvisited_seeds(generation, &home)?);
+            due.extend(seeds_to_retry(generation, &home)?);
         }
         // If the clock was set back, the host waits no longer than usual.
         let keeps =
@@ -96,14 +97,18 @@ pub fn take_due(
     Ok(due)
 }
 
-/// The first seeds of this page's host that failed, if no page of the host was ever fetched.
-fn unvisited_seeds(generation: &Generation, of: &CanonicalUrl) -> Result<Vec<CanonicalUrl>, Failure> {
+/// The first seeds of this page's host that failed, if no page of the host was ever fetched. Else the first seed, until its
+/// third failure is told: of a host that is down each cycle tries another page, so no page would come to its third.
+fn seeds_to_retry(generation: &Generation, of: &CanonicalUrl) -> Result<Vec<CanonicalUrl>, Failure> {
     let pages = first_pages(generation, of)?;
-    if pages.iter().any(|(_, page)| page.visited.is_some()) {
-        return Ok(Vec::new());
+    if pages.iter().all(|(_, page)| page.visited.is_none()) {
+        let failed = pages.into_iter().filter(|(_, page)| is_failed_seed(page)).map(|(url, _)| url);
+        return Ok(failed.take(RETRIED_TOGETHER).collect());
     }
-    let failed = pages.into_iter().filter(|(_, page)| is_failed_seed(page)).map(|(url, _)| url);
-    Ok(failed.take(RETRIED_TOGETHER).collect())
+    let mut seeds = pages.into_iter().filter(|(_, page)| page.known.depth == 0 && page.visited.is_some());
+    let is_untold =
+        |page: &PageRecord| page.known.status.is_live() && page.known.failures < Known::MISSING_AFTER;
+    Ok(seeds.next().filter(|(_, page)| is_untold(page)).map(|(url, _)| url).into_iter().collect())
 }
 
 /// Is this a seed that failed and was never fetched?
@@ -272,14 +277,22 @@ mod tests {
             page.known.failures = 1;
             page
         };
-        let mut seen = failed(0);
-        seen.visited = Some(Visited { history: History::first_fetch(Cycle(1)), content: Content::default() });
+        let visited = Some(Visited { history: History::first_fetch(Cycle(1)), content: Content::default() });
+        let seen = |depth, failures| {
+            let mut page = failed(depth);
+            (page.known.failures, page.visited) = (failures, visited.clone());
+            page
+        };
         for (page, record) in [
             ("http://a.test/", failed(0)),
             ("http://a.test/x", failed(1)),
             ("http://a.test/y", PageRecord::discovered(Cycle(1), 0)),
-            ("http://b.test/", seen),
+            ("http://b.test/", seen(0, Known::MISSING_AFTER)),
+            ("http://b.test/x", seen(0, 1)),
             ("http://c.test/", failed(0)),
+            ("http://d.test/", seen(1, 1)),
+            ("http://d.test/x", seen(0, 0)),
+            ("http://d.test/y", seen(0, 1)),
         ] {
             writer.push(url(page).key(), &record).unwrap();
         }
@@ -296,7 +309,12 @@ mod tests {
         let times: Vec<u64> = (0..30).filter(|at| due(start + at * minute) == ["http://a.test/"]).collect();
         assert_eq!(times, [1, 3, 7, 12, 17, 22, 27], "1, 2, 4 and then 5 minutes apart");
         assert!(due(start + 30 * minute).is_empty(), "a restart asks no earlier");
+        // Of a host that had pages, the first seed until it is told.
+        keep(&tables, FAILING, &["http://a.test", "http://b.test", "http://d.test"]).unwrap();
+        assert!(due(start + 31 * minute).is_empty());
+        assert_eq!(due(start + 32 * minute), ["http://a.test/", "http://d.test/x"]);
         // The clock is set back.
+        keep(&tables, FAILING, &["http://a.test", "http://b.test"]).unwrap();
         assert!(due(minute).is_empty());
         assert_eq!(due(6 * minute), ["http://a.test/"]);
         // It answers, and fails again much later: from a minute on.

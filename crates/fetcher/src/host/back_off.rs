@@ -12,14 +12,18 @@ pub fn failing_back_off(state: &HostState, config: &FetchConfig) -> Option<Durat
     Some(MIN_HOST_BACK_OFF.saturating_mul(1 << beyond.min(16)).min(MAX_HOST_BACK_OFF))
 }
 
+/// The end of the shortest back-off after a failure at `failed`, in milliseconds since 1970.
+pub fn next_try(failed: u64) -> u64 {
+    failed.saturating_add(MIN_HOST_BACK_OFF.as_millis() as u64)
+}
+
 /// When pages that somebody asked for, or that have an interval of their own, may be tried in a back-off: once the shortest
-/// back-off is over since the last failure. So it is soon known that a watched host is there again, and each of its pages
-/// has the tries after which it is told. A Retry-After holds for them as well. In milliseconds since 1970.
+/// one is over since the last failure. So it is soon known that a watched host is there again, and each of its pages has
+/// the tries after which it is told. A Retry-After holds for them as well. In milliseconds since 1970.
 pub fn asked_from(state: &HostState, config: &FetchConfig) -> u64 {
-    let millis = |wait: Duration| wait.as_millis() as u64;
     failing_back_off(state, config).map_or(state.back_off_until, |wait| {
-        let from = state.back_off_until.saturating_sub(millis(wait)) + millis(MIN_HOST_BACK_OFF);
-        from.max(state.hold_until)
+        let failed = state.back_off_until.saturating_sub(wait.as_millis() as u64);
+        next_try(failed).max(state.hold_until)
     })
 }
 

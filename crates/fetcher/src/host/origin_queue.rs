@@ -1,7 +1,7 @@
 //! The queue of one origin: its pages, its robots policy, and its state.
 
 use super::{Cursor, QueuedPage};
-use crate::host::back_off::{asked_from, failing_back_off};
+use crate::host::back_off::{asked_from, failing_back_off, next_try};
 use crate::host::delay::LeftAlone;
 use crate::host::detour::DetourEnd;
 use crate::net::limits::{MAX_HOST_BACK_OFF, MAX_VAIN_DETOURS};
@@ -14,7 +14,7 @@ use crate::run::resources::Ticket;
 use crate::run::unavailable::{OriginResponses, is_unreachable};
 use recrawl_types::host::RobotsState;
 use recrawl_types::{
-    Belief, CanonicalUrl, Cycle, HostState, Origin, Outcome, ScheduleEntry, Share, Skip, Validators,
+    Belief, CanonicalUrl, Cycle, HostState, Known, Origin, Outcome, ScheduleEntry, Share, Skip, Validators,
 };
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -91,8 +91,8 @@ pub struct OriginQueue {
     /// Sitemaps of robots.txt, until a page carries them out.
     sitemaps: Option<Vec<CanonicalUrl>>,
     in_flight: u32,
-    /// If it had failed again and again when it was opened: from when on pages that somebody asked for may be tried in its
-    /// back-offs.
+    /// If it had failed again and again when it was opened, and has sent no Retry-After since: from when on pages that
+    /// somebody asked for may be tried in its back-offs.
     asked_from: Option<u64>,
     /// Since the queue was opened.
     responses: OriginResponses,
@@ -159,7 +159,7 @@ impl OriginQueue {
         if !is_good {
             self.state.failures = self.state.failures.saturating_add(1);
         } else if before.as_ref().is_some_and(is_unreachable) {
-            self.state.failures = 0;
+            self.is_there_again();
         }
     }
 
@@ -229,8 +229,7 @@ impl OriginQueue {
         if let Some(skip) = (run.refuses)(entry).filter(|_| self.resources.is_empty()) {
             return Some(Outcome::Skipped(skip));
         }
-        let is_asked = entry.share == Share::Asked && self.asked_from.is_some_and(|from| from <= now);
-        if self.state.back_off_until > now && !is_asked {
+        if self.state.back_off_until > now && !self.is_tried_in_back_off(entry, now) {
             return Some(Outcome::Skipped(Skip::HostBackOff));
         }
         if run.budget().is_spent_by(&self.origin.host) {
@@ -249,6 +248,15 @@ impl OriginQueue {
                 LeftAlone::by_rules(rules, &run.config).map(|left_alone| left_alone.outcome())
             }
         }
+    }
+
+    /// Is the page one that somebody asked for, and still to be tried before it is told? Of those that are told, and those that
+    /// were never there, one shows whether the origin is there again.
+    fn is_tried_in_back_off(&self, entry: &ScheduleEntry, now: u64) -> bool {
+        let is_untold = entry.record.visited.is_some() && entry.record.known.failures < Known::MISSING_AFTER;
+        entry.share == Share::Asked
+            && self.asked_from.is_some_and(|from| from <= now)
+            && (is_untold || !self.responses.failed)
     }
 
     /// Ends the first page with this outcome; none if it is a resource, which is answered.
@@ -452,14 +460,34 @@ impl OriginQueue {
     pub fn count_result(&mut self, failed: bool, run: &Run, now: u64) -> Result<(), FetchError> {
         self.note_response(!failed);
         if !failed {
-            self.state.failures = 0;
+            self.is_there_again();
             return Ok(());
+        }
+        if self.state.back_off_until > now {
+            // Or one page that fails for good would keep all others of its host away.
+            self.state.hold_until = self.state.hold_until.max(next_try(now));
+            return self.store(run);
         }
         self.state.failures = self.state.failures.saturating_add(1);
         if let Some(wait) = failing_back_off(&self.state, &run.config) {
             self.back_off(wait, now);
         }
         self.store(run)
+    }
+
+    /// A good response ends a back-off, unless the host asked for it.
+    fn is_there_again(&mut self) {
+        self.state.failures = 0;
+        self.state.back_off_until = self.state.back_off_until.min(self.state.hold_until);
+    }
+
+    /// Keeps a Retry-After; it holds for all pages. One that is not waited for in the run begins a back-off.
+    pub fn retry_after(&mut self, wait: Duration, now: u64, is_waited_for: bool) {
+        self.state.hold_until = now.saturating_add(wait.as_millis() as u64);
+        self.asked_from = None;
+        if !is_waited_for {
+            self.back_off(wait, now);
+        }
     }
 
     /// The rest of the Retry-After that an earlier run received.
@@ -469,7 +497,7 @@ impl OriginQueue {
     }
 
     /// Starts a back-off of at least this length.
-    pub fn back_off(&mut self, wait: Duration, now: u64) {
+    fn back_off(&mut self, wait: Duration, now: u64) {
         self.state.back_off_until = self.state.back_off_until.max(now + wait.as_millis() as u64);
     }
 }

@@ -3,10 +3,9 @@
 use super::*;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use recrawl_types::{Content, History, Visited};
 
 fn due(share: Share, rank: u64, waiting: u32) -> DuePage {
-    DuePage { share, rank, waiting, is_suspected: false, untold_failures: 0 }
+    DuePage { share, rank, waiting, is_suspected: false }
 }
 
 #[test]
@@ -21,31 +20,6 @@ fn places_are_dealt_to_the_longest_wait_the_audit_and_the_best() {
     ];
     assert_eq!(visit_order(&pages), [0, 3, 1, 2, 5, 4]);
     assert_eq!(visit_order(&[]), [] as [u32; 0]);
-}
-
-#[test]
-fn one_missing_page_comes_first_until_it_is_told() {
-    let missing = |share, untold_failures| DuePage { untold_failures, ..due(share, 9, 1) };
-    let mut pages = vec![
-        due(Share::Promised, 0, 1),
-        due(Share::Score, 5, 9),
-        missing(Share::Score, 1),
-        missing(Share::Score, 2),
-        missing(Share::Audit(0.1), 2),
-    ];
-    assert_eq!(visit_order(&pages)[0], 3);
-    pages[3].untold_failures = 0;
-    assert_eq!(visit_order(&pages)[..2], [2, 0]);
-    pages[2].untold_failures = 0;
-    assert_eq!(visit_order(&pages)[0], 0, "a page of a sample waits as the others do");
-    let mut record = PageRecord::discovered(Cycle(1), 0);
-    let untold = |record: &PageRecord| DuePage::new(Share::Score, 0, record, Cycle(9)).untold_failures;
-    record.known.failures = 2;
-    assert_eq!(untold(&record), 0, "never seen, it is not missing");
-    record.visited = Some(Visited { history: History::first_fetch(Cycle(1)), content: Content::default() });
-    assert_eq!(untold(&record), 2);
-    record.known.failures = Known::MISSING_AFTER;
-    assert_eq!(untold(&record), 0);
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! No gap is shorter than the delay per host name, including robots.txt and redirects.
 
 use super::*;
+use crate::Outcomes;
 use crate::host::delay::HostDelay;
 use crate::testing::with_header;
 use proptest::prelude::*;
-use recrawl_types::{Share, Skip};
+use recrawl_types::{Content, Known, Share, Skip};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -226,38 +227,70 @@ async fn a_host_that_fails_again_and_again_is_left_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn pages_that_somebody_asked_for_are_each_tried_a_minute_after_the_last_failure() {
+async fn pages_that_somebody_asked_for_are_tried_a_minute_after_the_last_failure_until_they_are_told() {
     let pages: Vec<String> = (0..7).map(|i| format!("http://a.test/{i}")).collect();
     let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
-    let mut setup = Setup::new(&pages, |r| match r.url.path_and_query() {
-        "/robots.txt" => reply(404, "").into(),
-        _ => reply(500, "").into(),
-    });
-    setup.entries[2..].iter_mut().for_each(|entry| entry.share = Share::Asked);
-    let figures =
-        |report: FetchReport| (report.outcomes.failed_status, report.outcomes.skipped_host_back_off);
-    assert_eq!(figures(setup.run().await.report), (5, 2), "they begin no back-off, and end none");
+    let always = |status: u16, fields: &'static str| {
+        ScriptedNetwork::new(move |r| match r.url.path_and_query() {
+            "/robots.txt" => reply(404, "").into(),
+            _ if fields.is_empty() => reply(status, "").into(),
+            _ => with_header(reply(status, ""), "retry-after", fields).into(),
+        })
+    };
+    let mut setup = Setup::new(&pages, friendly);
+    setup.network = always(500, "");
+    for (entry, page) in setup.entries.iter_mut().zip(&pages).skip(2) {
+        *entry = ScheduleEntry { share: Share::Asked, ..visited(page, Content::default()) };
+    }
+    let figures = |report: FetchReport| {
+        let Outcomes { page, failed_status, skipped_host_back_off, .. } = report.outcomes;
+        (page, failed_status, skipped_host_back_off)
+    };
+    assert_eq!(figures(setup.run().await.report), (0, 5, 2), "the others are not asked in this run");
     setup.now += 59_000;
-    assert_eq!(figures(setup.run().await.report), (0, 7));
-    setup.now += 61_000;
+    assert_eq!(figures(setup.run().await.report), (0, 0, 7));
+    setup.now += 2_000;
     assert_eq!(
         figures(setup.run().await.report),
-        (6, 1),
-        "the back-off is over: one of the others, and all of these"
+        (0, 6, 1),
+        "one of the others ends the back-off; all of these"
     );
     let until = setup.state(pages[0]).back_off_until;
-    assert!(until > setup.now + 60_000, "{until}");
     setup.now += 61_000;
-    assert_eq!(figures(setup.run().await.report), (5, 2));
+    assert_eq!(figures(setup.run().await.report), (0, 5, 2));
+    assert_eq!(setup.state(pages[0]).back_off_until, until, "they do not make it longer");
+    setup.now += 50_000;
+    assert_eq!(figures(setup.run().await.report), (0, 0, 7), "not within a minute");
 
-    setup.network = ScriptedNetwork::new(|r| match r.url.path_and_query() {
-        "/robots.txt" => reply(404, "").into(),
-        _ => with_header(reply(503, ""), "retry-after", "7200").into(),
-    });
+    // Those that are told need one try a minute, to see whether the host is there again.
+    setup.entries[3..].iter_mut().for_each(|entry| entry.record.known.failures = Known::MISSING_AFTER);
+    setup.now = until + 1;
+    assert_eq!(figures(setup.run().await.report), (0, 2, 5), "a page of the plan, and one that is not told");
+    setup.entries[2].record.known.failures = Known::MISSING_AFTER;
+    setup.now += 61_000;
+    assert_eq!(figures(setup.run().await.report), (0, 1, 6), "one of those that are told");
+
+    // A Retry-After holds for all, also in the run that receives it.
+    setup.network = always(503, "7200");
+    setup.now += 61_000;
+    assert_eq!(figures(setup.run().await.report), (0, 1, 6));
+    setup.now += 7_190_000;
+    assert_eq!(figures(setup.run().await.report), (0, 0, 7));
+
+    // A good answer ends the back-off.
+    setup.network = ScriptedNetwork::new(friendly);
+    setup.now += 20_000;
+    assert_eq!(figures(setup.run().await.report), (7, 0, 0));
+    assert_eq!(setup.state(pages[0]).failures, 0);
+    setup.network = always(500, "");
+    setup.run().await;
     setup.now += 61_000;
     setup.run().await;
-    setup.now += 7_190_000;
-    assert_eq!(figures(setup.run().await.report), (0, 7), "a Retry-After holds for all");
+    setup.network = ScriptedNetwork::new(friendly);
+    setup.now += 61_000;
+    assert!(setup.state(pages[0]).back_off_until > setup.now);
+    assert_eq!(figures(setup.run().await.report).1, 0);
+    assert!(setup.state(pages[0]).back_off_until <= setup.now, "by a page that was asked for within it");
 }
 
 /// A small random web.
