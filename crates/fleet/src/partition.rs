@@ -151,7 +151,7 @@ impl Partition {
         self.lease.get_or_init(|| lease);
     }
 
-    /// May a host be asked? QuestionEnd before each request: a process that slept must not go on before it notices.
+    /// May a host be asked? Asked before each request: a process that slept must not go on before it notices.
     pub fn may_ask(&self) -> bool {
         self.lease.get().is_none_or(|holds| holds())
     }

@@ -1,8 +1,8 @@
 //! Questions to the owner of a partition, whoever that is by then, and its answers. They change nothing.
 //!
-//! A question is an object with a name that nobody else has; behind it the *bell* is overwritten, so that an owner whom nobody
-//! asks makes one read and no list. Whoever asked removes both, and the owner what is left. All ages are by its own clock, from
-//! when it first saw something: clocks of others may be set otherwise.
+//! A question is an object with a name that nobody else has; behind it the *bell* is overwritten, so that an owner whom
+//! nobody asks makes one read and no list. The asker removes both, and the owner what is left. All ages are by its own
+//! clock, from when it first saw something: clocks of others may be set otherwise.
 
 use crate::exchange::ExchangePatience;
 use crate::key;
@@ -17,7 +17,9 @@ pub const MAX_ANSWER: usize = 8 << 20;
 /// Bytes of a question's.
 const MAX_QUESTION: u64 = 64 << 10;
 /// Questions that an owner answers at one look. The others wait for the next.
-const MOST: usize = 8;
+const MAX_ANSWERED: usize = 8;
+/// Questions that it remembers, more than it can answer before they are removed. It learns of others when it forgets some.
+const MAX_SEEN: usize = 4_096;
 /// Objects that it removes at one look.
 const MOST_REMOVED: usize = 32;
 /// Milliseconds after which nobody waits for an answer any more.
@@ -130,8 +132,8 @@ impl QuestionBox {
         if is_busy { BUSY } else { IDLE }
     }
 
-    /// Some questions that nobody has answered, with their names; each is given once. One that is late, or that cannot be read, is
-    /// left out.
+    /// Some questions that nobody has answered, with their names; each is given once. One that is late, or that cannot be
+    /// read, is left out.
     ///
     /// # Errors
     /// When the store does not answer: those that were not given are given later.
@@ -144,7 +146,7 @@ impl QuestionBox {
         if self.has_more || bell != self.bell {
             self.has_more = true;
             let new = self.list(now)?;
-            let (first, later) = new.split_at(new.len().min(MOST));
+            let (first, later) = new.split_at(new.len().min(MAX_ANSWERED));
             for nonce in first {
                 given.extend(self.read(nonce)?.map(|question| (nonce.clone(), question)));
             }
@@ -152,9 +154,10 @@ impl QuestionBox {
             for nonce in first {
                 self.seen.entry(nonce.clone()).and_modify(|seen| seen.is_done = true);
             }
-            (self.bell, self.has_more, self.last_asked) = (bell, !later.is_empty(), Some(now));
+            let has_more = !later.is_empty() || self.seen.len() >= MAX_SEEN;
+            (self.bell, self.has_more, self.last_asked) = (bell, has_more, Some(now));
         }
-        // What is not removed now is removed later.
+        // The rest is removed later.
         let _ = self.sweep(now);
         Ok(given)
     }
@@ -166,6 +169,9 @@ impl QuestionBox {
         for listed in self.store.list(&folder)? {
             let name = &listed.key[folder.len()..];
             let nonce = name.strip_suffix(key::ANSWER).unwrap_or(name);
+            if self.seen.len() >= MAX_SEEN && !self.seen.contains_key(nonce) {
+                continue;
+            }
             let seen =
                 self.seen.entry(nonce.to_owned()).or_insert(SeenQuestion { since: now, is_done: false });
             seen.is_done |= nonce != name;

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 const OF: u32 = 4;
 
-/// Whoever asks waits for as many looks of an owner as there are answers to give.
+/// The asker waits for as many looks of an owner as there are times.
 struct Owner {
     questions: Mutex<QuestionBox>,
     /// The time of each look.
@@ -142,11 +142,11 @@ fn a_flood_is_answered_some_by_some_and_what_is_late_is_not() {
         put(&store, &format!("q{number:02}"), b"\"who\"");
     }
     let mut questions = QuestionBox::new(store.clone(), OF);
-    assert_eq!(looked(&mut questions, 0).len(), MOST);
+    assert_eq!(looked(&mut questions, 0).len(), MAX_ANSWERED);
     // One that comes later has its turn behind those.
     put(&store, "a", b"\"who\"");
     let next = looked(&mut questions, BUSY);
-    assert_eq!((next.len(), next[0].as_str()), (MOST, "q08"));
+    assert_eq!((next.len(), next[0].as_str()), (MAX_ANSWERED, "q08"));
     assert_eq!(looked(&mut questions, LATE), ["a"], "the first ones have gone, or are late");
     let mut looks = 0;
     while !keys(&store).is_empty() {
@@ -154,4 +154,22 @@ fn a_flood_is_answered_some_by_some_and_what_is_late_is_not() {
         looks += 1;
     }
     assert_eq!(looks, 101_usize.div_ceil(MOST_REMOVED));
+}
+
+#[test]
+fn of_a_flood_only_so_much_is_remembered_and_all_is_removed() {
+    let store = Arc::new(MemoryStore::new());
+    for number in 0..MAX_SEEN + 40 {
+        put(&store, &format!("q{number:04}"), b"\"who\"");
+    }
+    let mut questions = QuestionBox::new(store.clone(), OF);
+    assert_eq!(looked(&mut questions, 0).len(), MAX_ANSWERED);
+    let mut now = LATE;
+    while !keys(&store).is_empty() && now < 10 * KEPT {
+        now += BUSY;
+        looked(&mut questions, now);
+        assert!(questions.seen.len() <= MAX_SEEN);
+    }
+    assert_eq!(keys(&store), [""; 0]);
+    assert!(questions.seen.is_empty());
 }
