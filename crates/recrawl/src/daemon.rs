@@ -144,25 +144,40 @@ pub trait ReadsApi {
         Ok(if answer.status == 404 { None } else { Some(self.document(&answer)?) })
     }
 
+    /// The JSON document at a path of the API.
+    ///
+    /// # Errors
+    /// As [`ReadsApi::json`]; 404 is a problem too.
+    fn found(&self, path: &str) -> Result<Value, Failure> {
+        self.document(&self.get(path, "application/json")?)
+    }
+
     /// The text for people at a path of the API; none for 404.
     ///
     /// # Errors
     /// As [`ReadsApi::json`].
     fn text(&self, path: &str) -> Result<Option<String>, Failure> {
         let answer = self.get(path, "text/plain")?;
-        match answer.status {
-            404 => Ok(None),
-            200 => String::from_utf8(answer.body).map(Some).map_err(Failure::work),
-            _ => Err(self.problem(&answer)),
-        }
+        if answer.status == 404 { Ok(None) } else { self.words(answer).map(Some) }
     }
 
-    /// What it says about something that it does not know.
+    /// The text for people at a path of the API.
     ///
     /// # Errors
-    /// As [`ReadsApi::json`].
-    fn why_unknown(&self, path: &str) -> Result<Failure, Failure> {
-        Ok(self.problem(&self.get(path, "application/json")?))
+    /// As [`ReadsApi::found`].
+    fn found_text(&self, path: &str) -> Result<String, Failure> {
+        self.words(self.get(path, "text/plain")?)
+    }
+
+    /// The text of an answer.
+    ///
+    /// # Errors
+    /// The problem that it is.
+    fn words(&self, answer: DaemonResponse) -> Result<String, Failure> {
+        match answer.status {
+            200 => String::from_utf8(answer.body).map_err(Failure::work),
+            _ => Err(self.problem(&answer)),
+        }
     }
 
     /// The JSON document of an answer.
@@ -200,7 +215,7 @@ impl ReadsApi for Daemon {
     }
 }
 
-/// What stays as it is: the unreserved characters of RFC 3986 §2.3.
+/// The unreserved characters of RFC 3986 §2.3 stay as they are.
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// A segment of a path or a value of a query, percent-encoded.
@@ -212,6 +227,7 @@ pub fn encoded(text: &str) -> String {
 mod tests {
     use super::request::MAX_ANSWER_BYTES;
     use super::*;
+    use std::cell::Cell;
     use std::io::{Read, Write};
     use std::os::unix::net::UnixListener;
     use std::thread;
@@ -264,6 +280,29 @@ mod tests {
         std::fs::remove_file(folder.path().join(SOCKET)).unwrap();
         std::fs::write(folder.path().join(SOCKET), "x").unwrap();
         assert!(why(&folder).contains("not a socket"));
+    }
+
+    /// It knows nothing, and counts how often it is asked.
+    #[derive(Default)]
+    struct Ignorant(Cell<u32>);
+
+    impl ReadsApi for Ignorant {
+        fn get(&self, _path: &str, _accept: &str) -> Result<DaemonResponse, Failure> {
+            self.0.set(self.0.get() + 1);
+            Ok(DaemonResponse { status: 404, body: br#"{"detail":"unknown page","todo":"add it"}"#.to_vec() })
+        }
+
+        fn name(&self) -> String {
+            "test".into()
+        }
+    }
+
+    #[test]
+    fn one_answer_says_that_something_is_unknown_and_why() {
+        let api = Ignorant::default();
+        assert_eq!(api.found("/").unwrap_err().to_string(), "unknown page; add it");
+        assert_eq!(api.found_text("/").unwrap_err().to_string(), "unknown page; add it");
+        assert_eq!(api.0.get(), 2);
     }
 
     #[test]

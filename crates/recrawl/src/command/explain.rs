@@ -80,13 +80,10 @@ fn explained_by(
         path += &format!("&formula={}", encoded(&formula.to_toml().map_err(Failure::work)?));
     }
     if as_json {
-        let Some(mut document) = daemon.json(&path)? else { return Err(daemon.why_unknown(&path)?) };
+        let mut document = daemon.found(&path)?;
         // The console adds the difference of the last two texts.
         document.as_object_mut().map(|document| document.remove("texts"));
         return print_json(&document);
     }
-    match daemon.text(&path)? {
-        Some(text) => print_labelled(&text),
-        None => Err(daemon.why_unknown(&path)?),
-    }
+    print_labelled(&daemon.found_text(&path)?)
 }

@@ -66,13 +66,8 @@ fn place_of(version: &Value) -> String {
     format!("&warc_file={}&warc_offset={}", version["warc_file"], version["warc_offset"])
 }
 
-/// The owner's document at this path.
-fn found(owner: &PageOwner, path: &str) -> Result<Value, Failure> {
-    owner.json(path)?.map_or_else(|| Err(owner.why_unknown(path)?), Ok)
-}
-
 fn version(url: &str, owner: &PageOwner, which: &str) -> Result<Value, Failure> {
-    found(owner, &format!("/api/v1/version?url={}{which}", encoded(url)))
+    owner.found(&format!("/api/v1/version?url={}{which}", encoded(url)))
 }
 
 fn text(document: &Value) -> Result<ArchivedText, Failure> {
@@ -93,11 +88,11 @@ fn text(document: &Value) -> Result<ArchivedText, Failure> {
 /// All versions, or as many as are asked for: the document of the API, without an end of its own.
 fn versions(url: &str, owner: &PageOwner, most: usize) -> Result<Value, Failure> {
     let path = format!("/api/v1/versions?url={}&limit={}", encoded(url), most.min(PART));
-    let mut whole = found(owner, &path)?;
+    let mut whole = owner.found(&path)?;
     while let Some(cursor) = whole["next"].as_str()
         && whole["versions"].as_array().is_some_and(|versions| versions.len() < most)
     {
-        let mut part = found(owner, &format!("{path}&cursor={}", encoded(cursor)))?;
+        let mut part = owner.found(&format!("{path}&cursor={}", encoded(cursor)))?;
         if let (Some(all), Some(more)) = (whole["versions"].as_array_mut(), part["versions"].as_array_mut()) {
             all.append(more);
         }
