@@ -99,9 +99,8 @@ fn any_console_and_command_tells_of_all_pages_and_says_whose_owner_is_away() {
         refused.contains(&format!("partition {of_b} of the fleet has this host, which b owns")),
         "{refused}"
     );
-    let left =
-        fs::read_dir(fleet.world.folder.path().join(format!("bucket/p/{of_b:010}/questions"))).unwrap();
-    assert_eq!(left.count(), 0, "who asked has removed all");
+    let questions = fleet.world.folder.path().join(format!("bucket/p/{of_b:010}/questions"));
+    assert_eq!(fs::read_dir(&questions).unwrap().count(), 0, "who asked has removed all");
 
     // Nobody takes the partition of one that is killed.
     b.kill();
@@ -121,5 +120,25 @@ fn any_console_and_command_tells_of_all_pages_and_says_whose_owner_is_away() {
     assert!(status == 503 && told.contains(&says) && told.contains("start another process"), "{problem}");
     let told = fails(within(&fleet, &mine, &["explain", &page]), 1);
     assert!(told.contains(&says), "{told}");
+
+    // A reader who waits for one that hangs delays no stop.
+    let b = Daemon::of(fleet.command("b"));
+    a.until("b is back", |status| {
+        let partitions = status["fleet"]["partitions"].as_array().unwrap();
+        partitions.iter().all(|one| one["owner"].is_string())
+    });
+    b.signal("-STOP");
+    thread::scope(|threads| {
+        let asked = threads.spawn(|| a.ask("GET", &path, None));
+        let begun = Instant::now();
+        while fs::read_dir(&questions).unwrap().count() == 0 {
+            assert!(begun.elapsed() < PATIENCE, "nobody asks");
+            thread::sleep(Duration::from_millis(5));
+        }
+        a.signal("-TERM");
+        let (status, problem) = asked.join().unwrap();
+        assert_eq!((status, &problem["detail"]), (503, &"this process stops; try again".into()));
+    });
     a.stop();
+    b.kill();
 }

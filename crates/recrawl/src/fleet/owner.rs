@@ -7,27 +7,39 @@ use recrawl_archive::timestamp;
 use recrawl_console::view::{FleetAnswer, FleetQuestion};
 use recrawl_crawl::failure::Failure;
 use recrawl_fleet::{ExchangePatience, MAX_ANSWER, QuestionEnd, ask};
-use recrawl_types::{CanonicalUrl, Size};
+use recrawl_types::{CanonicalUrl, Size, Span};
 use recrawl_vault::Store;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
 
 /// Wait between two looks for an answer.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// Looks for one: an owner reads its questions each 5 s, and takes 12 s at most for an answer.
-const LOOKS: u64 = 40;
+/// Time for one: an owner reads its questions each 5 s, and takes 12 s at most for an answer.
+const WAIT: Duration = Duration::from_secs(20);
 
-/// How long an answer is waited for.
-pub struct OwnerPatience;
+/// How long an answer is waited for, however slow the store is.
+pub struct OwnerPatience {
+    until: Instant,
+    stop: CancellationToken,
+}
+
+impl OwnerPatience {
+    /// From now on, until `stop` is cancelled.
+    pub fn new(stop: CancellationToken) -> OwnerPatience {
+        OwnerPatience { until: Instant::now() + WAIT, stop }
+    }
+}
 
 impl ExchangePatience for OwnerPatience {
-    fn wait(&self, times: u64) -> bool {
-        if times < LOOKS {
+    fn wait(&self, _times: u64) -> bool {
+        let is_over = self.stop.is_cancelled() || Instant::now() >= self.until;
+        if !is_over {
             thread::sleep(LOOK_EVERY);
         }
-        times < LOOKS
+        !is_over
     }
 }
 
@@ -85,7 +97,9 @@ impl ReadsApi for PageOwner {
     fn get(&self, path: &str, accept: &str) -> Result<DaemonResponse, Failure> {
         let question = FleetQuestion { path: path.to_owned(), accept: accept.to_owned() };
         let nonce = random_tag()?;
-        match ask::<FleetAnswer>(&*self.store, self.partition, &nonce, &question, &OwnerPatience)? {
+        // A signal ends the command itself.
+        let patience = OwnerPatience::new(CancellationToken::new());
+        match ask::<FleetAnswer>(&*self.store, self.partition, &nonce, &question, &patience)? {
             QuestionEnd::Answered(FleetAnswer { status, body, .. }) => {
                 Ok(DaemonResponse { status, body: body.into_bytes() })
             }
@@ -110,8 +124,8 @@ pub fn too_long(partition: u32) -> String {
 /// The owner of a partition, which seems to be alive, has not answered.
 pub fn silent(partition: u32, owner: &str) -> String {
     format!(
-        "{owner} owns partition {partition} of the fleet, and has not answered within {} s; try again, or look at its log",
-        LOOKS * LOOK_EVERY.as_millis() as u64 / 1000
+        "{owner} owns partition {partition} of the fleet, and has not answered within {}; try again, or look at its log",
+        Span(WAIT)
     )
 }
 
@@ -123,4 +137,20 @@ pub fn unowned(partition: u32, since: Option<u64>, address: &str) -> String {
         "partition {partition} of the fleet has {since}; start another process, `recrawl serve --fleet {address}`, or try \
          again when one has taken it"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patience_ends_by_time_and_by_a_stop_not_by_looks() {
+        let ends_in = |wait| OwnerPatience { until: Instant::now() + wait, stop: CancellationToken::new() };
+        let patience = ends_in(Duration::from_hours(1));
+        assert!(patience.wait(u64::MAX));
+        patience.stop.cancel();
+        assert!(!patience.wait(0));
+        assert!(!ends_in(Duration::ZERO).wait(0));
+        assert!(WAIT < recrawl_console::ANSWER_TIMEOUT);
+    }
 }

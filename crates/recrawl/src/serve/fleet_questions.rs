@@ -13,7 +13,7 @@ use recrawl_vault::VaultError;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// How often it is looked whether questions are looked for.
+/// Interval of checks whether a look is due.
 const TICK: Duration = Duration::from_millis(250);
 
 /// The other partition that has what is sought.
@@ -22,7 +22,7 @@ pub fn elsewhere(shared: &SharedState, sought: &SoughtPages) -> Result<Option<u3
     match sought {
         SoughtPages::Page(url) => {
             let Some(partition) = partition else { return Ok(None) };
-            // What is no URL is refused where it is read.
+            // Another text is refused where it is read.
             let url = shared.settings().named_page(url).ok();
             Ok(url.filter(|url| !partition.owns(url.key())).map(|url| partition.owner_of(url.key())))
         }
@@ -47,6 +47,7 @@ pub fn ask(shared: &SharedState, other: u32, question: &FleetQuestion) -> Result
     let (Some(partition), Some(fleet)) = (&shared.partition, &shared.place.fleet) else {
         return Err(Refusal::failed("this crawl is no partition of a fleet"));
     };
+    let patience = OwnerPatience::new(shared.stop.clone());
     let away = |error: VaultError| Refusal::Busy(format!("the store of the fleet does not answer: {error}"));
     let heir = partition.heir_of(other).map_err(away)?;
     let (unowned_ms, why) = why_nobody(fleet, heir, shared.now());
@@ -54,10 +55,13 @@ pub fn ask(shared: &SharedState, other: u32, question: &FleetQuestion) -> Result
         return Err(Refusal::Busy(why));
     }
     let nonce = random_tag().map_err(Refusal::failed)?;
-    match partition.ask(heir, &nonce, question, &OwnerPatience).map_err(away)? {
+    match partition.ask(heir, &nonce, question, &patience).map_err(away)? {
         QuestionEnd::Answered(answer) => Ok(answer),
         QuestionEnd::TooLong => {
             Err(Refusal::conflict(too_long(heir), "ask for less, or at the console of its owner"))
+        }
+        QuestionEnd::Unanswered if shared.stop.is_cancelled() => {
+            Err(Refusal::Busy("this process stops; try again".into()))
         }
         QuestionEnd::Unanswered => Err(Refusal::Busy(why_nobody(fleet, heir, shared.now()).1)),
     }
@@ -76,8 +80,8 @@ fn why_nobody(fleet: &FleetWatch, partition: u32, now: u64) -> (u64, String) {
     }
 }
 
-/// Answers the questions of others by the routes of the console, as the process of this name; none of a crawl that is alone. It must
-/// end before the console does.
+/// Answers the questions of others by the routes of the console, as the process of this name; none of a crawl that is
+/// alone. It must end before the console does.
 ///
 /// # Errors
 /// When the system gives no thread.
