@@ -13,12 +13,14 @@ use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task;
 use tokio::time::Instant;
+use tokio::{task, task_local};
 use tokio_util::sync::CancellationToken;
 
 /// Maximum concurrent reads of the crawl that may touch its disk. Further ones wait.
 pub const MAX_READS: usize = 8;
+/// The same for other processes of the fleet, whose questions must not block clients.
+pub const MAX_RELAYED: usize = 2;
 /// Maximum concurrent comparisons of formulas. Further ones get 503, because each scores all pages.
 pub const MAX_COMPARISONS: usize = 1;
 /// Maximum questions that wait for other partitions of a fleet. Further ones get 503.
@@ -31,6 +33,16 @@ pub const MAX_CHANGES: usize = 100;
 /// Remedy for a client without a session.
 const NEW_LINK: &str = "open the one-time link in the daemon's log; `recrawl reload` logs it again, or a new one. \
     For programs, set serve.tokens to a file of lines `name token`";
+
+task_local! {
+    /// Set while a request of another process of the fleet is answered.
+    pub static IS_RELAYED: ();
+}
+
+/// Is this request one of another process? It is answered here, whatever it is about, and counts for no client.
+pub fn is_relayed() -> bool {
+    IS_RELAYED.try_with(|()| ()).is_ok()
+}
 
 /// How changes are authorized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +75,7 @@ pub struct Console {
     /// Separate rates for `/health` and `/ready`: other requests must not block a supervisor.
     probes: Rates,
     reads: Arc<Semaphore>,
+    relayed: Arc<Semaphore>,
     comparisons: Arc<Semaphore>,
     elsewhere: Arc<Semaphore>,
     changes: Arc<Semaphore>,
@@ -87,6 +100,7 @@ impl Console {
             rates: Rates::new(requests),
             probes: Rates::new(requests),
             reads: Arc::new(Semaphore::new(MAX_READS)),
+            relayed: Arc::new(Semaphore::new(MAX_RELAYED)),
             comparisons: Arc::new(Semaphore::new(MAX_COMPARISONS)),
             elsewhere: Arc::new(Semaphore::new(MAX_ELSEWHERE)),
             changes: Arc::new(Semaphore::new(1)),
@@ -204,7 +218,7 @@ impl Console {
         self: &Arc<Self>,
         question: impl FnOnce(&dyn CrawlView) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Problem> {
-        let turn = turn(&self.reads).await?;
+        let turn = turn(if is_relayed() { &self.relayed } else { &self.reads }).await?;
         self.work(turn, move |console| question(&*console.view)).await
     }
 

@@ -9,9 +9,8 @@ pub mod header;
 pub mod origin;
 
 use crate::connection::{LocalUser, Peer};
-use crate::console::Console;
+use crate::console::{Console, is_relayed};
 use crate::problem::{Problem, ProblemType};
-use crate::relay::Relayed;
 use axum::extract::{Request, State};
 use axum::http::header::{ALLOW, CONTENT_LENGTH};
 use axum::middleware::Next;
@@ -62,8 +61,7 @@ fn check(console: &Console, request: &Request) -> Result<(), Problem> {
         origin::same(request, host)?;
     }
     // Clients of the network must not use up the rate of the crawl's user, or of the fleet.
-    let of_network = (request.extensions().get::<LocalUser>(), request.extensions().get::<Relayed>());
-    if matches!(of_network, (None, None)) {
+    if request.extensions().get::<LocalUser>().is_none() && !is_relayed() {
         console.admit(from, request.uri().path()).map_err(|seconds| {
             Problem::new(ProblemType::RateLimit, "more requests per second than serve.requests")
                 .retry_after(seconds)

@@ -125,6 +125,10 @@ pub async fn feed_atom(
     if query.since > 0 {
         filters += &format!("\nsince {}", query.since);
     }
+    // Each owner gives its own feed, also through others.
+    if let Some(fleet) = console.view.status().fleet {
+        filters += &format!("\npartition {}", fleet.partition);
+    }
     let list = console.ask(move |view| view.page_changes(&query)).await?;
     let feed = feed::atom(&list, &pages, &filters, asked_as.as_deref().unwrap_or_default());
     let tag = feed::tag(&feed);

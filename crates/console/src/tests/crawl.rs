@@ -30,7 +30,8 @@ struct Inner {
     changes: Vec<(Change, Actor)>,
 }
 
-/// Blocks comparisons of formulas, a question to another partition and the pause of `gate.example` until the test releases them.
+/// Blocks comparisons of formulas, pages that end with `/gate` and the pause of `gate.example` until the test releases
+/// them.
 struct TestGate {
     entered: Mutex<Sender<()>>,
     go_on: Mutex<Receiver<()>>,
@@ -445,6 +446,9 @@ impl CrawlView for MadeUp {
         if !url.starts_with("http") {
             return Err(Refusal::invalid("url", "no URL", "begin with http:// or https://"));
         }
+        if url.ends_with("/gate") {
+            self.pass_gate();
+        }
         match (0..PAGES).any(|i| MadeUp::url(i) == url) {
             true => Ok(
                 json!({"url": url, "visits": [], "texts": {"none": "one_text", "why": "it was fetched once"}}),
@@ -597,7 +601,7 @@ impl CrawlView for MadeUp {
 
     /// The answer is the question.
     fn ask_elsewhere(&self, partition: u32, question: &FleetQuestion) -> Result<FleetAnswer, Refusal> {
-        let FleetQuestion { path, accept } = question;
+        let FleetQuestion { path, accept, known } = question;
         assert_eq!(partition, 2);
         if path.ends_with("/gate") {
             self.pass_gate();
@@ -605,9 +609,19 @@ impl CrawlView for MadeUp {
         if path.ends_with("/away") {
             return Err(Refusal::Busy("partition 2 has no owner".into()));
         }
+        let (tag, node) = ("\"tag\"".to_owned(), "b".to_owned());
+        if *known == tag {
+            return Ok(FleetAnswer {
+                status: 304,
+                content_type: String::new(),
+                tag,
+                body: String::new(),
+                node,
+            });
+        }
         let status = if path.ends_with("/nonsense") { 7 } else { 203 };
         let body = format!("{path} as {accept}");
-        Ok(FleetAnswer { status, content_type: "text/html".into(), body, node: "b".into() })
+        Ok(FleetAnswer { status, content_type: "text/html".into(), tag, body, node })
     }
 
     fn rank_changes(&self, text: &str) -> Result<RankChanges, Refusal> {

@@ -53,7 +53,12 @@ fn the_feed_begins_at_a_time() {
     assert_eq!(feed.matches("<entry>").count(), 10);
     let id = |feed: &str| feed.split_once("<id>").unwrap().1.split("</id>").next().unwrap().to_owned();
     assert_ne!(id(&feed), id(&served.get("/feed.atom").body));
-    assert_eq!(id(&served.get("/feed.atom?changes=").body), id(&served.get("/feed.atom").body));
+    let whole = id(&served.get("/feed.atom").body);
+    for same in ["/feed.atom?changes=", "/feed.atom?partition=1"] {
+        assert_eq!(id(&served.get(same).body), whole, "{same}");
+    }
+    served.crawl.set(|status| status.fleet.as_mut().unwrap().partition = 2);
+    assert_ne!(id(&served.get("/feed.atom").body), whole, "another partition has another feed");
 }
 
 #[test]

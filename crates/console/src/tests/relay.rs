@@ -2,7 +2,7 @@
 
 use super::client::{config, served, served_with};
 use super::crawl::MadeUp;
-use crate::console::MAX_ELSEWHERE;
+use crate::console::{MAX_ELSEWHERE, MAX_RELAYED};
 use crate::view::{FleetAnswer, FleetQuestion};
 use serde_json::json;
 use std::thread;
@@ -26,6 +26,16 @@ fn what_is_elsewhere_is_asked_there_and_given_on_with_its_partition_node_and_age
         assert!(age < 300, "{age}");
         let policy = answer.header("content-security-policy").unwrap();
         assert_eq!(policy.starts_with("sandbox; "), path.starts_with("/archived"), "{path}: {policy}");
+    }
+    let known = "If-None-Match: \"tag\"\r\n";
+    for (method, headers, status, kind) in
+        [("HEAD", "", 203, Some("text/html")), ("GET", known, 304, None), ("HEAD", known, 304, None)]
+    {
+        let answer = served.ask(method, "/feed.atom?partition=2", headers, "");
+        let told = (answer.status, answer.header("content-type"), &*answer.body);
+        assert_eq!(told, (status, kind, ""), "{method} {headers}");
+        let told = (answer.header("recrawl-partition"), answer.header("etag"));
+        assert_eq!(told, (Some("2"), Some("\"tag\"")), "{method} {headers}");
     }
     // Its own is answered here.
     for path in [
@@ -69,19 +79,54 @@ fn only_so_many_wait_for_others() {
 }
 
 #[test]
+fn questions_of_others_leave_reads_to_clients_until_their_work_ends() {
+    let (crawl, entered, go_on) = MadeUp::with_gate();
+    let served = served_with(crawl, |_| ());
+    let answers = served.running.as_ref().unwrap().fleet_answers("b".into());
+    let question = FleetQuestion {
+        path: "/api/v1/page?url=https://a.example/gate".into(),
+        accept: String::new(),
+        known: String::new(),
+    };
+    let own = || assert_eq!(served.get("/api/v1/page?url=https://a.example/0007").status, 200);
+    // The second ones find all turns taken, though nobody waits for the first any more.
+    for new in [MAX_RELAYED, 0] {
+        let stop = CancellationToken::new();
+        thread::scope(|threads| {
+            threads.spawn(|| answers.to(&vec![question.clone(); 20], 1 << 20, &stop));
+            (0..new).for_each(|_| entered.recv().unwrap());
+            own();
+            stop.cancel();
+        });
+        assert!(entered.try_recv().is_err());
+    }
+    (0..MAX_RELAYED).for_each(|_| go_on.send(()).unwrap());
+}
+
+#[test]
 fn an_owner_answers_others_as_its_own_readers_and_only_reads() {
     // More at once than a client of the network may ask.
     let served = served_with(MadeUp::new(), |of| *of = crate::ConsoleConfig { requests: 1, ..config() });
     let answers = served.running.as_ref().unwrap().fleet_answers("b".into());
     let to = |questions: &[&str], most: usize| {
-        let question = |path: &&str| FleetQuestion { path: (*path).into(), accept: "text/plain".into() };
+        let question = |path: &&str| FleetQuestion {
+            path: (*path).into(),
+            accept: "text/plain".into(),
+            known: String::new(),
+        };
         let questions: Vec<_> = questions.iter().map(question).collect();
         answers.to(&questions, most, &CancellationToken::new())
     };
     let page = "/api/v1/page?url=https://a.example/0007";
     let text = "url         https://a.example/0007\n";
     let kind = "text/plain; charset=utf-8";
-    let given = FleetAnswer { status: 200, content_type: kind.into(), body: text.into(), node: "b".into() };
+    let given = FleetAnswer {
+        status: 200,
+        content_type: kind.into(),
+        tag: String::new(),
+        body: text.into(),
+        node: "b".into(),
+    };
     assert_eq!(to(&[page; 5], 1 << 20), vec![Some(given); 5]);
     assert_eq!(to(&[page], text.len() - 1), [None], "too long");
     // It is another's by the map of whoever asks, and goes no further.
@@ -101,9 +146,17 @@ fn an_owner_answers_others_as_its_own_readers_and_only_reads() {
         assert!((400..500).contains(&refused.status), "{refused:?}");
         assert_eq!(refused.content_type, "application/problem+json");
     }
+    let feed = |known: String| {
+        let question = FleetQuestion { path: "/feed.atom".into(), accept: String::new(), known };
+        answers.to(&[question], 1 << 20, &CancellationToken::new()).remove(0).unwrap()
+    };
+    let first = feed(String::new());
+    let (again, other) = (feed(first.tag.clone()), feed("\"other\"".into()));
+    assert_eq!((again.status, &*again.body, &again.tag), (304, "", &first.tag));
+    assert_eq!((other.status, &other.tag), (200, &first.tag));
     let stop = CancellationToken::new();
     stop.cancel();
-    let question = FleetQuestion { path: page.into(), accept: String::new() };
+    let question = FleetQuestion { path: page.into(), accept: String::new(), known: String::new() };
     assert!(answers.to(&[question], 1 << 20, &stop).len() <= 1, "it ends");
 }
 

@@ -22,7 +22,8 @@ pub struct FleetFigures {
     pub waiting: Option<String>,
     /// Milliseconds for which this process has not known when it may ask addresses that others ask: it asks none.
     pub turns_unknown_ms: u64,
-    /// Milliseconds by which its clock may differ from the store's; null before it was measured, and in a fleet of one partition.
+    /// Milliseconds by which its clock may differ from the store's; null before it was measured, and in a fleet of one
+    /// partition.
     pub clock_bound_ms: Option<u64>,
     /// The partitions, in the order of URLs.
     pub partitions: Vec<PartitionFigures>,
@@ -91,6 +92,8 @@ pub struct FleetQuestion {
     pub path: String,
     /// The header `Accept`; may be empty.
     pub accept: String,
+    /// The header `If-None-Match`; may be empty.
+    pub known: String,
 }
 
 /// Its answer.
@@ -100,6 +103,8 @@ pub struct FleetAnswer {
     pub status: u16,
     /// The header `Content-Type`.
     pub content_type: String,
+    /// The header `ETag`; may be empty.
+    pub tag: String,
     /// Text, or a problem.
     pub body: String,
     /// The process that answers.

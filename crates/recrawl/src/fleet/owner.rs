@@ -95,7 +95,8 @@ impl PageOwner {
 
 impl ReadsApi for PageOwner {
     fn get(&self, path: &str, accept: &str) -> Result<DaemonResponse, Failure> {
-        let question = FleetQuestion { path: path.to_owned(), accept: accept.to_owned() };
+        let question =
+            FleetQuestion { path: path.to_owned(), accept: accept.to_owned(), known: String::new() };
         let nonce = random_tag()?;
         // A signal ends the command itself.
         let patience = OwnerPatience::new(CancellationToken::new());
