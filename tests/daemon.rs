@@ -124,8 +124,13 @@ impl Daemon {
     }
 
     /// SIGTERM, and a clean end.
-    pub fn stop(mut self) -> String {
+    pub fn stop(self) -> String {
         self.signal("-TERM");
+        self.ends()
+    }
+
+    /// Waits for a clean end.
+    pub fn ends(mut self) -> String {
         let ended = self.child.wait().expect("it ends");
         if let Some(hearer) = self.hearer.take() {
             hearer.join().unwrap();

@@ -139,6 +139,6 @@ fn any_console_and_command_tells_of_all_pages_and_says_whose_owner_is_away() {
         let (status, problem) = asked.join().unwrap();
         assert_eq!((status, &problem["detail"]), (503, &"this process stops; try again".into()));
     });
-    a.stop();
+    a.ends();
     b.kill();
 }
