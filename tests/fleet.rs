@@ -370,7 +370,10 @@ fn a_crawl_becomes_a_fleet_of_one_partition_and_goes_on() {
         .arg(&fleet.world.data_dir)
         .output()
         .unwrap();
-    assert!(fails(old, 2).contains("holds a crawl; ship it by `recrawl fleet begin"));
+    assert!(fails(old, 2).contains("; use another data directory here"));
+    // Nor is it crawled beside the fleet.
+    let beside = fails(fleet.world.run(&["crawl", "--rounds", "1"]), 2);
+    assert!(beside.contains("goes on with this crawl"), "{beside}");
 }
 
 /// Whatever happens to processes and their disks, and even if one sleeps for longer than its lease, each page is in one

@@ -11,7 +11,8 @@ pub use beats::{Beats, BeatsEnd, OwnEpoch, OwnNode};
 pub use node::{FleetNode, NODES, NodeIdentity, NodeStatus, TakenPartition};
 pub use order::NodeOrder;
 pub use owner::{OwnerPatience, PageOwner, silent, too_long, unowned};
-pub use partition_folder::partition_in;
+use partition_folder::given_to;
+pub use partition_folder::{give, partition_in};
 pub use watch::FleetWatch;
 
 use recrawl_crawl::failure::Failure;
@@ -68,17 +69,21 @@ pub fn refused_format(store: &dyn Store, address: &str) -> Result<Option<Failure
     Ok(refused)
 }
 
-/// Refuses to crawl in the data directory of a partition as if it were alone: others have its owner, and its hosts.
+/// Refuses to crawl in the data directory of a partition, or of a crawl that became one, as if it were alone: its owner asks
+/// the hosts.
 ///
 /// # Errors
 /// [`Failure::Usage`], saying how.
 pub fn refuse_partition(data_dir: &Path) -> Result<(), Failure> {
-    match partition_in(data_dir) {
-        None => Ok(()),
-        Some((address, _)) => Err(Failure::Usage(format!(
-            "{}: is a partition of a fleet; run `recrawl serve --fleet {address} --name NAME`",
-            data_dir.display()
-        ))),
+    let refused = |what: String| Err(Failure::Usage(format!("{}: {what}", data_dir.display())));
+    match (partition_in(data_dir), given_to(data_dir)) {
+        (Some((address, _)), _) => {
+            refused(format!("is a partition of a fleet; run `recrawl serve --fleet {address} --name NAME`"))
+        }
+        (None, Some(address)) => refused(format!(
+            "the fleet {address} goes on with this crawl; remove its file `fleet` to crawl it beside that"
+        )),
+        (None, None) => Ok(()),
     }
 }
 

@@ -77,6 +77,7 @@ fn begin(args: &FleetBeginArgs) -> Result<(), Failure> {
         let settings = settings.of_partition(vault_of(address, 1), 1)?;
         print(format!("ships {} to {}", settings.data_dir.display(), vault_of(address, 1)))?;
         ship_stopped(&settings, &process::random_tag()?, true)?;
+        fleet::give(&settings.data_dir, address)?;
         // Nobody needs to wait for this process.
         release(&*store, 1, newest(&*store, 1)?)?;
     }

@@ -23,8 +23,12 @@ pub fn mark(folder: &Path, address: &str) -> Result<File, Failure> {
     let file = folder.join(FLEET);
     let wrong = |what: String| Err(Failure::Usage(format!("{}: {what}", folder.display())));
     match fs::read_to_string(&file) {
-        Ok(marked) if marked.trim() == address => return locked(folder, &file),
-        Ok(marked) => return wrong(format!("is of the fleet {}; use another data directory", marked.trim())),
+        Ok(marked) if marked.trim() == address && !data_dir::is_begun(folder) => {
+            return locked(folder, &file);
+        }
+        Ok(marked) => {
+            return wrong(format!("is of the fleet {}; use another data directory here", marked.trim()));
+        }
         Err(e) if e.kind() == ErrorKind::NotFound => {}
         Err(e) => return Err(work("read", &file, e)),
     }
@@ -35,6 +39,20 @@ pub fn mark(folder: &Path, address: &str) -> Result<File, Failure> {
     fs::create_dir_all(folder).map_err(|e| work("create", folder, e))?;
     fs::write(&file, format!("{address}\n")).map_err(|e| work("write", &file, e))?;
     locked(folder, &file)
+}
+
+/// Marks a data directory as that of a crawl which a fleet goes on with: nobody crawls it alone any more.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn give(folder: &Path, address: &str) -> Result<(), Failure> {
+    let file = folder.join(FLEET);
+    fs::write(&file, format!("{address}\n")).map_err(|e| work("write", &file, e))
+}
+
+/// The fleet to which this data directory was given, or whose partitions it has.
+pub fn given_to(folder: &Path) -> Option<String> {
+    fs::read_to_string(folder.join(FLEET)).ok().map(|address| address.trim().to_owned())
 }
 
 fn locked(folder: &Path, file: &Path) -> Result<File, Failure> {
@@ -52,8 +70,7 @@ fn locked(folder: &Path, file: &Path) -> Result<File, Failure> {
 /// The fleet and the number of the partition whose data directory this is; none of a crawl that is alone.
 pub fn partition_in(data_dir: &Path) -> Option<(String, u32)> {
     let id = data_dir.file_name()?.to_str()?.strip_prefix("partition-")?.parse().ok()?;
-    let address = fs::read_to_string(data_dir.parent()?.join(FLEET)).ok()?;
-    Some((address.trim().to_owned(), id))
+    Some((given_to(data_dir.parent()?)?, id))
 }
 
 fn work(what: &str, at: &Path, error: std::io::Error) -> Failure {
