@@ -27,9 +27,6 @@ const ALONE: [(&str, &str); 3] = [
     ("hints", "[hints]\n# The same with this one.\nsitemaps = false"),
 ];
 
-/// Where the table is there, but says nothing yet, as in the file that `recrawl config init` writes.
-const SCOPE: &str = "[scope]\n";
-
 /// The tables of one watch.
 pub struct Additions<'a> {
     /// The pages, as patterns.
@@ -75,18 +72,18 @@ impl Additions<'_> {
     /// The tables that keep a first crawl to its pages.
     fn alone(&self, text: &str) -> impl Iterator<Item = &'static str> {
         let tables: toml::Table = toml::from_str(text).unwrap_or_default();
-        let is_wanted = self.is_first && (!tables.contains_key("scope") || says_nothing(text));
+        let is_wanted = self.is_first && (!tables.contains_key("scope") || empty_scope(text).is_some());
         let missing = ALONE.into_iter().filter(move |(name, _)| is_wanted && !tables.contains_key(*name));
         missing.map(|(_, table)| table)
     }
 
     /// The configuration with the key that keeps a first crawl to its pages in a scope that says nothing.
     fn within_scope(&self, text: &str) -> String {
+        let Some(at) = empty_scope(text).filter(|_| self.is_first) else { return text.to_owned() };
         let [_, (_, scope), _] = ALONE;
-        match self.is_first && says_nothing(text) {
-            true => text.replacen(SCOPE, &format!("{scope}\n"), 1),
-            false => text.to_owned(),
-        }
+        let (head, rest) = text.split_at(at);
+        let keys: Vec<&str> = scope.lines().skip(1).collect();
+        format!("{}\n{}\n{rest}", head.trim_end_matches('\n'), keys.join("\n"))
     }
 
     fn target(&self, text: &str) -> String {
@@ -114,12 +111,19 @@ impl Additions<'_> {
     }
 }
 
-/// Has it a scope of no hosts, which means those of the seeds, and of nothing else?
-fn says_nothing(text: &str) -> bool {
+/// Behind the line with which the scope begins, if it has no hosts, which means those of the seeds, and nothing else: as in the file
+/// that `recrawl config init` writes.
+fn empty_scope(text: &str) -> Option<usize> {
     let tables: toml::Table = toml::from_str(text).unwrap_or_default();
-    let scope = tables.get("scope").and_then(toml::Value::as_table).filter(|_| text.contains(SCOPE));
+    let scope = tables.get("scope").and_then(toml::Value::as_table)?;
     let is_empty = |value: &toml::Value| value.as_array().is_some_and(Vec::is_empty);
-    scope.is_some_and(|scope| scope.iter().all(|(key, value)| key == "hosts" && is_empty(value)))
+    let says_nothing = scope.iter().all(|(key, value)| key == "hosts" && is_empty(value));
+    let mut behind = 0;
+    let begins = text.split_inclusive('\n').any(|line| {
+        behind += line.len();
+        line.split('#').next().is_some_and(|table| table.replace(' ', "").trim() == "[scope]")
+    });
+    (says_nothing && begins).then_some(behind)
 }
 
 /// A rule as a table; what it leaves at its default is not written.
@@ -254,6 +258,9 @@ mod tests {
             "[fetch]\nallow_addresses = [\"10.0.0.0/8\"]\n",
             "[hints]\nsitemaps = false\n",
             "[scope]\nhosts = []\n",
+            "# see [scope]\n[crawler]\ncontact = \"\" # [scope]\n[scope]\nhosts = []\n",
+            "[scope]\r\nhosts = []\r\n\r\n[hints]\r\nsitemaps = false\r\n",
+            " [ scope ] # mine",
         ] {
             let config: Config = toml::from_str(&added(Some(before))).unwrap();
             assert_eq!(config.pages.len(), 1, "{before:?} is a configuration");
