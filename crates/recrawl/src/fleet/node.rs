@@ -96,6 +96,11 @@ impl NodeStatus {
         nodes.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(nodes)
     }
+
+    /// Has it told nothing for two leases? By the clocks of both.
+    pub fn is_silent(&self, now: u64, lease: u64) -> bool {
+        now.saturating_sub(self.at) >= 2 * lease
+    }
 }
 
 /// The identity of a process among those of its name.
@@ -164,6 +169,13 @@ pub struct FleetNode {
     watches: BTreeMap<u32, LeaseWatch>,
     /// By partition, an epoch that is there.
     epochs: BTreeMap<u32, u64>,
+}
+
+/// A partition that this process may take.
+pub struct FreePartition {
+    map: FleetMap,
+    id: u32,
+    after: u64,
 }
 
 /// A partition that is free, and whose folder is ready.
@@ -249,6 +261,11 @@ impl FleetNode {
         &self.identity
     }
 
+    /// How often it tells of itself while it owns nothing.
+    pub fn tells_every(&self) -> Duration {
+        Duration::from_millis(self.identity.lease / LOOKS)
+    }
+
     /// The address of the fleet.
     pub fn address(&self) -> &str {
         &self.address
@@ -292,7 +309,7 @@ impl FleetNode {
     ///
     /// # Errors
     /// When a folder or the map is wrong, or the store does not answer.
-    pub fn look(&mut self, stop: &CancellationToken) -> Result<Result<TakenPartition, Duration>, Failure> {
+    pub fn look(&mut self) -> Result<Result<FreePartition, Duration>, Failure> {
         let map = map_of(&*self.store, &self.address)?;
         self.remove_outdated(&map)?;
         let order = NodeOrder::read(&*self.store, &self.name)?;
@@ -300,7 +317,7 @@ impl FleetNode {
             if let Some(after) = self.is_free(&map, id, order)? {
                 let now = recrawl_fetcher::system_clock()();
                 refuse_beside_old(&NodeStatus::all(&*self.store, now)?, now, map.lease())?;
-                return self.prepared(map, id, after, stop).map(Ok);
+                return Ok(Ok(FreePartition { map, id, after }));
             }
         }
         Ok(Err(Duration::from_millis(map.lease() / LOOKS)))
@@ -369,17 +386,44 @@ impl FleetNode {
         }
         let watch = self.watches.entry(id).or_insert_with(|| LeaseWatch::new(map.lease()));
         let is_over = watch.is_over(epoch, counter, (asked, boot_clock()));
-        let is_for_this = counter == HANDED_OVER && order == Some(NodeOrder::Take { partition: id, epoch });
-        Ok((counter == RELEASED || is_for_this || is_over).then_some(epoch))
+        let take = NodeOrder::Take { partition: id, epoch };
+        let is_for_this = counter == HANDED_OVER && order == Some(take);
+        let is_free = counter == RELEASED || is_for_this || is_over;
+        // Who it was handed over to may restore it for longer than a lease.
+        let is_awaited =
+            is_over && counter == HANDED_OVER && !is_for_this && self.is_taken_by(take, map.lease())?;
+        Ok((is_free && !is_awaited).then_some(epoch))
     }
 
-    fn prepared(
-        &self,
-        map: FleetMap,
-        id: u32,
-        after: u64,
-        stop: &CancellationToken,
-    ) -> Result<TakenPartition, Failure> {
+    /// Is a process alive that has this order, and owns nothing yet?
+    fn is_taken_by(&self, take: NodeOrder, lease: u64) -> Result<bool, VaultError> {
+        let now = recrawl_fetcher::system_clock()();
+        for node in NodeStatus::all(&*self.store, now)? {
+            let may_take = node.partition.is_none() && !node.is_silent(now, lease);
+            if may_take && NodeOrder::read(&*self.store, &node.name)? == Some(take) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Takes a partition no longer for which it was named, since it cannot: others wait for that.
+    pub fn decline(&self, partition: u32, epoch: u64) {
+        // A store that does not answer hears nothing else of this process either, and others wait no longer.
+        let _ = NodeOrder::Take { partition, epoch }.withdraw(&*self.store, &self.name);
+    }
+
+    /// Makes the folder of a partition ready. If it must be restored, that takes long.
+    ///
+    /// # Errors
+    /// When the folder is wrong, or the vault is damaged, or does not answer.
+    pub fn prepare(&self, free: FreePartition, stop: &CancellationToken) -> Result<TakenPartition, Failure> {
+        let (id, after) = (free.id, free.after);
+        self.prepared(free, stop).inspect_err(|_| self.decline(id, after))
+    }
+
+    fn prepared(&self, free: FreePartition, stop: &CancellationToken) -> Result<TakenPartition, Failure> {
+        let FreePartition { map, id, after } = free;
         let vault = vault_of(&self.address, id);
         let folder = partition_folder::path(&self.folder, id);
         match partition_folder::prepare(&folder, &vault, &self.vault(id))? {
@@ -404,7 +448,7 @@ impl FleetNode {
 /// Refuses to own a partition beside processes whose program tells no format: they know no turns at addresses, and no list of
 /// decisions.
 fn refuse_beside_old(nodes: &[NodeStatus], now: u64, lease: u64) -> Result<(), Failure> {
-    let is_old = |node: &&NodeStatus| node.format == 0 && now.saturating_sub(node.at) < 2 * lease;
+    let is_old = |node: &&NodeStatus| node.format == 0 && !node.is_silent(now, lease);
     let old: Vec<&str> = nodes.iter().filter(is_old).map(|node| &*node.name).collect();
     match &old[..] {
         [] => Ok(()),
@@ -443,7 +487,56 @@ impl ExchangePatience for NoWait {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use recrawl_fleet::{PartitionRange, begin, hand_over};
     use recrawl_vault::store::MemoryStore;
+
+    /// A restore may take longer than a lease: whoever is named for a partition has it as long as it is heard of.
+    #[test]
+    fn a_partition_that_was_handed_over_is_left_to_whom_it_is_for() {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let range = PartitionRange { id: 1, begin: None, parent: None };
+        // Each lease is over at the second look.
+        let map = FleetMap::new(1, vec![range]).unwrap().with_lease(1);
+        begin(&*store, 1, 0, "a", 1).unwrap();
+        hand_over(&*store, 1, 1).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let mut old = FleetNode {
+            address: "memory:".into(),
+            store: store.clone(),
+            name: "a".into(),
+            identity: Arc::new(NodeIdentity::new("run".into(), 1, 0)),
+            folder: folder.path().to_owned(),
+            _lock: File::open(folder.path()).unwrap(),
+            watches: BTreeMap::new(),
+            epochs: BTreeMap::new(),
+        };
+        let now = recrawl_fetcher::system_clock()();
+        let tell = |at, partition| {
+            NodeStatus { name: "b".into(), at, partition, ..NodeStatus::default() }.write(&*store).unwrap();
+        };
+        let take = NodeOrder::Take { partition: 1, epoch: 1 };
+        let mut looks = |order| {
+            thread::sleep(Duration::from_millis(2));
+            old.is_free(&map, 1, order).unwrap()
+        };
+        assert_eq!((looks(None), looks(None)), (None, Some(1)), "it is for nobody who is known");
+        assert_eq!(looks(Some(take)), Some(1));
+        assert!(take.give(&*store, "b").unwrap());
+        // Its clock is an hour ahead, so that it is never silent.
+        tell(now + 3_600_000, None);
+        assert_eq!(looks(None), None, "b restores it");
+        tell(now + 3_600_000, Some(2));
+        assert_eq!(looks(None), Some(1), "b owns another");
+        tell(now - 1_000, None);
+        assert_eq!(looks(None), Some(1), "b is silent");
+        tell(now + 3_600_000, None);
+        assert!(NodeOrder::Take { partition: 1, epoch: 2 }.give(&*store, "b").unwrap());
+        assert_eq!(looks(None), Some(1), "b waits for a later one");
+        assert!(take.give(&*store, "b").unwrap());
+        assert_eq!(looks(None), None);
+        FleetNode { name: "b".into(), ..old }.decline(1, 1);
+        assert_eq!(NodeOrder::read(&*store, "b").unwrap(), None, "b cannot take it");
+    }
 
     #[test]
     fn of_two_processes_of_a_name_the_first_keeps_it_unless_it_was_silent() {

@@ -3,7 +3,7 @@
 use recrawl_vault::{Store, StoreError, VaultError};
 use serde::{Deserialize, Serialize};
 
-/// An order. One takes the place of another; of no use to a process that starts later.
+/// An order. One takes the place of another, but none that of an end; of no use to a process that starts later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeOrder {
@@ -30,13 +30,28 @@ fn key(name: &str) -> String {
 }
 
 impl NodeOrder {
-    /// Gives the order.
+    /// Gives the order; false if the process is to end, which stays in force: whoever drains it waits for that.
     ///
     /// # Errors
     /// When the store does not answer.
-    pub fn give(self, store: &dyn Store, name: &str) -> Result<(), VaultError> {
+    pub fn give(self, store: &dyn Store, name: &str) -> Result<bool, VaultError> {
+        if self != NodeOrder::Drain && NodeOrder::read(store, name)? == Some(NodeOrder::Drain) {
+            return Ok(false);
+        }
         let text = serde_json::to_vec(&self).expect("names and numbers are JSON");
-        Ok(store.replace(&key(name), &text)?)
+        store.replace(&key(name), &text)?;
+        Ok(true)
+    }
+
+    /// Forgets the order, unless another has taken its place.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub fn withdraw(self, store: &dyn Store, name: &str) -> Result<(), VaultError> {
+        match NodeOrder::read(store, name)? == Some(self) {
+            true => NodeOrder::forget(store, name),
+            false => Ok(()),
+        }
     }
 
     /// The order to a process; none if there is none that this version knows.
@@ -56,5 +71,27 @@ impl NodeOrder {
     /// When the store does not answer.
     pub fn forget(store: &dyn Store, name: &str) -> Result<(), VaultError> {
         Ok(store.remove(&key(name))?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_vault::store::MemoryStore;
+
+    #[test]
+    fn an_order_takes_the_place_of_another_but_not_that_of_an_end() {
+        let store = MemoryStore::new();
+        let read = || NodeOrder::read(&store, "a").unwrap();
+        let take = NodeOrder::Take { partition: 2, epoch: 3 };
+        let hand_over = NodeOrder::HandOver { partition: 2, epoch: 3 };
+        assert!(take.give(&store, "a").unwrap() && hand_over.give(&store, "a").unwrap());
+        take.withdraw(&store, "a").unwrap();
+        assert_eq!(read(), Some(hand_over), "another's is not withdrawn");
+        hand_over.withdraw(&store, "a").unwrap();
+        assert_eq!(read(), None);
+        assert!(take.give(&store, "a").unwrap() && NodeOrder::Drain.give(&store, "a").unwrap());
+        assert!(!hand_over.give(&store, "a").unwrap() && !take.give(&store, "a").unwrap());
+        assert_eq!(read(), Some(NodeOrder::Drain));
     }
 }

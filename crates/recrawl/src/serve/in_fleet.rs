@@ -52,9 +52,9 @@ fn run_node(args: &ServeArgs, node: &mut FleetNode, base: &Settings) -> Result<(
     let _hangups = sighup::Caught::new().map_err(Failure::work)?;
     loop {
         let watchdog = notify::standing_by().map_err(Failure::work)?;
-        let Some(taken) = stand_by(node, base, &signals)? else { break };
+        let Some((taken, telling)) = stand_by(node, base, &signals)? else { break };
         let (id, after, lease) = (taken.to_take.id, taken.to_take.after, taken.to_take.map.lease());
-        let wait = match own(args, node, taken, watchdog, base, &signals) {
+        let wait = match own(args, node, taken, (watchdog, telling), base, &signals) {
             Ok(Some(GivingUp::Drained)) => break,
             Ok(Some(GivingUp::NameTaken)) => return Err(name_taken(node.name())),
             Ok(Some(GivingUp::NewerFormat)) => {
@@ -70,6 +70,7 @@ fn run_node(args: &ServeArgs, node: &mut FleetNode, base: &Settings) -> Result<(
                     AGAIN
                 }
                 _ => {
+                    node.decline(id, after);
                     tracing::error!("looking for a partition again in {} s: {failure}", RETRY.as_secs());
                     RETRY
                 }
@@ -89,7 +90,8 @@ fn name_taken(name: &str) -> Failure {
     ))
 }
 
-/// Waits for a partition that this process may take; none if a signal came, or an order to end.
+/// Waits for a partition that this process may take; none if a signal came, or an order to end. Tells of this process from then
+/// on, until what is given is dropped.
 ///
 /// # Errors
 /// When another process has its name, or the fleet has ended.
@@ -97,10 +99,17 @@ fn stand_by(
     node: &mut FleetNode,
     base: &Settings,
     signals: &Shutdown,
-) -> Result<Option<TakenPartition>, Failure> {
+) -> Result<Option<(TakenPartition, Ticker)>, Failure> {
     let (mut answers, mut has_failed) = (None, false);
     while !signals.requested() {
-        let wait = match node.look(signals.token()) {
+        let looked = node.look().and_then(|looked| match looked {
+            Ok(free) => {
+                let telling = tell_on(node, base)?;
+                Ok(Ok((node.prepare(free, signals.token())?, telling)))
+            }
+            Err(wait) => Ok(Err(wait)),
+        });
+        let wait = match looked {
             Ok(Ok(taken)) => return Ok(Some(taken)),
             Ok(Err(wait)) => {
                 if answers.is_none() {
@@ -143,6 +152,16 @@ fn stand_by(
     Ok(None)
 }
 
+/// Tells of this process while it makes a partition ready, which may take longer than a lease: one that is named for it is waited
+/// for as long as it is heard of.
+fn tell_on(node: &FleetNode, base: &Settings) -> Result<Ticker, Failure> {
+    let (store, identity) = (node.store().clone(), node.identity().clone());
+    let (name, base, every) = (node.name().to_owned(), base.clone(), node.tells_every());
+    // One whose name another has notices when it owns the partition, or stands by again.
+    let tell = move || _ = identity.tell(&*store, status(&name, &base), boot_clock());
+    Ok(Ticker::start("node", every, tell)?)
+}
+
 /// The account of a node that owns nothing.
 fn status(name: &str, settings: &Settings) -> NodeStatus {
     NodeStatus {
@@ -160,7 +179,7 @@ fn own(
     args: &ServeArgs,
     node: &FleetNode,
     taken: TakenPartition,
-    standing_by: Option<Ticker>,
+    (standing_by, telling): (Option<Ticker>, Ticker),
     base: &Settings,
     signals: &Shutdown,
 ) -> Result<Option<GivingUp>, Failure> {
@@ -180,7 +199,7 @@ fn own(
     cut(node, &start, &to_take)?;
     // Ends with the lease.
     let owning = signals.child()?;
-    let (to_take, beats) = with_beats(node, to_take, own_node, &owning);
+    let (to_take, beats) = with_beats(node, to_take, (own_node, telling), &owning);
     let opened: Result<OpenedCrawl, Failure> = open(&args, &start, &owning, Some(to_take));
     let beats = beats.lock().unwrap_or_else(PoisonError::into_inner).take();
     let opened = opened?;
@@ -256,13 +275,16 @@ type BeatsToBegin = Arc<Mutex<Option<Result<Beats, Failure>>>>;
 fn with_beats(
     node: &FleetNode,
     to_take: PartitionToTake,
-    own_node: OwnNode,
+    (own_node, telling): (OwnNode, Ticker),
     owning: &Shutdown,
 ) -> (PartitionToTake, BeatsToBegin) {
     let beats = BeatsToBegin::default();
     let (store, stop, begun) = (node.store().clone(), owning.token().clone(), beats.clone());
     let (partition, lease) = (to_take.id, to_take.map.lease());
+    let telling = Mutex::new(Some(telling));
     let on_taken = Arc::new(move |epoch, began| {
+        // The beats tell more: that this process is the owner.
+        drop(telling.lock().unwrap_or_else(PoisonError::into_inner).take());
         let own = OwnEpoch { partition, epoch, began, lease };
         let beats = Beats::begin(store.clone(), own, stop.clone(), own_node.clone());
         *begun.lock().unwrap_or_else(PoisonError::into_inner) = Some(beats);
