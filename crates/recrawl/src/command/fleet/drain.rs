@@ -20,7 +20,7 @@ pub fn run(args: &FleetDrainArgs) -> Result<(), Failure> {
     let partition = node.partition.map_or("it stands by".into(), |id| format!("it owns partition {id}"));
     print(format!("{name} ends after its round: {partition}"))?;
     while let Some(node) = all_nodes(&*store)?.into_iter().find(|node| node.name == *name) {
-        if recrawl_fetcher::system_clock()().saturating_sub(node.at) > 2 * lease {
+        if node.is_silent(recrawl_fetcher::system_clock()(), lease) {
             return Err(Failure::Work(format!(
                 "{name} is silent: it does not hear this, and its partition is free by now"
             )));

@@ -157,6 +157,7 @@ fn take_one(
     let nodes = all_nodes(store)?;
     if let Some(owner) = owner_of(&nodes, partition, epoch).filter(|_| asked.get(&partition) != Some(&epoch))
     {
+        // One that is to end gives it up as well.
         NodeOrder::HandOver { partition, epoch }.give(store, &owner.name)?;
         print(format!("{} gives partition {partition} up after its round", owner.name))?;
         asked.insert(partition, epoch);
