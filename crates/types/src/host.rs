@@ -70,7 +70,7 @@ pub struct HostState {
     /// When robots.txt was first found to say what it says, in milliseconds since 1970; 0 while it never said
     /// anything else.
     pub rules_changed: u64,
-    /// When the answer to the last request ended, in milliseconds since 1970: for reports.
+    /// When the answer to the last request ended, or the last try within a back-off failed, in milliseconds since 1970.
     pub last_request: u64,
     /// No request before then, in milliseconds since 1970: a Retry-After that is waited for. 0 for none.
     pub hold_until: u64,

@@ -93,6 +93,7 @@ pub struct FleetQuestion {
     /// The header `Accept`; may be empty.
     pub accept: String,
     /// The header `If-None-Match`; may be empty.
+    #[serde(default)]
     pub known: String,
 }
 
@@ -104,6 +105,7 @@ pub struct FleetAnswer {
     /// The header `Content-Type`.
     pub content_type: String,
     /// The header `ETag`; may be empty.
+    #[serde(default)]
     pub tag: String,
     /// Text, or a problem.
     pub body: String,

@@ -1,7 +1,7 @@
 //! The queue of one origin: its pages, its robots policy, and its state.
 
 use super::{Cursor, QueuedPage};
-use crate::host::back_off::{asked_from, failing_back_off, next_try};
+use crate::host::back_off::{asked_from, failing_back_off, is_probed};
 use crate::host::delay::LeftAlone;
 use crate::host::detour::DetourEnd;
 use crate::net::limits::{MAX_HOST_BACK_OFF, MAX_VAIN_DETOURS};
@@ -94,6 +94,8 @@ pub struct OriginQueue {
     /// If it had failed again and again when it was opened, and has sent no Retry-After since: from when on pages that
     /// somebody asked for may be tried in its back-offs.
     asked_from: Option<u64>,
+    /// Was the request that is under way sent within a back-off?
+    is_within_back_off: bool,
     /// Since the queue was opened.
     responses: OriginResponses,
 }
@@ -120,6 +122,7 @@ impl OriginQueue {
             sitemaps: None,
             in_flight: 0,
             asked_from,
+            is_within_back_off: false,
             responses: OriginResponses::default(),
         };
         let stored = queue.state.robots.as_ref();
@@ -216,6 +219,7 @@ impl OriginQueue {
             });
             self.robots = RobotsStatus::Requested;
         }
+        self.is_within_back_off = self.state.back_off_until > now;
         Ok(QueueStep::Request)
     }
 
@@ -251,12 +255,13 @@ impl OriginQueue {
     }
 
     /// Is the page one that somebody asked for, and still to be tried before it is told? Of those that are told, and those that
-    /// were never there, one shows whether the origin is there again.
+    /// were never there, one shows whether the origin is there again. As that one may fail for good, each has a turn now and
+    /// then.
     fn is_tried_in_back_off(&self, entry: &ScheduleEntry, now: u64) -> bool {
         let is_untold = entry.record.visited.is_some() && entry.record.known.failures < Known::MISSING_AFTER;
         entry.share == Share::Asked
             && self.asked_from.is_some_and(|from| from <= now)
-            && (is_untold || !self.responses.failed)
+            && (is_untold || !self.responses.failed || is_probed(&entry.url, now))
     }
 
     /// Ends the first page with this outcome; none if it is a resource, which is answered.
@@ -463,9 +468,9 @@ impl OriginQueue {
             self.is_there_again();
             return Ok(());
         }
-        if self.state.back_off_until > now {
-            // Or one page that fails for good would keep all others of its host away.
-            self.state.hold_until = self.state.hold_until.max(next_try(now));
+        if self.is_within_back_off {
+            // Without a longer back-off, or one page that fails for good would keep all others of its host away.
+            self.state.last_request = now;
             return self.store(run);
         }
         self.state.failures = self.state.failures.saturating_add(1);
@@ -478,6 +483,7 @@ impl OriginQueue {
     /// A good response ends a back-off, unless the host asked for it.
     fn is_there_again(&mut self) {
         self.state.failures = 0;
+        self.asked_from = None;
         self.state.back_off_until = self.state.back_off_until.min(self.state.hold_until);
     }
 
