@@ -5,7 +5,7 @@ use crate::harness::*;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Requests that the web had so far, robots.txt left out.
 fn requests(world: &World) -> usize {
@@ -190,8 +190,16 @@ fn a_dead_seed_is_amber_beside_one_that_answers() {
     let amber = daemon.until("amber", |s| is_told(s) && s["visited"].as_u64() > Some(0));
     assert_eq!(amber["health"]["level"], "amber", "{amber}");
     assert!(amber["health"].to_string().contains(&format!("no page of {dead} can be fetched")), "{amber}");
-    let why = succeeds(world.run(&["status", "--host", &dead]));
-    assert!(why.contains(&format!(" {dead}/: HTTP status 403")), "as health promises: {why}");
+    // The daemon tells of it before the commit that a command reads.
+    let told = format!(" {dead}/: HTTP status 403");
+    let begun = Instant::now();
+    loop {
+        let why = succeeds(world.run(&["status", "--host", &dead]));
+        if why.contains(&told) {
+            break;
+        }
+        assert!(begun.elapsed() < PATIENCE, "as health promises: {why}");
+    }
     world.server.set_faults(Vec::new());
     daemon.change("POST", "/api/v1/recrawl", Some(json!({"url": world.server.seeds()[0]})));
     daemon.until("green", |s| s["failing_seed_hosts"] == json!([]));
