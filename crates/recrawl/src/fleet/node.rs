@@ -178,6 +178,13 @@ pub struct FreePartition {
     after: u64,
 }
 
+impl FreePartition {
+    /// The order by which a process is named for it.
+    pub fn order(&self) -> NodeOrder {
+        NodeOrder::Take { partition: self.id, epoch: self.after }
+    }
+}
+
 /// A partition that is free, and whose folder is ready.
 pub struct TakenPartition {
     /// To open the crawl with.
@@ -313,7 +320,7 @@ impl FleetNode {
         let map = map_of(&*self.store, &self.address)?;
         self.remove_outdated(&map)?;
         let order = NodeOrder::read(&*self.store, &self.name)?;
-        for id in self.in_turn(&map) {
+        for id in self.in_turn(&map, order) {
             if let Some(after) = self.is_free(&map, id, order)? {
                 let now = recrawl_fetcher::system_clock()();
                 refuse_beside_old(&NodeStatus::all(&*self.store, now)?, now, map.lease())?;
@@ -355,11 +362,13 @@ impl FleetNode {
     }
 
     /// The partitions, each node's in an order of its own, so that nodes that start together begin with different ones. First
-    /// those whose folders are here.
-    fn in_turn(&self, map: &FleetMap) -> Vec<u32> {
+    /// the one that it is named for, since others wait for that; then those whose folders are here.
+    fn in_turn(&self, map: &FleetMap, order: Option<NodeOrder>) -> Vec<u32> {
         let mut ids: Vec<u32> = map.ranges().iter().map(|range| range.id).collect();
         let weight = |id: u32| xxh3_64(format!("{} {id}", self.name).as_bytes());
-        ids.sort_by_key(|id| (!partition_folder::path(&self.folder, *id).exists(), weight(*id)));
+        let is_named = |id: u32| matches!(order, Some(NodeOrder::Take { partition, .. }) if partition == id);
+        let is_here = |id: u32| partition_folder::path(&self.folder, id).exists();
+        ids.sort_by_key(|id| (!is_named(*id), !is_here(*id), weight(*id)));
         ids
     }
 
@@ -407,10 +416,10 @@ impl FleetNode {
         Ok(false)
     }
 
-    /// Takes a partition no longer for which it was named, since it cannot: others wait for that.
-    pub fn decline(&self, partition: u32, epoch: u64) {
+    /// Takes no partition any more that it was named for, but by the order that is kept: others wait for that.
+    pub fn decline(&self, kept: Option<NodeOrder>) {
         // A store that does not answer hears nothing else of this process either, and others wait no longer.
-        let _ = NodeOrder::Take { partition, epoch }.withdraw(&*self.store, &self.name);
+        let _ = NodeOrder::decline(&*self.store, &self.name, kept);
     }
 
     /// Makes the folder of a partition ready. If it must be restored, that takes long.
@@ -418,8 +427,8 @@ impl FleetNode {
     /// # Errors
     /// When the folder is wrong, or the vault is damaged, or does not answer.
     pub fn prepare(&self, free: FreePartition, stop: &CancellationToken) -> Result<TakenPartition, Failure> {
-        let (id, after) = (free.id, free.after);
-        self.prepared(free, stop).inspect_err(|_| self.decline(id, after))
+        self.decline(Some(free.order()));
+        self.prepared(free, stop).inspect_err(|_| self.decline(None))
     }
 
     fn prepared(&self, free: FreePartition, stop: &CancellationToken) -> Result<TakenPartition, Failure> {
@@ -487,8 +496,50 @@ impl ExchangePatience for NoWait {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_fleet::{PartitionRange, begin, hand_over};
+    use recrawl_fleet::{PartitionRange, begin, hand_over, write_map};
     use recrawl_vault::store::MemoryStore;
+    use std::fs;
+
+    fn node(store: &Arc<dyn Store>, folder: &Path) -> FleetNode {
+        FleetNode {
+            address: "memory:".into(),
+            store: store.clone(),
+            name: "a".into(),
+            identity: Arc::new(NodeIdentity::new("run".into(), 1, 0)),
+            folder: folder.to_owned(),
+            _lock: File::open(folder).unwrap(),
+            watches: BTreeMap::new(),
+            epochs: BTreeMap::new(),
+        }
+    }
+
+    /// Others wait for the partition that it is named for, whichever it would begin else.
+    #[test]
+    fn who_is_named_for_a_partition_takes_it_first_and_no_other_while_it_is_named() {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let range = |id, begin| PartitionRange { id, begin, parent: None };
+        let ranges = vec![range(1, None), range(2, Some("m".into()))];
+        write_map(&*store, &FleetMap::new(1, ranges).unwrap().with_lease(90_000)).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let mut node = node(&store, folder.path());
+        let order = || NodeOrder::read(&*store, "a").unwrap();
+        let stop = CancellationToken::new();
+        // Neither was ever owned.
+        let [one, two] = [1, 2].map(|partition| NodeOrder::Take { partition, epoch: 0 });
+        let [first, second, last] = [one, two, two].map(|named| {
+            named.give(&*store, "a").unwrap();
+            node.look().unwrap().unwrap()
+        });
+        assert_eq!([&first, &second, &last].map(FreePartition::order), [one, two, two]);
+        node.prepare(second, &stop).unwrap();
+        assert_eq!(order(), Some(two), "it takes that one");
+        node.prepare(first, &stop).unwrap();
+        assert_eq!(order(), None, "it takes another");
+        two.give(&*store, "a").unwrap();
+        fs::write(partition_folder::path(folder.path(), last.id), "no folder").unwrap();
+        assert!(node.prepare(last, &stop).is_err());
+        assert_eq!(order(), None, "it cannot take it");
+    }
 
     /// A restore may take longer than a lease: whoever is named for a partition has it as long as it is heard of.
     #[test]
@@ -500,16 +551,7 @@ mod tests {
         begin(&*store, 1, 0, "a", 1).unwrap();
         hand_over(&*store, 1, 1).unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let mut old = FleetNode {
-            address: "memory:".into(),
-            store: store.clone(),
-            name: "a".into(),
-            identity: Arc::new(NodeIdentity::new("run".into(), 1, 0)),
-            folder: folder.path().to_owned(),
-            _lock: File::open(folder.path()).unwrap(),
-            watches: BTreeMap::new(),
-            epochs: BTreeMap::new(),
-        };
+        let mut old = node(&store, folder.path());
         let now = recrawl_fetcher::system_clock()();
         let tell = |at, partition| {
             NodeStatus { name: "b".into(), at, partition, ..NodeStatus::default() }.write(&*store).unwrap();
@@ -534,7 +576,7 @@ mod tests {
         assert_eq!(looks(None), Some(1), "b waits for a later one");
         assert!(take.give(&*store, "b").unwrap());
         assert_eq!(looks(None), None);
-        FleetNode { name: "b".into(), ..old }.decline(1, 1);
+        FleetNode { name: "b".into(), ..old }.decline(None);
         assert_eq!(NodeOrder::read(&*store, "b").unwrap(), None, "b cannot take it");
     }
 

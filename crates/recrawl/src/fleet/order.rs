@@ -54,6 +54,18 @@ impl NodeOrder {
         }
     }
 
+    /// Forgets an order to take a partition, unless it is `kept`: the process begins another, or cannot take it, and others
+    /// would wait.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub fn decline(store: &dyn Store, name: &str, kept: Option<NodeOrder>) -> Result<(), VaultError> {
+        match NodeOrder::read(store, name)? {
+            Some(take @ NodeOrder::Take { .. }) if Some(take) != kept => NodeOrder::forget(store, name),
+            Some(_) | None => Ok(()),
+        }
+    }
+
     /// The order to a process; none if there is none that this version knows.
     ///
     /// # Errors
@@ -93,5 +105,22 @@ mod tests {
         assert!(take.give(&store, "a").unwrap() && NodeOrder::Drain.give(&store, "a").unwrap());
         assert!(!hand_over.give(&store, "a").unwrap() && !take.give(&store, "a").unwrap());
         assert_eq!(read(), Some(NodeOrder::Drain));
+    }
+
+    #[test]
+    fn who_begins_a_partition_declines_to_take_another() {
+        let store = MemoryStore::new();
+        let take = |partition| NodeOrder::Take { partition, epoch: 3 };
+        let left = |order: NodeOrder, kept| {
+            NodeOrder::forget(&store, "a").unwrap();
+            order.give(&store, "a").unwrap();
+            NodeOrder::decline(&store, "a", kept).unwrap();
+            NodeOrder::read(&store, "a").unwrap()
+        };
+        assert_eq!(left(take(1), Some(take(1))), Some(take(1)));
+        assert_eq!((left(take(1), Some(take(2))), left(take(1), None)), (None, None));
+        for other in [NodeOrder::HandOver { partition: 1, epoch: 3 }, NodeOrder::Drain] {
+            assert_eq!(left(other, None), Some(other));
+        }
     }
 }

@@ -5,7 +5,7 @@ use super::{CrawlStart, OpenedCrawl, notify, open, serve, sighup};
 use crate::cli::ServeArgs;
 use crate::exclusive_access::{self, ExclusiveAccess};
 use crate::fleet::{
-    self, Beats, BeatsEnd, FleetNode, FleetWatch, NodeStatus, OwnEpoch, OwnNode, TakenPartition,
+    self, Beats, BeatsEnd, FleetNode, FleetWatch, NodeOrder, NodeStatus, OwnEpoch, OwnNode, TakenPartition,
 };
 use crate::process;
 use recrawl_console::StandbyConsole;
@@ -70,7 +70,7 @@ fn run_node(args: &ServeArgs, node: &mut FleetNode, base: &Settings) -> Result<(
                     AGAIN
                 }
                 _ => {
-                    node.decline(id, after);
+                    node.decline(None);
                     tracing::error!("looking for a partition again in {} s: {failure}", RETRY.as_secs());
                     RETRY
                 }
@@ -102,9 +102,13 @@ fn stand_by(
 ) -> Result<Option<(TakenPartition, Ticker)>, Failure> {
     let (mut answers, mut has_failed) = (None, false);
     while !signals.requested() {
+        // Before each look: one whose looks or restores fail ends as well.
+        if node.is_drained().unwrap_or(false) {
+            return Ok(None);
+        }
         let looked = node.look().and_then(|looked| match looked {
             Ok(free) => {
-                let telling = tell_on(node, base)?;
+                let telling = tell_on(node, base, free.order())?;
                 Ok(Ok((node.prepare(free, signals.token())?, telling)))
             }
             Err(wait) => Ok(Err(wait)),
@@ -125,9 +129,6 @@ fn stand_by(
                     return Err(name_taken(node.name()));
                 }
                 has_failed = told.is_err();
-                if node.is_drained().unwrap_or(false) {
-                    return Ok(None);
-                }
                 wait
             }
             Err(failure) if node.has_ended() => return Err(failure),
@@ -153,12 +154,15 @@ fn stand_by(
 }
 
 /// Tells of this process while it makes a partition ready, which may take longer than a lease: one that is named for it is waited
-/// for as long as it is heard of.
-fn tell_on(node: &FleetNode, base: &Settings) -> Result<Ticker, Failure> {
+/// for as long as it is heard of. Being named for another, in the meantime, it declines.
+fn tell_on(node: &FleetNode, base: &Settings, begun: NodeOrder) -> Result<Ticker, Failure> {
     let (store, identity) = (node.store().clone(), node.identity().clone());
     let (name, base, every) = (node.name().to_owned(), base.clone(), node.tells_every());
     // One whose name another has notices when it owns the partition, or stands by again.
-    let tell = move || _ = identity.tell(&*store, status(&name, &base), boot_clock());
+    let tell = move || {
+        let _ = identity.tell(&*store, status(&name, &base), boot_clock());
+        let _ = NodeOrder::decline(&*store, &name, Some(begun));
+    };
     Ok(Ticker::start("node", every, tell)?)
 }
 
@@ -283,11 +287,11 @@ fn with_beats(
     let (partition, lease) = (to_take.id, to_take.map.lease());
     let telling = Mutex::new(Some(telling));
     let on_taken = Arc::new(move |epoch, began| {
-        // The beats tell more: that this process is the owner.
-        drop(telling.lock().unwrap_or_else(PoisonError::into_inner).take());
         let own = OwnEpoch { partition, epoch, began, lease };
         let beats = Beats::begin(store.clone(), own, stop.clone(), own_node.clone());
         *begun.lock().unwrap_or_else(PoisonError::into_inner) = Some(beats);
+        // It may wait for the store, while the lease runs. The beats tell more, and soon again.
+        drop(telling.lock().unwrap_or_else(PoisonError::into_inner).take());
     });
     (PartitionToTake { on_taken, ..to_take }, beats)
 }
