@@ -1,5 +1,6 @@
 //! Links between partitions: which leave at a merge, which come in, and how far in the runs of others a commit is.
 
+use super::divide::{PARENT_INBOX, ParentInbox};
 use crate::crawl::Crawl;
 use crate::failure::Failure;
 use crate::parts::traps::{LateTraps, Traps};
@@ -55,8 +56,12 @@ impl<'c> Leaving<'c> {
         self.failed.map_or(Ok(()), Err).map_err(Failure::work)?;
         if !self.partition.has_sent(round.0) {
             let read = kept(&crawl.tables, NEXT_MESSAGE)?.unwrap_or_default();
+            let of_parent: Option<ParentInbox> = kept(&crawl.tables, PARENT_INBOX)?.flatten();
             crawl.vault.each(|vault| vault.ship_all())?;
-            sweep(crawl, self.partition, round, read);
+            // Its parent removes what this partition has not read, once it tells its marks.
+            if of_parent.is_none() {
+                sweep(crawl, self.partition, round, read);
+            }
         }
         let mut links = self.links.finish().map_err(Failure::work)?;
         let mut next = |key: &mut Vec<u8>, value: &mut Vec<u8>| links.next(key, value).map_err(Failure::work);

@@ -179,6 +179,27 @@ fn a_divided_partition_goes_on_as_one_crawl() {
     }
 }
 
+/// Its parent removes messages once it tells how far it is.
+#[test]
+fn a_part_tells_no_marks_until_it_has_read_the_messages_to_its_parent() {
+    let web = LinkedWeb { pages: 400, is_still: true };
+    let store = fleet(&[]);
+    run_fleet(&store, &web, 0..2, false);
+    let shared: Arc<dyn Store> = store.clone();
+    divide_at(&shared, &web, (1, "h2.test"), "d").unwrap();
+    let part = newest_map(&*store).unwrap().unwrap().division().unwrap().child;
+    let tells = |unread: Option<ParentInbox>, cycles| {
+        let waits = FleetWaits { plans: Box::new(NoPatience), runs: Box::new(NoPatience) };
+        run_partition(&store, &web, part, cycles, waits, &|crawl| {
+            keep(&crawl.tables, PARENT_INBOX, &unread).unwrap();
+        });
+        let own = shared.list(&partition_folder(part)).unwrap();
+        own.iter().any(|object| object.key.ends_with("/marks"))
+    };
+    assert!(!tells(Some(ParentInbox { partition: 1, next: 0 }), 2..4));
+    assert!(tells(None, 4..6));
+}
+
 /// Links are on their way when it is divided, and nobody waits for anybody.
 #[test]
 fn out_of_lockstep_a_divided_fleet_agrees_at_rest() {
