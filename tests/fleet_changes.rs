@@ -94,9 +94,10 @@ fn a_block_that_a_process_cannot_store_keeps_it_from_asking_until_it_can() {
     two.stop();
 }
 
-/// A formula cannot be stored. What was decided behind it waits, but for a block, and the others are asked on.
+/// A formula cannot be stored. What was decided behind it waits, but of pauses and blocks the last word counts, and the others are
+/// asked on.
 #[test]
-fn a_block_is_in_force_although_a_change_before_it_waits() {
+fn the_last_word_of_pauses_and_blocks_is_in_force_although_a_change_before_it_waits() {
     let two = TwoOwners::start();
     let obstacle = two.folder.join("formula.toml.new");
     fs::create_dir(&obstacle).unwrap();
@@ -104,18 +105,33 @@ fn a_block_is_in_force_although_a_change_before_it_waits() {
     let why = two.until_waiting();
     assert!(why.contains("formula.toml"), "{why}");
     two.here.change("PUT", &format!("/api/v1/blocks/{BLOCKED}"), None);
+    let until_blocked =
+        |blocked| two.there.until("as decided", |status| count(status, "blocked") == Some(blocked));
+    until_blocked(1);
+    two.here.change("PUT", "/api/v1/pause", None);
+    two.there.until("it is paused", |status| status["state"] == "paused");
+    two.here.change("DELETE", "/api/v1/pause", None);
+    two.there.until("it is resumed", |status| status["state"] != "paused");
     two.here.change("DELETE", &format!("/api/v1/blocks/{BLOCKED}"), None);
-    two.there.until("it is blocked", |status| count(status, "blocked") == Some(1));
+    until_blocked(0);
+    for method in ["PUT", "DELETE"] {
+        two.here.change(method, "/api/v1/pause", None);
+        two.here.change(method, "/api/v1/blocks/127.1.0.6", None);
+    }
     let (begun, before) = (Instant::now(), asked(&two.fleet)[0]);
-    while asked(&two.fleet)[0] < before + 20 {
+    // It looks at them every 5 s.
+    while begun.elapsed() < Duration::from_secs(11) || asked(&two.fleet)[0] < before + 20 {
+        let status = two.there.status();
+        assert!(status["state"] != "paused" && count(&status, "blocked") == Some(0), "{status}");
         assert!(begun.elapsed() < PATIENCE, "nobody is asked: {}", two.there.log.lock().unwrap());
         thread::sleep(Duration::from_millis(100));
     }
-    assert_eq!(two.made(), (Some(1), 0), "the other two wait");
+    assert_eq!(two.made(), (Some(0), 0), "the formula waits");
     fs::remove_dir(&obstacle).unwrap();
     two.there.until("all is made", |status| {
         status["fleet"]["waiting"].is_null() && two.made().0 == Some(0) && two.made().1 > 0
     });
+    two.there.until("it is not paused", |status| status["state"] != "paused");
     two.stop();
 }
 

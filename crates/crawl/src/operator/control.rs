@@ -154,12 +154,12 @@ impl Control {
     /// Changes pauses and blocks, and puts the change into force once it is stored.
     fn decide(
         &self,
-        change: impl FnOnce(&mut Decisions) -> DecisionResult,
+        change: impl FnOnce(&mut Decisions) -> Result<DecisionResult, Failure>,
         put_in_force: impl FnOnce(&Decisions),
     ) -> Result<DecisionResult, Failure> {
         let _turn = self.turn();
         let mut next = (*self.decided()).clone();
-        let effect = change(&mut next);
+        let effect = change(&mut next)?;
         if effect == DecisionResult::Done {
             next.write(&*self.storage)?;
             put_in_force(&next);
@@ -183,10 +183,10 @@ impl Control {
     pub fn pause(&self, mark: Option<Mark>) -> Result<DecisionResult, Failure> {
         let pause = |next: &mut Decisions| {
             if next.paused.is_some() == mark.is_some() {
-                return DecisionResult::Already;
+                return Ok(DecisionResult::Already);
             }
             next.paused = mark;
-            DecisionResult::Done
+            Ok(DecisionResult::Done)
         };
         self.decide(pause, |next| self.steering.hold(next.paused.is_some()))
     }
@@ -197,7 +197,7 @@ impl Control {
     /// As [`Control::pause`].
     pub fn pause_host(&self, host: &str, mark: Option<Mark>) -> Result<DecisionResult, Failure> {
         self.decide(
-            |next| decided::set(&mut next.paused_hosts, &host.to_owned(), mark, MAX_HELD_HOSTS),
+            |next| Ok(decided::set(&mut next.paused_hosts, &host.to_owned(), mark, MAX_HELD_HOSTS)),
             |next| {
                 self.steering.hold_host(host, next.paused_hosts.contains_key(host));
             },
@@ -209,11 +209,13 @@ impl Control {
     /// # Errors
     /// As [`Control::pause`].
     pub fn block(&self, pattern: &Pattern, mark: Option<Mark>) -> Result<DecisionResult, Failure> {
-        if mark.is_none() {
-            Control::note_lifted(&self.tables)?;
-        }
         self.decide(
-            |next| decided::set(&mut next.blocks, pattern, mark, MAX_BLOCKS),
+            |next| {
+                if mark.is_none() && next.blocks.contains_key(pattern) {
+                    Control::note_lifted(&self.tables)?;
+                }
+                Ok(decided::set(&mut next.blocks, pattern, mark, MAX_BLOCKS))
+            },
             |next| {
                 let blocks = Arc::new(Blocks::from_patterns(next.blocks.keys()));
                 *self.blocks.write().expect("no panic under the lock") = blocks;

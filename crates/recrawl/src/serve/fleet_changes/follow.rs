@@ -1,16 +1,19 @@
 //! Changes that others made, made here as well: what cannot be made now is tried again, in its turn.
 
 use super::{SentChange, make};
-use crate::action::formula;
+use crate::action::{formula, named_host};
 use crate::serve::shared_state::SharedState;
 use crate::serve::ticker::Ticker;
 use crate::serve::{changes, formulas};
 use recrawl_console::view::{Accepted, Actor, Change, Effect, Refusal};
+use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::fleet::{JOINED_INBOXES, NEXT_DECISION, NEXT_MESSAGE, PARENT_INBOX, ParentInbox};
 use recrawl_crawl::stored::{keep, kept};
 use recrawl_fleet::Partition;
+use recrawl_types::UrlRules;
 use recrawl_vault::VaultError;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -43,36 +46,76 @@ impl fmt::Display for Unmade {
 }
 
 /// Makes the decisions before this number that are there and were not made here; gives the answer to the last. Those behind one that
-/// cannot be made now wait as well, but what they forbid is in force at once: if that cannot be stored, no host is asked.
+/// cannot be made now wait as well. But of pauses and blocks the last word counts at once: if one cannot be stored, no host is asked.
 pub fn make_decided(
     shared: &SharedState,
     partition: &Partition,
     end: u64,
 ) -> Result<Option<Accepted>, Unmade> {
     let next: u64 = kept(&shared.tables, NEXT_DECISION)?.unwrap_or_default();
-    let (mut last, mut waits, mut must_rest) = (None, None, false);
+    let (mut last, mut waits, mut unread) = (None, None, None);
+    let mut last_words = BTreeMap::new();
     for number in next..end {
-        let Some(decided) = told(partition.decision(number)).map_err(Failure::from)? else { break };
-        let forbids = decided
-            .as_ref()
-            .is_some_and(|decided| matches!(decided.change, Change::Pause { .. } | Change::Block { .. }));
-        if waits.is_some() && !forbids {
-            continue;
+        let decided = match told(partition.decision(number)) {
+            Ok(Some(decided)) => decided,
+            Ok(None) => break,
+            Err(error) => {
+                unread = Some(Failure::from(error));
+                break;
+            }
+        };
+        if waits.is_none() {
+            match decided.as_ref().map(|decided| follow_one(shared, partition, decided)).transpose() {
+                Ok(made) => {
+                    note_decided(shared, number + 1);
+                    last = made.flatten();
+                    continue;
+                }
+                Err(why) => waits = Some(why),
+            }
         }
-        match decided.map(|decided| follow_one(shared, partition, &decided)).transpose() {
-            Err(why) => {
-                must_rest |= forbids;
-                waits.get_or_insert(why);
-            }
-            Ok(made) if waits.is_none() => {
-                note_decided(shared, number + 1);
-                last = made.flatten();
-            }
-            Ok(_) => {}
+        if let Some(decided) = decided
+            && let Some(about) = target(&decided.change, &shared.settings().rules)
+        {
+            last_words.insert(about, decided);
         }
     }
-    shared.steering.hold(must_rest || shared.control.paused().is_some());
-    waits.map_or(Ok(last), Err)
+    let mut must_rest = false;
+    for decided in last_words.values() {
+        let forbids = matches!(decided.change, Change::Pause { .. } | Change::Block { .. });
+        must_rest |= follow_one(shared, partition, decided).is_err() && forbids;
+    }
+    let rests = must_rest || shared.control.paused().is_some();
+    // What was not read may forbid something: who rests, rests on.
+    if rests || unread.is_none() {
+        shared.steering.hold(rests);
+    }
+    match unread {
+        Some(failure) => Err(failure.into()),
+        None => waits.map_or(Ok(last), Err),
+    }
+}
+
+/// The visits that a pause or block forbids, and its end allows.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Target {
+    Crawl,
+    Host(String),
+    Pages(Pattern),
+}
+
+/// The target of a change; none of other kinds, and of those that are refused.
+fn target(change: &Change, rules: &UrlRules) -> Option<Target> {
+    match change {
+        Change::Pause { host: None } | Change::Resume { host: None } => Some(Target::Crawl),
+        Change::Pause { host: Some(host) } | Change::Resume { host: Some(host) } => {
+            named_host(host).ok().map(|host| Target::Host(host.name))
+        }
+        Change::Block { pattern } | Change::Unblock { pattern } => {
+            Pattern::of_some(pattern, rules).ok().map(Target::Pages)
+        }
+        _ => None,
+    }
 }
 
 /// Notes the next decision. After a crash before that, one is made once more, and those behind it as well.
