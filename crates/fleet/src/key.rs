@@ -86,7 +86,7 @@ pub(crate) fn message(partition: u32, number: u64) -> String {
     format!("{}{number:010}", inbox(partition))
 }
 
-/// By which whoever asks a partition something calls its owner.
+/// The nonce of the last question to a partition: one read tells its owner whether to look for questions.
 pub(crate) fn bell(partition: u32) -> String {
     format!("p/{partition:010}/bell")
 }

@@ -26,7 +26,7 @@ const MOST_REMOVED: usize = 32;
 const LATE: u64 = 60_000;
 /// Milliseconds after which what is left is removed.
 const KEPT: u64 = 180_000;
-/// Milliseconds between two looks of an owner whom nobody asks.
+/// Interval at which an owner without questions reads its bell, in milliseconds.
 const IDLE: u64 = 5_000;
 /// And of one who was asked a moment ago: a person who reads asks on.
 const BUSY: u64 = 500;

@@ -129,7 +129,7 @@ fn an_owner_answers_others_as_its_own_readers_and_only_reads() {
     };
     assert_eq!(to(&[page; 5], 1 << 20), vec![Some(given); 5]);
     assert_eq!(to(&[page], text.len() - 1), [None], "too long");
-    // It is another's by the map of whoever asks, and goes no further.
+    // The asker's map names this partition. A question that is passed on could go in a circle.
     let lost = &to(&["/api/v1/page?url=https://elsewhere.example/a"], 1 << 20)[0];
     assert_ne!(lost.as_ref().unwrap().status, 203);
     let others = [

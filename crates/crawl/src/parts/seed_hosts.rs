@@ -147,7 +147,7 @@ pub fn failing(tables: &SledTables) -> Result<BTreeSet<String>, Failure> {
     Ok(kept(tables, FAILING)?.unwrap_or_default())
 }
 
-/// Those that are to be fetched: a host whose home page an operator has blocked troubles nobody.
+/// The same without hosts whose home page an operator has blocked: they fail by intent, and are not told.
 ///
 /// # Errors
 /// When the tables cannot be read.
