@@ -40,6 +40,13 @@ pub struct Differences {
     pub unsure: u64,
 }
 
+impl Differences {
+    /// Does the target not hold what it took, or something else as well?
+    pub fn differs(&self) -> bool {
+        self.missing + self.other_version + self.unknown > 0
+    }
+}
+
 /// A document that the target should have, by the number in its id. Memory: 40 bytes for each.
 struct ExpectedDocument {
     /// None if it is not confirmed.

@@ -223,11 +223,19 @@ fn verify_target(on: &OnCrawl, name: &str, repair: bool) -> Result<(), Failure> 
     Daemon::refuse_beside(&settings.data_dir, "stop it first: it would deliver meanwhile")?;
     let StoppedCrawl { storage, .. } = StoppedCrawl::open(&settings)?;
     let found = verify(&settings, &*storage, target, repair)?;
-    let Differences { same, missing, other_version, unknown, foreign, unsure } = found;
     match on.json {
         true => print_json(&found)?,
-        false => print(format!("{name}: {} as delivered", counted(same, "document")))?,
+        false => print_differences(name, found, repair)?,
     }
+    if !found.differs() || repair {
+        return Ok(());
+    }
+    Err(Failure::Work(format!("{name} differs; `recrawl deliver verify {name} --repair` mends it")))
+}
+
+fn print_differences(name: &str, found: Differences, is_repaired: bool) -> Result<(), Failure> {
+    let Differences { same, missing, other_version, unknown, foreign, unsure } = found;
+    print(format!("{name}: {} as delivered", counted(same, "document")))?;
     let differs = [
         (missing, "missing"),
         (other_version, "of another version"),
@@ -235,16 +243,12 @@ fn verify_target(on: &OnCrawl, name: &str, repair: bool) -> Result<(), Failure> 
         (unsure, "not compared, as they are not confirmed"),
         (foreign, "not of recrawl, left alone"),
     ];
-    for (count, what) in differs.into_iter().filter(|(count, _)| *count > 0 && !on.json) {
+    for (count, what) in differs.into_iter().filter(|(count, _)| *count > 0) {
         print(format!("{} {what}", thousands(count)))?;
     }
-    match (missing + other_version + unknown > 0, repair) {
-        (true, true) if on.json => Ok(()),
-        (true, true) => print("the next delivery sends or deletes them"),
-        (true, false) => {
-            Err(Failure::Work(format!("{name} differs; `recrawl deliver verify {name} --repair` mends it")))
-        }
-        (false, _) => Ok(()),
+    match found.differs() && is_repaired {
+        true => print("the next delivery sends or deletes them"),
+        false => Ok(()),
     }
 }
 
