@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Measures a vault and a fleet on a web of this machine: bench-fleet.py PROGRAMS FOLDER [PART…]
 
-PROGRAMS has recrawl and recrawl-mockweb. Parts: vault (a crawl with a vault beside one without, restore), burn (what a burnt
-disk loses), fleet (three processes beside one), takeover, requests (what a store is asked for, and its price; RECRAWL_WEED
-names SeaweedFS, which must run alone on the machine: its sockets have fixed names). Only ratios of one run are figures."""
+PROGRAMS has recrawl and recrawl-mockweb. Parts: vault (a crawl of RECRAWL_BENCH_PAGES with a vault beside one without,
+restore), burn (what a burnt disk loses), fleet (three processes beside one), takeover, requests (what a store is asked for,
+and its price; RECRAWL_WEED names SeaweedFS, which must run alone on the machine: its sockets have fixed names). Only ratios of
+one run are figures."""
 
 import json
 import os
@@ -86,7 +87,7 @@ def configured(name, text):
 def vault_and_none():
     """A crawl with a vault beside one without, in turns; then a restore."""
     cycle = '[cycle]\npages = "100%"\nfill = false\n'
-    with Web(3000) as web:
+    with Web(int(os.environ.get("RECRAWL_BENCH_PAGES", 3000)), hosts=64) as web:
         bucket = FOLDER / "bucket"
         vault = f'[storage]\nvault = "file://{bucket}"\n'
         kinds = {"none": configured("none", cycle + LOOPBACK), "vault": configured("vault", cycle + LOOPBACK + vault)}
@@ -96,7 +97,7 @@ def vault_and_none():
                 for folder in (FOLDER / "data", bucket):
                     shutil.rmtree(folder, ignore_errors=True)
                 bucket.mkdir()
-                words = ["crawl", "--json", "--cycles", 3, "--random-seed", 1, "--seeds", web.seeds]
+                words = ["crawl", "--json", "--cycles", 5, "--random-seed", 1, "--seeds", web.seeds]
                 before, begun = web.requests(), time.monotonic()
                 child = program(*words, "--config", config, "--data-dir", FOLDER / "data", stdout=subprocess.DEVNULL)
                 processor, most = spent(child)
