@@ -438,6 +438,20 @@ fn moto() -> Option<Moto> {
 }
 
 impl Moto {
+    fn object(&self, key: &str) -> String {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        // Whoever signs at all may read.
+        let signed = "AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0";
+        let head = format!(
+            "GET /bucket/{key} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {signed}\r\nConnection: close\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.contains(" 200 "), "{answer}");
+        answer
+    }
+
     /// Under load, two threads of moto may create one object, so that a start refuses it, as it must. Then it starts again.
     fn run(&self, world: &World, words: &[&str]) -> Output {
         let begun = Instant::now();
@@ -482,4 +496,39 @@ fn a_crawl_on_s3_goes_on_from_its_bucket_and_a_missing_bucket_is_named() {
     configure(&world, "s3://none/crawl", "");
     let told = fails(moto.run(&world, &["crawl", "--cycles", "1"]), 2);
     assert!(told.contains("storage.vault") && told.contains("no such bucket"), "{told}");
+}
+
+/// Lines of documents are objects of a bucket, leave it after a takedown, and never lie where the vault does.
+#[test]
+fn documents_are_lines_in_a_bucket() {
+    let Some(moto) = moto() else {
+        eprintln!("SKIPPED, 1 test: no moto_server; scripts/s3-tests.sh installs it");
+        return;
+    };
+    let vault = "s3://bucket/crawl";
+    let world = World::new(web(20, 2), "");
+    let deliver = |to: &str| {
+        configure(&world, vault, &format!("[[deliver]]\nname = \"lines\"\nto = \"jsonl+{to}\"\nbatch = 5\n"));
+    };
+    deliver("s3://bucket/crawl/docs");
+    let seeds = world.seed_file();
+    let crawl = ["crawl", "--cycles", "2", "--seeds", seeds.to_str().unwrap()];
+    assert!(fails(moto.run(&world, &crawl), 2).contains("the vault lies there"));
+    deliver("s3://bucket/docs");
+    succeeds(moto.run(&world, &crawl));
+    let sent = succeeds(moto.run(&world, &["deliver", "send"]));
+    let documents = |told: &str| told.split(' ').nth(1).unwrap().parse::<u64>().unwrap();
+    let all = documents(&sent);
+    assert!(all > 15 && sent.contains("documents sent, 0 removed"), "{sent}");
+    let verified = succeeds(moto.run(&world, &["deliver", "verify", "lines"]));
+    assert_eq!(verified, format!("lines: {all} documents as delivered\n"));
+    assert!(succeeds(moto.run(&world, &["deliver", "test", "lines"])).contains("its objects can be written"));
+
+    let host = host_of(&world.server.seeds()[0]);
+    succeeds(moto.run(&world, &["takedown", "--host", &host]));
+    succeeds(moto.run(&world, &["deliver", "send"]));
+    let left = succeeds(moto.run(&world, &["deliver", "verify", "lines"]));
+    assert!(left.contains("documents as delivered") && (1..all).contains(&documents(&left)), "{left}");
+    let texts: String = (1..=4).map(|number| moto.object(&format!("docs/{number:012}.jsonl"))).collect();
+    assert!(!texts.contains(&format!("//{host}/")) && texts.contains("\"op\":\"put\""), "{texts}");
 }

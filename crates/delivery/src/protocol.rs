@@ -149,6 +149,8 @@ pub enum TargetProtocol {
     Server(Arc<dyn TargetServer>),
     /// Lines of JSON are appended to a file.
     Lines(PathBuf),
+    /// Such lines become objects, one of each request, below this address of a bucket.
+    Objects(String),
     /// A program with its arguments reads such lines.
     Program(Vec<String>),
     /// The full-text index in the data directory.
@@ -202,6 +204,7 @@ const KINDS: &[TargetKind] = &[
     },
     TargetKind { begins: "command:", example: "command:/usr/local/bin/load-docs", read: program::place },
     TargetKind { begins: "jsonl+file://", example: "jsonl+file:///var/lib/docs.jsonl", read: lines::place },
+    TargetKind { begins: "jsonl+", example: "jsonl+s3://bucket/docs", read: lines::prefix },
     TargetKind { begins: "index", example: "index", read: of_data_directory },
 ];
 

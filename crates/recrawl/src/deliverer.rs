@@ -6,6 +6,7 @@ mod checks;
 mod documents;
 mod holding;
 mod lines_file;
+mod lines_objects;
 #[cfg(test)]
 mod lives;
 pub mod local_index;
@@ -14,7 +15,8 @@ mod wanted;
 
 pub use checks::{probe, verify};
 pub use holding::{Holding, ParkedDocument};
-pub use lines_file::{release, rewrite};
+pub use lines_file::release;
+use lines_objects::LinesObjects;
 pub use wanted::Committed;
 
 use channel::Channel;
@@ -145,9 +147,13 @@ impl Committed<'_> {
         copy: &TargetCopy<'_>,
         is_ended: &dyn Fn() -> bool,
     ) -> Result<(), SyncError<Failure>> {
-        let Some(path) = target.file() else { return Ok(()) };
-        lines_file::hold(path)
-            .map_err(|e| SyncError::Interrupted(format!("cannot write {}: {e}", path.display()).into()))?;
+        match &target.place.protocol {
+            TargetProtocol::Lines(path) => lines_file::hold(path).map_err(|e| {
+                SyncError::Interrupted(format!("cannot write {}: {e}", path.display()).into())
+            })?,
+            TargetProtocol::Objects(_) => {}
+            _ => return Ok(()),
+        }
         let removed = match copy.purge()? {
             Some(noted) => noted
                 .into_iter()
@@ -160,10 +166,28 @@ impl Committed<'_> {
             return Ok(());
         }
         let is_removed = |url: &CanonicalUrl| removed.iter().any(|pattern| pattern.matches(url));
-        let rewritten = lines_file::rewrite(path, &|line| kept(line, &is_removed), is_ended);
-        rewritten
-            .map_err(|e| SyncError::Interrupted(format!("cannot rewrite {}: {e}", path.display()).into()))?;
+        rewrite_lines(target, &|line| kept(line, &is_removed), is_ended)
+            .map_err(|why| SyncError::Interrupted(why.into()))?;
         copy.purged(&is_removed)
+    }
+}
+
+/// Leaves only the lines of a target that are kept, if it has lines.
+///
+/// # Errors
+/// Why they may all be there yet.
+pub fn rewrite_lines(
+    target: &DeliverTarget,
+    is_kept: &dyn Fn(&[u8]) -> bool,
+    is_ended: &dyn Fn() -> bool,
+) -> Result<(), String> {
+    match &target.place.protocol {
+        TargetProtocol::Lines(path) => lines_file::rewrite(path, is_kept, is_ended)
+            .map_err(|e| format!("cannot rewrite {}: {e}", path.display())),
+        TargetProtocol::Objects(store) => {
+            LinesObjects::open(store)?.rewrite(is_kept, is_ended).map_err(|e| e.to_string())
+        }
+        _ => Ok(()),
     }
 }
 

@@ -218,7 +218,8 @@ impl Stopped<'_> {
         // Whatever becomes of the takedown and of the pages until the next delivery.
         if !end && (is_new || *keep_crawling) {
             let is_page = |url: &CanonicalUrl| meant.matches(url);
-            note_takedown(&*self.storage, &meant.to_string(), &is_page, &is_file).map_err(Failure::work)?;
+            note_takedown(&*self.storage, &meant.to_string(), &is_page, &keeps_lines)
+                .map_err(Failure::work)?;
         }
         if is_new {
             // A takedown that begins and ends within a cycle leaves no trace in the list: this count has its
@@ -272,9 +273,10 @@ impl Stopped<'_> {
     }
 }
 
-/// Has a target of documents lines in a file?
-fn is_file(address: &str) -> bool {
-    TargetPlace::parse(address).is_ok_and(|place| matches!(place.protocol, TargetProtocol::Lines(_)))
+/// Does a target of documents keep earlier lines?
+fn keeps_lines(address: &str) -> bool {
+    let is_lines = |protocol| matches!(protocol, TargetProtocol::Lines(_) | TargetProtocol::Objects(_));
+    TargetPlace::parse(address).is_ok_and(|place| is_lines(place.protocol))
 }
 
 /// Blocks the pattern, or unblocks it. Returns whether that is a change.

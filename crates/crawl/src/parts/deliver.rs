@@ -70,6 +70,12 @@ impl fmt::Debug for DeliverTarget {
     }
 }
 
+/// Is one of two folders of a bucket in the other, or the same?
+fn is_within(one: &str, other: &str) -> bool {
+    let [one, other] = [one, other].map(|folder| format!("{}/", folder.trim_end_matches('/')));
+    one.starts_with(&other) || other.starts_with(&one)
+}
+
 impl DeliverTarget {
     /// Checks the `[[deliver]]` tables.
     ///
@@ -88,6 +94,11 @@ impl DeliverTarget {
             let name = &table.name;
             check_name("deliver", name)?;
             let target = DeliverTarget::new(table, urls).map_err(|e| format!("[[deliver]] {name:?}: {e}"))?;
+            if let TargetProtocol::Objects(store) = &target.place.protocol
+                && is_within(store, &config.storage.vault)
+            {
+                return Err(format!("[[deliver]] {name:?}: to: the vault lies there; name another folder"));
+            }
             let is_same = |other: &&DeliverTarget| {
                 other.name == *name
                     || other.place.address == target.place.address
@@ -148,9 +159,8 @@ impl DeliverTarget {
             TargetProtocol::Server(server) if server.key_field().is_some() && table.bearer.is_empty() => {
                 return Err("set bearer to its API key".into());
             }
-            TargetProtocol::Lines(_) | TargetProtocol::Program(_) | TargetProtocol::Index
-                if authorization.is_some() =>
-            {
+            TargetProtocol::Server(_) => {}
+            _ if authorization.is_some() => {
                 return Err("only servers need user, password or bearer: remove them".into());
             }
             _ => {}
@@ -178,7 +188,7 @@ impl DeliverTarget {
     pub fn file(&self) -> Option<&Path> {
         match &self.place.protocol {
             TargetProtocol::Lines(path) => Some(path),
-            TargetProtocol::Server(_) | TargetProtocol::Program(_) | TargetProtocol::Index => None,
+            _ => None,
         }
     }
 

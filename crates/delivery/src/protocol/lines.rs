@@ -5,6 +5,7 @@ use crate::document::{PageDocument, id};
 use recrawl_types::{CanonicalUrl, UrlRules};
 use serde::{Deserialize, Serialize};
 use std::path::{Component, Path, PathBuf};
+use url::Url;
 
 #[derive(Serialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
@@ -41,6 +42,19 @@ pub(super) fn place(path: &str) -> Result<TargetPlace, String> {
         }
         false => Err("name a file by its whole path, without `..`".into()),
     }
+}
+
+/// Reads `deliver.to` of objects in a bucket: the rest behind `jsonl+`.
+pub(super) fn prefix(text: &str) -> Result<TargetPlace, String> {
+    let url = Url::parse(text).map_err(|e| e.to_string())?;
+    let is_bare = url.username().is_empty() && [url.password(), url.query(), url.fragment()] == [None; 3];
+    let (bucket, path) = (url.host_str().unwrap_or_default(), url.path().trim_matches('/'));
+    let is_store = ["s3", "gs", "az"].contains(&url.scheme()) && url.port().is_none();
+    if !is_store || bucket.is_empty() || path.is_empty() || !is_bare {
+        return Err("name a bucket and a folder in it; credentials come from the environment".into());
+    }
+    let store = format!("{}://{bucket}/{path}", url.scheme());
+    Ok(TargetPlace { address: format!("jsonl+{store}"), protocol: TargetProtocol::Objects(store) })
 }
 
 /// Does a line stay where documents of some pages must not? A line that is none does not: nobody knows what it has.

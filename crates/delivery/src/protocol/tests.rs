@@ -56,7 +56,15 @@ fn what_names_a_target_is_read_and_what_does_not_is_refused_with_an_example() {
     assert_eq!(request.url.as_str(), "http://localhost:7700/indexes/docs/documents?primaryKey=id");
     let place = TargetPlace::parse("jsonl+file:///tmp/x.jsonl").unwrap();
     assert!(matches!(place.protocol, TargetProtocol::Lines(path) if path == Path::new("/tmp/x.jsonl")));
+    let place = TargetPlace::parse("jsonl+s3://bucket/docs/2026/").unwrap();
+    assert_eq!(place.address, "jsonl+s3://bucket/docs/2026");
+    assert!(matches!(place.protocol, TargetProtocol::Objects(store) if store == "s3://bucket/docs/2026"));
     for text in [
+        "jsonl+s3://bucket",
+        "jsonl+ftp://bucket/docs",
+        "jsonl+gs:///docs",
+        "jsonl+az://key:secret@container/docs",
+        "jsonl+s3://bucket/docs?region=x",
         "",
         "docs",
         "https://search.test/docs",

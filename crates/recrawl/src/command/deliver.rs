@@ -3,7 +3,7 @@
 use super::{counted, print, print_json, thousands};
 use crate::cli::{DeliverCommand, OnCrawl, Where};
 use crate::daemon::Daemon;
-use crate::deliverer::{Committed, Holding, ParkedDocument, local_index, probe, rewrite, told, verify};
+use crate::deliverer::{Committed, Holding, ParkedDocument, local_index, probe, rewrite_lines, told, verify};
 use recrawl_crawl::admission::blocks::Blocks;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
@@ -269,8 +269,9 @@ fn rebuild(at: &Where, name: &str) -> Result<(), Failure> {
             TargetProtocol::Program(_) => print(
                 "documents of pages that it does not tell of any more stay where its program put them: delete them there",
             )?,
-            TargetProtocol::Lines(path) => rewrite(path, &|_| false, &|| false)
-                .map_err(|e| Failure::Work(format!("cannot empty {}: {e}", path.display())))?,
+            TargetProtocol::Lines(_) | TargetProtocol::Objects(_) => {
+                rewrite_lines(target, &|_| false, &|| false).map_err(Failure::Work)?;
+            }
             TargetProtocol::Index => {}
         }
     }

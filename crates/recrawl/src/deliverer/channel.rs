@@ -1,6 +1,7 @@
 //! Requests to a target, a file of lines, and a program that reads them.
 
 use super::lines_file;
+use super::lines_objects::LinesObjects;
 use crate::notifier::{NotifierProgram, words};
 use recrawl_crawl::parts::deliver::DeliverTarget;
 use recrawl_delivery::protocol::{
@@ -13,11 +14,13 @@ use recrawl_fetcher::{
     RequestOptions, system_clock,
 };
 use recrawl_types::{Size, Span, UrlRules, Validators};
+use recrawl_vault::store::StoreError;
 use rustix::fs::Access;
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, timeout};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -56,6 +59,7 @@ pub type ReasonedAnswer = (ItemAnswer, Option<String>);
 pub enum Channel {
     Http(Box<Http>),
     Lines(PathBuf),
+    Objects(Arc<LinesObjects>),
     /// With the target's name.
     Program(NotifierProgram, String),
 }
@@ -81,6 +85,9 @@ impl Channel {
     pub fn new(target: &DeliverTarget, fetch: &FetchConfig) -> Result<Channel, String> {
         let server = match &target.place.protocol {
             TargetProtocol::Lines(path) => return Ok(Channel::Lines(path.clone())),
+            TargetProtocol::Objects(store) => {
+                return Ok(Channel::Objects(Arc::new(LinesObjects::open(store)?)));
+            }
             TargetProtocol::Program(command) => {
                 let (command, timeout) = (command.clone(), target.timeout);
                 return Ok(Channel::Program(NotifierProgram { command, timeout }, target.name.clone()));
@@ -121,6 +128,11 @@ impl Channel {
                 written.map_err(|e| format!("cannot write {}: {e}", path.display()))?;
                 Ok(vec![(ItemAnswer::Taken, None); items.len()])
             }
+            Channel::Objects(objects) => {
+                let lines = lines(version, items);
+                asked(objects, move |objects| objects.append(&lines)).await?;
+                Ok(vec![(ItemAnswer::Taken, None); items.len()])
+            }
             Channel::Program(program, target) => {
                 run(program, target, &lines(version, items), items.len()).await
             }
@@ -155,6 +167,10 @@ impl Channel {
                 Ok(()) => Ok("its file can be written".into()),
                 Err(e) => Err(format!("cannot write {}: {e}", path.display())),
             },
+            Channel::Objects(objects) => {
+                asked(objects, LinesObjects::probe).await?;
+                Ok("its objects can be written".into())
+            }
             Channel::Program(program, _) => match rustix::fs::access(&*program.command[0], Access::EXEC_OK) {
                 Ok(()) => Ok("its program can be run; it was not".into()),
                 Err(e) => Err(format!("cannot run {}: {e}", program.command[0])),
@@ -186,9 +202,23 @@ impl Channel {
             Channel::Lines(path) => {
                 lines_file::list(path, each).map_err(|e| format!("cannot read {}: {e}", path.display()))
             }
+            Channel::Objects(objects) => {
+                asked(objects, LinesObjects::list).await?.iter().for_each(each);
+                Ok(())
+            }
             Channel::Program(..) => Err("a program cannot be asked what it holds".into()),
         }
     }
+}
+
+/// Asks a store, which blocks.
+async fn asked<T: Send + 'static>(
+    objects: &Arc<LinesObjects>,
+    work: impl FnOnce(&LinesObjects) -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, String> {
+    let objects = objects.clone();
+    let done = spawn_blocking(move || work(&objects)).await.map_err(|e| e.to_string())?;
+    done.map_err(|e| e.to_string())
 }
 
 /// Lets a program take lines.

@@ -156,18 +156,28 @@ pub fn list(path: &Path, each: &mut dyn FnMut(&ListedDocument)) -> io::Result<()
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
         opened => opened?,
     };
-    let (mut documents, mut reader, mut line) = (BTreeMap::new(), BufReader::new(file), Vec::new());
+    let (mut documents, mut reader, mut line) = (ReplayedLines::default(), BufReader::new(file), Vec::new());
     while reader.read_until(b'\n', &mut line)? > 0 {
-        let value: Value = serde_json::from_slice(&line).unwrap_or_default();
-        let document = listed(&value);
-        match value["op"].as_str() {
-            Some("delete") => drop(documents.remove(&document.id)),
-            _ => drop(documents.insert(document.id.clone(), document)),
-        }
+        documents.read(&line);
         line.clear();
     }
-    documents.values().for_each(each);
+    documents.0.values().for_each(each);
     Ok(())
+}
+
+/// The documents that a reader of lines has.
+#[derive(Default)]
+pub struct ReplayedLines(pub BTreeMap<String, ListedDocument>);
+
+impl ReplayedLines {
+    pub fn read(&mut self, line: &[u8]) {
+        let value: Value = serde_json::from_slice(line).unwrap_or_default();
+        let document = listed(&value);
+        match value["op"].as_str() {
+            Some("delete") => drop(self.0.remove(&document.id)),
+            _ => drop(self.0.insert(document.id.clone(), document)),
+        }
+    }
 }
 
 fn options() -> OpenOptions {
