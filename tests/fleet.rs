@@ -454,6 +454,10 @@ fn a_partition_is_divided_while_it_is_crawled_and_an_owner_is_drained() {
     let log: String = nodes.values().map(|node| node.log.lock().unwrap().clone()).collect();
     assert!(log.contains("was divided: dropped what is another's"), "{log}");
     assert!(log.contains("it is taken again by the new map"), "the other owner has noticed: {log}");
+    assert!(!log.contains("partition 2 was divided"), "{log}");
+    let other = nodes[fleet.owners()[&2].1.clone().unwrap().as_str()].log.lock().unwrap().clone();
+    assert!(!other.contains("nothing more of what was removed here"), "{other}");
+    assert!(log.contains("handed partition 1 over (epoch 1)"), "{log}");
 
     // A name that is taken, and a page of another partition.
     let told = fails(fleet.command_in("a", "second").output().unwrap(), 2);

@@ -115,6 +115,22 @@ pub(crate) fn later_maps(store: &dyn Store, map: &FleetMap) -> Result<Vec<(Fleet
     Ok(later)
 }
 
+/// Has a partition of this map the range with which the fleet began? Then nothing of it was ever another's.
+///
+/// # Errors
+/// When the store does not answer.
+pub fn has_first_range(store: &dyn Store, map: &FleetMap, id: u32) -> Result<bool, VaultError> {
+    for number in 1..map.number() {
+        if let Some(earlier) = read_map(store, number)?
+            && state(store, &earlier)? == MapState::InForce
+            && !earlier.has_alike(map, id)
+        {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// Is a later map in force than this one? For those who look again and again: it lists nothing while there is none.
 ///
 /// # Errors

@@ -45,7 +45,7 @@ mod run;
 mod slots;
 mod sweep;
 
-pub use change::{DivisionError, is_outdated, newest_map, propose, sweep_void};
+pub use change::{DivisionError, has_first_range, is_outdated, newest_map, propose, sweep_void};
 pub use decisions::has_decision;
 pub use division::{divided, put_in_force};
 pub use epoch::{begin, highest, newest, partition_store, seal_before};

@@ -236,6 +236,15 @@ impl FleetMap {
         self.begins.partition_point(|begin| begin.as_slice() <= key) - 1
     }
 
+    /// Has this map the same range of a partition as another one?
+    pub(crate) fn has_alike(&self, other: &FleetMap, id: u32) -> bool {
+        let bounds = |map: &FleetMap| {
+            let (begin, end) = map.place_of(id).map(|place| map.bounds(place))?;
+            Some((begin.to_vec(), end.map(<[u8]>::to_vec)))
+        };
+        bounds(self).is_some_and(|own| Some(own) == bounds(other))
+    }
+
     /// The beginning of the keys of the partition at this place, and of those behind it; none for the last.
     pub fn bounds(&self, place: usize) -> (&[u8], Option<&[u8]>) {
         (&self.begins[place], self.begins.get(place + 1).map(Vec::as_slice))

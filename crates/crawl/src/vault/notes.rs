@@ -42,7 +42,7 @@ impl Upkeep for Notes {
     fn has_manifest(&mut self, vault: &mut Vault) -> Result<(), VaultError> {
         if self.lineage.purge {
             let swept = vault.purge()?;
-            tracing::info!(objects = swept.objects, "the vault holds nothing of what was taken down");
+            tracing::info!(objects = swept.objects, "the vault holds nothing more of what was removed here");
             self.lineage.purge = false;
         }
         (self.lineage.has_shipped, self.lineage.restored) = (true, None);

@@ -2,7 +2,7 @@ use super::*;
 use crate::map::write_map;
 use crate::testing::{Nobody, first_map, key_of};
 use crate::{FleetWaits, Partition, RunMark, RunMarks, begin, newest, release};
-use crate::{is_outdated, key, newest_map, propose, sweep_void};
+use crate::{has_first_range, is_outdated, key, newest_map, propose, sweep_void};
 use proptest::prelude::*;
 use recrawl_vault::store::MemoryStore;
 use std::collections::BTreeMap;
@@ -69,6 +69,12 @@ proptest! {
                 begin <= &key[..] && end.is_none_or(|end| &key[..] < end)
             });
             prop_assert_eq!(owners.collect::<Vec<_>>(), vec![map.place_of_key(&key)]);
+        }
+        // Divisions that were killed took nothing away.
+        let first = first_map(&["h30.test"]);
+        for range in map.ranges() {
+            let is_first = first.place_of(range.id).is_some() && first.has_alike(&map, range.id);
+            prop_assert_eq!(has_first_range(&store, &map, range.id).unwrap(), is_first, "{:?}", range);
         }
     }
 }

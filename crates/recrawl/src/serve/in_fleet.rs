@@ -14,7 +14,9 @@ use recrawl_crawl::fleet::{CutPages, keep_range};
 use recrawl_crawl::partition::{PartitionToTake, boot_clock};
 use recrawl_crawl::process::Shutdown;
 use recrawl_crawl::settings::Settings;
-use recrawl_fleet::{FORMAT, GivingUp, Partition};
+use recrawl_fleet::{FORMAT, GivingUp, Partition, has_first_range};
+use recrawl_types::Span;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -266,6 +268,9 @@ fn keep_turns(partition: &Partition) -> Result<Option<Ticker>, Failure> {
 /// Prepares the data directory of a partition: what it has no more is dropped before any host is asked.
 fn cut(node: &FleetNode, start: &CrawlStart, to_take: &PartitionToTake) -> Result<(), Failure> {
     node.sweep(&to_take.map);
+    if has_first_range(&**node.store(), &to_take.map, to_take.id)? {
+        return Ok(());
+    }
     let now = recrawl_fetcher::system_clock()();
     if let Some(CutPages { kept, dropped }) = keep_range(&start.settings, &to_take.map, to_take.id, now)? {
         tracing::info!(kept, dropped, "partition {} was divided: dropped what is another's", to_take.id);
