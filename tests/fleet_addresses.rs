@@ -77,6 +77,7 @@ fn an_address_of_three_partitions_keeps_its_delay_also_when_one_is_taken_over() 
     let [a, b, c] = nodes.try_into().unwrap_or_else(|_| panic!("three"));
     b.kill();
     fourth.until(&format!("restored partition {of_b}"));
+    fourth.until("its turns at addresses that others may ask begin then");
     let before = asked(&fleet);
     let of_partition = |asked: &BTreeMap<(usize, Ipv4Addr), u64>| -> Vec<u64> {
         asked

@@ -954,12 +954,14 @@ class FleetFigures(TypedDict, total=False):
     address: str
     clock_bound_ms: Optional[int]
     error: Optional[str]
+    hosts_waiting: int
     lease_ms: int
     map: int
     nodes: List["NodeFigures"]
     partition: int
     partitions: List["PartitionFigures"]
     store_age_ms: int
+    turns_begin_ms: Optional[int]
     turns_unknown_ms: int
     waiting: Optional[str]
 

@@ -38,7 +38,7 @@ impl Crawl {
     /// # Errors
     /// As [`Crawl::join`]; when the map has no such partition, or the store does not answer.
     pub(crate) fn own(&mut self, to_take: PartitionToTake) -> Result<(), Failure> {
-        let PartitionToTake { store, map, id, waits, .. } = to_take;
+        let PartitionToTake { store, map, id, waits, turns, .. } = to_take;
         let epoch = self.vault.get().map_or(0, |vault| vault.epoch());
         // Behind the epoch: whoever changes this partition from now on sees it, or takes a later one.
         void_joinings(&*store, &map, id)?;
@@ -48,7 +48,7 @@ impl Crawl {
         let partition = Partition::owned(store, map, id, epoch, waits)?;
         let partition =
             partition.ok_or_else(|| Failure::Usage(format!("fleet: its map has no partition {id}")))?;
-        partition.share_addresses(turns::delay(&self.settings), boot_clock());
+        partition.share_addresses(turns::delay(&self.settings), boot_clock(), turns);
         self.join(partition)?;
         self.take_turns();
         Ok(())

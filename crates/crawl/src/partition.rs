@@ -3,7 +3,7 @@
 use crate::config::units::{Rounds, Size};
 use crate::failure::Failure;
 use crate::settings::Settings;
-use recrawl_fleet::{FleetMap, FleetWaits};
+use recrawl_fleet::{AddressSlots, FleetMap, FleetWaits};
 use recrawl_scheduler::Parts;
 use recrawl_vault::{Store, VaultError};
 use rustix::time::{ClockId, clock_gettime};
@@ -39,6 +39,8 @@ pub struct PartitionToTake {
     pub waits: FleetWaits,
     /// Called as soon as its epoch is taken, with that and a time before it by [`boot_clock`]: the lease runs from then on.
     pub on_taken: OnTaken,
+    /// The turns at addresses that this process took last, of any partition.
+    pub turns: Option<Arc<AddressSlots>>,
 }
 
 /// See [`PartitionToTake::on_taken`].

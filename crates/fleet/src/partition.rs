@@ -54,7 +54,9 @@ pub enum GivingUp {
     Drained,
     /// A command asks for the partition.
     HandedOver,
-    /// Another map is in force. The same process takes the partition again, by that map.
+    /// Another map is in force. The same process takes the partition again, by that map, also if its range is as before: whoever
+    /// gets its links and runs, plans with it and shares its limits is another, and all that reads the map may read it at any time
+    /// of a round. Its turns at addresses go on.
     Outdated,
     /// Its rounds fail again and again: another process may do better.
     Failing,
@@ -157,12 +159,15 @@ impl Partition {
     }
 
     /// Takes turns at addresses from `now` on, if there are other partitions: `delay` milliseconds lie between an answer of an
-    /// address and the next request. Without a [keeper](Partition::slot_keeper) it has no turn.
-    pub fn share_addresses(&self, delay: u64, now: u64) {
+    /// address and the next request. Without a [keeper](Partition::slot_keeper) it has no turn. `before`: the turns that this
+    /// process took last, of any partition; so a change of the map costs it none.
+    pub fn share_addresses(&self, delay: u64, now: u64, before: Option<Arc<AddressSlots>>) {
         // The only partition cannot be divided while it has an owner.
         if self.map.ranges().len() > 1 {
-            let slots = || Arc::new(AddressSlots::new(self.id(), self.map.lease(), delay, now));
-            self.slots.get_or_init(slots);
+            let (id, lease) = (self.id(), self.map.lease());
+            let kept = before.and_then(|slots| slots.kept(id, lease, delay, now));
+            let new = || Arc::new(AddressSlots::new(id, lease, delay, now));
+            self.slots.get_or_init(|| kept.unwrap_or_else(new));
         }
     }
 

@@ -89,6 +89,7 @@ const AMBER: &[(&str, Result<&str, &str>)] = &[
     ("vault late", Ok("RecrawlVaultLate")),
     ("fleet store away", Err("it is red soon, unless it ends")),
     ("no turns", Ok("RecrawlNoTurns")),
+    ("turns begin", Err("it ends by itself")),
     ("change waits", Err("its cause, a full disk, has one of its own")),
     ("no owner", Ok("RecrawlPartitionUnowned")),
     ("changes not delivered", Ok("RecrawlChangesNotDelivered")),

@@ -185,6 +185,8 @@ pub fn status() -> Status {
             error: None,
             waiting: None,
             turns_unknown_ms: 0,
+            turns_begin_ms: None,
+            hosts_waiting: 0,
             clock_bound_ms: Some(540),
             partitions: vec![
                 PartitionFigures {

@@ -22,6 +22,10 @@ pub struct FleetFigures {
     pub waiting: Option<String>,
     /// Milliseconds for which this process has not known when it may ask addresses that others ask: it asks none.
     pub turns_unknown_ms: u64,
+    /// Milliseconds until it may know that; null if it does, or its clock does not tell.
+    pub turns_begin_ms: Option<u64>,
+    /// Hosts with pages that are due, which wait for that.
+    pub hosts_waiting: u64,
     /// Milliseconds by which its clock may differ from the store's; null before it was measured, and in a fleet of one
     /// partition.
     pub clock_bound_ms: Option<u64>,

@@ -223,6 +223,15 @@ pub const RULES: &[HealthRule] = &[
         };
         Some(format!("no host is asked, as turns at addresses are unknown: {why}; check the store"))
     }),
+    amber("turns begin", "hosts wait for turns at shared addresses", |s| {
+        let fleet = s.fleet.as_ref().filter(|fleet| fleet.turns_unknown_ms <= 2 * fleet.lease_ms)?;
+        let begin = Span::millis(fleet.turns_begin_ms.filter(|_| fleet.hosts_waiting > 0)?).rounded();
+        let hosts = if fleet.hosts_waiting == 1 { "host waits" } else { "hosts wait" };
+        Some(format!(
+            "{} {hosts} for turns at addresses, which this process shares with others; they begin in {begin}",
+            fleet.hosts_waiting
+        ))
+    }),
     amber("change waits", "a change of the fleet cannot be made here", |s| {
         let why = s.fleet.as_ref()?.waiting.as_deref()?;
         Some(format!("a change of the fleet waits here; mend what keeps it: {why}"))
@@ -554,6 +563,23 @@ mod tests {
                 with(|s| {
                     let (turns_unknown_ms, clock_bound_ms) = (180_001, Some(1_300));
                     s.fleet = Some(FleetFigures { turns_unknown_ms, clock_bound_ms, ..cut_off_for(0) });
+                }),
+            ),
+            (
+                "turns begin",
+                Amber,
+                "40 hosts wait for turns at addresses, which this process shares with others; they begin in 23 s",
+                with(|s| {
+                    let (turns_begin_ms, hosts_waiting) = (Some(23_000), 40);
+                    s.fleet = Some(FleetFigures { turns_begin_ms, hosts_waiting, ..cut_off_for(0) });
+                }),
+            ),
+            (
+                "working",
+                Green,
+                "fetching",
+                with(|s| {
+                    s.fleet = Some(FleetFigures { turns_begin_ms: Some(23_000), ..cut_off_for(0) });
                 }),
             ),
             (

@@ -6,7 +6,6 @@ use crate::change::{is_outdated, newest_map};
 use crate::key;
 use crate::map::FleetMap;
 use recrawl_vault::{Store, VaultError, numbers};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Periods for which own lists stay in the store.
@@ -31,8 +30,6 @@ pub struct SlotKeeper {
     tried: Option<u64>,
     /// Are the old lists gone that earlier owners left?
     has_swept: bool,
-    /// Own lists that were there in time, and whose periods were not read.
-    unread: BTreeMap<u64, AddressList>,
 }
 
 impl SlotKeeper {
@@ -43,8 +40,8 @@ impl SlotKeeper {
         (id, epoch): (u32, u64),
         slots: Arc<AddressSlots>,
     ) -> SlotKeeper {
-        let (probes, tried, has_swept, unread) = Default::default();
-        SlotKeeper { store, map, id, epoch, slots, probes, tried, has_swept, unread }
+        let (probes, tried, has_swept) = Default::default();
+        SlotKeeper { store, map, id, epoch, slots, probes, tried, has_swept }
     }
 
     /// Does what is due, and says after how many milliseconds to call it again.
@@ -59,16 +56,25 @@ impl SlotKeeper {
             return Ok(if self.slots.time(now()).is_some() { 1 } else { periods.length() / 2 });
         };
         let next = periods.next(time).max(self.tried.map_or(0, |tried| tried + 1));
+        self.slots.will_list(next);
         if time >= periods.due(next) {
             self.write(next, now)?;
         }
-        // One that cannot be read must not keep those behind it from being read.
-        self.unread.retain(|period, _| *period + 2 > periods.at(time));
-        let closed = self.unread.keys().copied().find(|period| time >= periods.close(*period));
-        if let Some(period) = closed {
-            self.read(period)?;
+        if let Some((period, own)) = self.slots.closed(time) {
+            self.read(period, own)?;
         }
         Ok(STEP)
+    }
+
+    /// Lists what earlier owners asked, of this partition or of those that it was made of, as far as that is known.
+    fn remember(&self, now: u64) -> Result<(), VaultError> {
+        let merged = self.map.former().iter().filter(|former| former.into == self.id).map(|former| former.id);
+        for elder in [self.id].into_iter().chain(self.map.parent_of(self.id)).chain(merged) {
+            let last = numbers(&*self.store, &key::address_lists(elder))?.pop();
+            let list = last.map(|last| AddressList::read(&*self.store, elder, last)).transpose()?.flatten();
+            list.into_iter().for_each(|list| self.slots.remember(list, now));
+        }
+        Ok(())
     }
 
     /// Measures the store's clock by an object that has no other use.
@@ -89,15 +95,21 @@ impl SlotKeeper {
     /// it.
     fn write(&mut self, period: u64, now: OwnClock<'_>) -> Result<(), VaultError> {
         let is_first = self.tried.replace(period).is_none();
+        if is_first && self.slots.has_met_none() {
+            // They are of use, and no list must wait for them.
+            let _ = self.remember(now());
+        }
         let asked = now();
-        let list = self.slots.list(asked);
+        let mut list = self.slots.list(asked);
         if !list.create(&*self.store, self.id, period)? {
-            return Ok(());
+            // Of an earlier process, but the partition's all the same: others deal by it.
+            let Some(there) = AddressList::read(&*self.store, self.id, period)? else { return Ok(()) };
+            list = there;
         }
         let answered = now();
         let is_in_time = |time| time <= self.slots.periods.deadline(period);
         if self.slots.time(answered).is_some_and(is_in_time) {
-            self.unread.insert(period, list);
+            self.slots.listed(period, list);
         }
         // An earlier process may have created the same one before: that is no time of this request.
         if !is_first {
@@ -116,15 +128,14 @@ impl SlotKeeper {
         Ok(())
     }
 
-    /// Reads the lists of a period, which are closed.
-    fn read(&mut self, period: u64) -> Result<(), VaultError> {
+    /// Reads the lists of a period, which are closed, beside the own one.
+    fn read(&mut self, period: u64, own: AddressList) -> Result<(), VaultError> {
         // Behind the close: a partition that has a list was in the map before.
         if is_outdated(&*self.store, &self.map)?
             && let Some(newest) = newest_map(&*self.store)?
         {
             self.map = newest;
         }
-        let Some(own) = self.unread.get(&period).cloned() else { return Ok(()) };
         let members: Vec<u32> = self.map.ranges().iter().map(|range| range.id).collect();
         let mut lists = PeriodLists::new(own, members.clone());
         for other in members.into_iter().filter(|id| *id != self.id) {
@@ -132,7 +143,6 @@ impl SlotKeeper {
                 lists.add(other, list);
             }
         }
-        self.unread.remove(&period);
         self.slots.put_in_force(period, lists);
         Ok(())
     }

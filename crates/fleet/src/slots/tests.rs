@@ -99,6 +99,8 @@ impl Store for SlowStore {
 struct SeenRequest {
     address: u64,
     partition: u32,
+    /// The epoch of the process.
+    epoch: u64,
     start: u64,
     end: u64,
 }
@@ -135,13 +137,25 @@ struct Fleet {
 
 impl Fleet {
     fn node(&self, id: u32, epoch: u64, objects: &Arc<MemoryStore>, time: &TrueTime, seed: &mut u64) -> Node {
-        let faults = Faults { before: self.faults, after: self.faults, late: self.faults };
-        let faulty = FaultyStore::new(objects.clone(), draw(seed), faults);
-        let store = SlowStore { faulty, ..SlowStore::new(objects, time, self.slowest, draw(seed)) };
         // Its clock began when its machine did.
         let ahead = -(BEGAN as i64) + (draw(seed) % 10_000_000) as i64;
         let own = (time.get() as i64 + ahead) as u64;
         let slots = Arc::new(AddressSlots::new(id, LEASE, self.delay, own));
+        self.node_with(id, epoch, objects, (time, ahead), seed, slots)
+    }
+
+    fn node_with(
+        &self,
+        id: u32,
+        epoch: u64,
+        objects: &Arc<MemoryStore>,
+        (time, ahead): (&TrueTime, i64),
+        seed: &mut u64,
+        slots: Arc<AddressSlots>,
+    ) -> Node {
+        let faults = Faults { before: self.faults, after: self.faults, late: self.faults };
+        let faulty = FaultyStore::new(objects.clone(), draw(seed), faults);
+        let store = SlowStore { faulty, ..SlowStore::new(objects, time, self.slowest, draw(seed)) };
         let keeper = SlotKeeper::new(Arc::new(store), map(self.partitions), (id, epoch), slots.clone());
         let bits = self.asks[id as usize - 1];
         let asked = (0..8).filter(|bit| bits >> bit & 1 == 1);
@@ -163,8 +177,17 @@ impl Fleet {
                     continue;
                 }
                 if self.dies && draw(&mut seed).is_multiple_of(6_000) {
-                    *node = self.node(node.id, node.epoch + 1, &objects, &time, &mut seed);
-                    node.dead_until = time.get() + draw(&mut seed) % 20_000;
+                    // Another process takes it, or the same one once more; each once the last request of the old one is done.
+                    time.pass(self.took);
+                    let (id, epoch) = (node.id, node.epoch + 1);
+                    if draw(&mut seed).is_multiple_of(2) {
+                        let now = (time.get() as i64 + node.ahead) as u64;
+                        let slots = node.slots.clone().kept(id, LEASE, self.delay, now).unwrap();
+                        *node = self.node_with(id, epoch, &objects, (&time, node.ahead), &mut seed, slots);
+                    } else {
+                        *node = self.node(id, epoch, &objects, &time, &mut seed);
+                        node.dead_until = time.get() + draw(&mut seed) % 20_000;
+                    }
                     continue;
                 }
                 let own = |time: &TrueTime| (time.get() as i64 + node.ahead) as u64;
@@ -180,7 +203,8 @@ impl Fleet {
                     node.slots.met(at, 1, 100, own(&time));
                     if node.slots.wait(at, own(&time)).is_none() {
                         let end = start + self.took;
-                        seen.push(SeenRequest { address: *number, partition: node.id, start, end });
+                        let (address, partition, epoch) = (*number, node.id, node.epoch);
+                        seen.push(SeenRequest { address, partition, epoch, start, end });
                         node.slots.began(at, 1);
                         node.slots.answered(at, self.took);
                         *free = end + self.delay;
@@ -213,14 +237,15 @@ fn fleets() -> impl Strategy<Value = Fleet> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
-    /// Whatever clocks show and a store does, two partitions never ask an address within its delay.
+    /// Whatever clocks show and a store does, two processes never ask an address within its delay, of one partition or of two.
     #[test]
-    fn requests_of_two_partitions_to_an_address_are_its_delay_apart(fleet in fleets()) {
+    fn requests_of_two_processes_to_an_address_are_its_delay_apart(fleet in fleets()) {
         let seen = fleet.run();
         for number in 0..8 {
             let mut there: Vec<_> = seen.iter().filter(|seen| seen.address == number).collect();
             there.sort_by_key(|seen| seen.start);
-            for pair in there.windows(2).filter(|pair| pair[0].partition != pair[1].partition) {
+            let process = |seen: &SeenRequest| (seen.partition, seen.epoch);
+            for pair in there.windows(2).filter(|pair| process(pair[0]) != process(pair[1])) {
                 prop_assert!(pair[1].start >= pair[0].end + fleet.delay, "{pair:?}");
             }
         }
@@ -385,7 +410,8 @@ fn lists_of(objects: &MemoryStore, id: u32) -> Vec<u64> {
     recrawl_vault::numbers(objects, &key::address_lists(id)).unwrap()
 }
 
-/// It finds the list that the process before has written: that is its own as well, and no time of its request.
+/// It finds the list that the process before has written: that is its own as well, also if it would list other addresses, and no
+/// time of its request.
 #[test]
 fn a_process_that_starts_again_has_turns_in_the_next_period() {
     let (objects, time) = (Arc::new(MemoryStore::new()), TrueTime(Arc::new(AtomicU64::new(BEGAN))));
@@ -395,7 +421,8 @@ fn a_process_that_starts_again_has_turns_in_the_next_period() {
         let slots = Arc::new(AddressSlots::new(1, LEASE, 250, own()));
         (SlotKeeper::new(store.clone(), map(2), (1, epoch), slots.clone()), slots)
     };
-    let (mut first, _) = begin(1);
+    let (mut first, slots) = begin(1);
+    slots.met(address(5), 1, 1, own());
     while lists_of(&objects, 1).len() < 2 {
         time.pass(TICK);
         first.step(&own).unwrap();
@@ -403,12 +430,53 @@ fn a_process_that_starts_again_has_turns_in_the_next_period() {
     let period = lists_of(&objects, 1)[1];
     time.pass(2_500);
     let (mut second, slots) = begin(2);
+    slots.met(address(6), 1, 1, own());
     while time.get() < slots.periods.close(period) + CLOCK_BOUND {
         time.pass(TICK);
         second.step(&own).unwrap();
     }
     assert_eq!(lists_of(&objects, 1).last(), Some(&period));
     assert!(slots.has_lists(period) && slots.time(own()).is_some());
+    // Long after: what the one before has asked is in the first list.
+    time.pass(20 * slots.periods.length());
+    let (mut third, _) = begin(3);
+    while lists_of(&objects, 1).last() == Some(&period) {
+        time.pass(TICK);
+        third.step(&own).unwrap();
+    }
+    let last = *lists_of(&objects, 1).last().unwrap();
+    let list = AddressList::read(&*objects, 1, last).unwrap().unwrap();
+    assert_eq!(list.addresses.into_keys().collect::<Vec<_>>(), [address(5)]);
+}
+
+/// Until turns are known, no host is asked: how long that is, is told beforehand. Who owned the partition before goes on in the turns
+/// that it has.
+#[test]
+fn when_turns_begin_is_known_before_and_who_takes_its_partition_again_has_them() {
+    let (objects, time) = (Arc::new(MemoryStore::new()), TrueTime(Arc::new(AtomicU64::new(BEGAN))));
+    let store = Arc::new(SlowStore::new(&objects, &time, 0, 1));
+    let own = || time.get() - BEGAN;
+    let slots = Arc::new(AddressSlots::new(1, LEASE, 250, own()));
+    let mut keeper = SlotKeeper::new(store, map(2), (1, 1), slots.clone());
+    slots.met(address(1), 7, 3, own());
+    slots.met(address(1), 8, 3, own());
+    slots.met(address(1), 9, 0, own());
+    assert_eq!((slots.figures(own()).begins_in, slots.figures(own()).hosts), (None, 2), "no clock");
+    let mut told: Vec<u64> = Vec::new();
+    while told.is_empty() || slots.figures(own()).begins_in.is_some() {
+        time.pass(TICK);
+        keeper.step(&own).unwrap();
+        told.extend(slots.figures(own()).begins_in.map(|wait| time.get() + wait));
+        assert!(time.get() < BEGAN + 4 * slots.periods.length(), "{told:?}");
+    }
+    assert!(told.iter().all(|told| told.abs_diff(time.get()) <= CLOCK_BOUND), "{told:?}, {}", time.get());
+    assert_eq!((slots.figures(own()).unknown_for, slots.wait(address(1), own())), (0, None));
+    let kept = |id, lease| slots.clone().kept(id, lease, 250, own());
+    assert!(kept(2, LEASE).is_none() && kept(1, 2 * LEASE).is_none());
+    let again = kept(1, LEASE).unwrap();
+    assert_eq!(again.wait(address(1), own()), Some(250), "the last answer may have come just now");
+    time.pass(250);
+    assert_eq!((again.wait(address(1), own()), again.figures(own()).hosts), (None, 0));
 }
 
 #[test]
@@ -423,7 +491,7 @@ fn lists_of_earlier_owners_and_what_tells_the_time_leave_nothing() {
     assert!(objects.image().is_empty(), "the answer was lost, and the object is gone");
     // The first list of this process is another's, who may have begun at the same moment.
     for period in [at - 20, at, at + 1] {
-        objects.create(&key::addresses(1, period), b"another's").unwrap();
+        AddressList { delay: 1, ..AddressList::default() }.create(&*objects, 1, period).unwrap();
     }
     let store = Arc::new(SlowStore::new(&objects, &time, 0, 1));
     let mut keeper = SlotKeeper::new(store, map(2), (1, 2), slots.clone());

@@ -4,7 +4,7 @@ use super::list::{AddressList, MAX_LISTED, PeriodLists};
 use super::{LOOK_AGAIN, Periods, SlotGrid, StoreClock};
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Periods for which an address stays listed that nobody asks any more.
 const LISTED: u64 = 4;
@@ -26,9 +26,15 @@ struct TurnState {
     grid: SlotGrid,
     clock: StoreClock,
     lists: BTreeMap<u64, PeriodLists>,
+    /// Own lists that were there in time, and whose periods were not read.
+    unread: BTreeMap<u64, AddressList>,
+    /// The first period that may have a list of this process.
+    first: Option<u64>,
     met: HashMap<IpAddr, MetAddress>,
     /// When it was last known whose turn it is.
     known: u64,
+    /// No request begins before: the last one of an earlier owner may have ended just before this one began.
+    begins: u64,
 }
 
 #[derive(Debug, Default)]
@@ -48,6 +54,10 @@ pub struct SlotFigures {
     pub unknown_for: u64,
     /// By how many milliseconds its clock may differ from the store's; none before it was measured.
     pub clock_bound: Option<u64>,
+    /// Milliseconds until it may know whose turn it is; none if it does, or its clock does not tell.
+    pub begins_in: Option<u64>,
+    /// Hosts that wait for that.
+    pub hosts: u64,
 }
 
 impl AddressSlots {
@@ -57,10 +67,27 @@ impl AddressSlots {
             grid: SlotGrid::new(delay),
             clock: StoreClock::default(),
             lists: BTreeMap::new(),
+            unread: BTreeMap::new(),
+            first: None,
             met: HashMap::new(),
             known: now,
+            begins: now + delay,
         });
         AddressSlots { id, periods: Periods::new(lease), state }
+    }
+
+    /// The turns of a process that owned the partition before, and owns it again from `now` on: the lists that it wrote are the
+    /// partition's, whoever owned that meanwhile. None if they are of another partition.
+    pub(crate) fn kept(self: Arc<Self>, id: u32, lease: u64, delay: u64, now: u64) -> Option<Arc<Self>> {
+        if self.id != id || self.periods.length() != Periods::new(lease).length() {
+            return None;
+        }
+        self.set_delay(delay);
+        let mut state = self.state();
+        state.met.values_mut().for_each(|met| met.due.clear());
+        (state.known, state.begins) = (now, now + delay);
+        drop(state);
+        Some(self)
     }
 
     fn state(&self) -> MutexGuard<'_, TurnState> {
@@ -73,6 +100,7 @@ impl AddressSlots {
         if state.grid.delay() != delay {
             state.grid = SlotGrid::new(delay);
             state.lists.clear();
+            state.unread.clear();
         }
     }
 
@@ -90,7 +118,8 @@ impl AddressSlots {
         if of_slot(grid.slot_at(time)).is_some() {
             state.known = now;
         }
-        wait
+        let rests = state.begins.saturating_sub(now);
+        if rests > 0 { Some(wait.unwrap_or_default().max(rests)) } else { wait }
     }
 
     /// A host has this address, and so many pages that are due.
@@ -120,15 +149,28 @@ impl AddressSlots {
     /// The account that it gives of itself.
     pub fn figures(&self, now: u64) -> SlotFigures {
         let mut state = self.state();
-        let is_known = state.clock.time(now).is_some_and(|time| {
-            let slot = state.grid.slot_at(time);
-            state.lists.contains_key(&self.periods.at(state.grid.begin(slot)))
+        let (grid, time) = (state.grid, state.clock.time(now));
+        let period_of = |slot| self.periods.at(grid.begin(slot));
+        let has_list = |slot| state.lists.contains_key(&period_of(slot));
+        let is_known = time.is_some_and(|time| has_list(grid.slot_at(time)));
+        let begins_in = time.filter(|_| !is_known).and_then(|time| {
+            let may_have =
+                |slot: &u64| has_list(*slot) || state.first.is_some_and(|first| period_of(*slot) >= first);
+            let slots = grid.slot_at(time) + 1..=grid.slot_at(time + 3 * self.periods.length()) + 1;
+            slots.into_iter().find(may_have).map(|slot| grid.begin(slot) - time)
         });
         // Without a delay nobody asks for a turn.
-        if is_known || state.grid.delay() == 0 {
+        if is_known || grid.delay() == 0 {
             state.known = now;
         }
-        SlotFigures { unknown_for: now.saturating_sub(state.known), clock_bound: state.clock.bound(now) }
+        let hosts =
+            state.met.values().flat_map(|met| met.due.values()).filter(|due| **due > 0).count() as u64;
+        SlotFigures {
+            unknown_for: now.saturating_sub(state.known),
+            clock_bound: state.clock.bound(now),
+            begins_in: begins_in.filter(|_| grid.delay() > 0),
+            hosts,
+        }
     }
 
     /// The store's time.
@@ -158,6 +200,42 @@ impl AddressSlots {
         AddressList { delay: grid.delay(), addresses: addresses.collect() }
     }
 
+    /// Lists these addresses as well, which an earlier owner asked: the first list of this process is made before it has met
+    /// them, and of those that it leaves out it has no turn, as others list them.
+    pub(super) fn remember(&self, list: AddressList, now: u64) {
+        let mut state = self.state();
+        for address in list.addresses.into_keys() {
+            state.met.entry(address).or_default().wanted = now;
+        }
+    }
+
+    /// Has it met no address yet?
+    pub(super) fn has_met_none(&self) -> bool {
+        self.state().met.is_empty()
+    }
+
+    /// The next list of this process is that of a period.
+    pub(super) fn will_list(&self, period: u64) {
+        let mut state = self.state();
+        if !state.unread.keys().chain(state.lists.keys()).any(|known| *known + 1 >= period) {
+            state.first = Some(period);
+        }
+    }
+
+    /// The own list of a period was there in time.
+    pub(super) fn listed(&self, period: u64, list: AddressList) {
+        self.state().unread.insert(period, list);
+    }
+
+    /// The earliest period that is closed at a time, and whose lists were not read; with the own one. One that cannot be read
+    /// must not keep those behind it from being read.
+    pub(super) fn closed(&self, time: u64) -> Option<(u64, AddressList)> {
+        let mut state = self.state();
+        state.unread.retain(|period, _| *period + 2 > self.periods.at(time));
+        let closed = state.unread.iter().find(|(period, _)| time >= self.periods.close(**period));
+        closed.map(|(period, list)| (*period, list.clone()))
+    }
+
     /// Are lists of a period in force?
     #[cfg(test)]
     pub(super) fn has_lists(&self, period: u64) -> bool {
@@ -167,6 +245,7 @@ impl AddressSlots {
     /// The lists of a period are in force, unless the delay was changed since.
     pub(super) fn put_in_force(&self, period: u64, lists: PeriodLists) {
         let mut state = self.state();
+        state.unread.remove(&period);
         if lists.own.delay != state.grid.delay() {
             return;
         }

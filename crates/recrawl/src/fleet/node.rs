@@ -7,8 +7,8 @@ use recrawl_crawl::config::units::Span;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::partition::{OnTaken, PartitionToTake, boot_clock};
 use recrawl_fleet::{
-    ExchangePatience, FORMAT, FleetMap, FleetWaits, HANDED_OVER, LeaseWatch, RELEASED, agree_on_format,
-    counter, highest, newest_map, partition_store, sweep_former, sweep_void,
+    AddressSlots, ExchangePatience, FORMAT, FleetMap, FleetWaits, HANDED_OVER, LeaseWatch, RELEASED,
+    agree_on_format, counter, highest, newest_map, partition_store, sweep_former, sweep_void,
 };
 use recrawl_vault::store::{self, StoreWithin};
 use recrawl_vault::{Store, StoreError, VaultError, found};
@@ -169,6 +169,8 @@ pub struct FleetNode {
     watches: BTreeMap<u32, LeaseWatch>,
     /// By partition, an epoch that is there.
     epochs: BTreeMap<u32, u64>,
+    /// Its turns at addresses, of the partition that it owned last.
+    turns: Option<Arc<AddressSlots>>,
 }
 
 /// A partition that this process may take.
@@ -220,6 +222,7 @@ impl FleetNode {
             _lock: lock,
             watches: BTreeMap::new(),
             epochs: BTreeMap::new(),
+            turns: None,
         })
     }
 
@@ -280,6 +283,11 @@ impl FleetNode {
 
     fn vault(&self, id: u32) -> StoreWithin<&dyn Store> {
         partition_store(&*self.store, id)
+    }
+
+    /// Goes on in these turns at addresses, should it own the same partition again.
+    pub fn keep_turns(&mut self, turns: Option<Arc<AddressSlots>>) {
+        self.turns = turns;
     }
 
     /// Tells nothing of this node any more.
@@ -449,7 +457,8 @@ impl FleetNode {
         let plans = Box::new(AskAgain { stop: stop.clone(), times: lease / ASK_EVERY.as_millis() as u64 });
         let waits = FleetWaits { plans, runs: Box::new(NoWait) };
         let on_taken: OnTaken = Arc::new(|_, _| ());
-        let to_take = PartitionToTake { store: self.store.clone(), map, id, after, waits, on_taken };
+        let (store, turns) = (self.store.clone(), self.turns.clone());
+        let to_take = PartitionToTake { store, map, id, after, waits, on_taken, turns };
         Ok(TakenPartition { to_take, folder, vault, partitions })
     }
 }
@@ -510,6 +519,7 @@ mod tests {
             _lock: File::open(folder).unwrap(),
             watches: BTreeMap::new(),
             epochs: BTreeMap::new(),
+            turns: None,
         }
     }
 
@@ -531,8 +541,11 @@ mod tests {
             node.look().unwrap().unwrap()
         });
         assert_eq!([&first, &second, &last].map(FreePartition::order), [one, two, two]);
-        node.prepare(second, &stop).unwrap();
+        let turns = Arc::new(AddressSlots::new(2, 90_000, 1, 0));
+        node.keep_turns(Some(turns.clone()));
+        let taken = node.prepare(second, &stop).unwrap();
         assert_eq!(order(), Some(two), "it takes that one");
+        assert!(taken.to_take.turns.is_some_and(|kept| Arc::ptr_eq(&kept, &turns)), "and has its turns");
         node.prepare(first, &stop).unwrap();
         assert_eq!(order(), None, "it takes another");
         two.give(&*store, "a").unwrap();

@@ -73,8 +73,10 @@ fn run_node(args: &ServeArgs, node: &mut FleetNode, base: &Settings) -> Result<(
                 }
                 _ => {
                     node.decline(None);
-                    tracing::error!("looking for a partition again in {} s: {failure}", RETRY.as_secs());
-                    RETRY
+                    let _ = node.identity().tell(&**node.store(), status(node.name(), base), boot_clock());
+                    let wait = RETRY.max(2 * node.tells_every());
+                    tracing::error!("looking for a partition again in {}: {failure}", Span(wait));
+                    wait
                 }
             },
         };
@@ -183,7 +185,7 @@ fn status(name: &str, settings: &Settings) -> NodeStatus {
 /// Runs a partition until a signal, or until it is lost or given up; says why it was given up.
 fn own(
     args: &ServeArgs,
-    node: &FleetNode,
+    node: &mut FleetNode,
     taken: TakenPartition,
     (standing_by, telling): (Option<Ticker>, Ticker),
     base: &Settings,
@@ -218,6 +220,7 @@ fn own(
     tracing::info!("owns partition {} (epoch {})", partition.id(), partition.epoch());
     beats.keep(partition.clone(), shipper.clone());
     watch.follow_slots(partition.slots().cloned());
+    node.keep_turns(partition.slots().cloned());
     let slots = keep_turns(&partition)?;
     // From here on the watchdog looks at the crawl.
     drop(standing_by);
@@ -248,11 +251,21 @@ fn own(
 
 /// Keeps the turns of a partition at addresses that it shares, if it does, until this is dropped: then there are no more turns.
 fn keep_turns(partition: &Partition) -> Result<Option<Ticker>, Failure> {
-    let Some(mut keeper) = partition.slot_keeper() else { return Ok(None) };
-    let mut has_told = false;
+    let (Some(mut keeper), Some(slots)) = (partition.slot_keeper(), partition.slots().cloned()) else {
+        return Ok(None);
+    };
+    let (mut has_told, mut has_told_begin) = (false, false);
     let step = move || match keeper.step(&boot_clock) {
         Ok(wait) => {
             has_told = false;
+            let begins_in = slots.figures(boot_clock()).begins_in;
+            if let Some(begins_in) = begins_in.filter(|_| !has_told_begin) {
+                let begins_in = Span::millis(begins_in).rounded();
+                tracing::info!(
+                    "asks no host for {begins_in}: its turns at addresses that others may ask begin then"
+                );
+            }
+            has_told_begin = begins_in.is_some();
             Duration::from_millis(wait)
         }
         Err(error) => {

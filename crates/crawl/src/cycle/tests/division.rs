@@ -83,8 +83,15 @@ pub(super) fn run_partition(
         keep_range(&settings, &map, id, 1_700_000_000_000).unwrap();
     }
     let after = newest(&**store, id).unwrap();
-    let to_take =
-        PartitionToTake { store: store.clone(), map, id, after, waits, on_taken: Arc::new(|_, _| ()) };
+    let to_take = PartitionToTake {
+        store: store.clone(),
+        map,
+        id,
+        after,
+        waits,
+        on_taken: Arc::new(|_, _| ()),
+        turns: None,
+    };
     let tag = format!("{id}-{after}");
     let prepared = prepare_in(vault, &settings, &tag, 1).unwrap().of_partition(&to_take);
     let files = Arc::new(FileStorage::create(&folder).unwrap());
