@@ -8,6 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -465,10 +466,20 @@ fn a_partition_is_divided_while_it_is_crawled_and_an_owner_is_drained() {
     let [first, last] = [1, 2].map(|id| fleet.owners()[&id].1.clone().unwrap());
     let page = fleet.pages_of(&last, 2).into_keys().next().unwrap();
     let folder = fleet.world.folder.path().join(&first).join("partition-1");
-    let mut show = crate::harness::program();
-    show.args(["show", &page, "--html", "--config", &config, "--data-dir"]).arg(folder);
-    let told = fails(show.output().unwrap(), 2);
+    let within = |words: &[&str], folder: &Path| {
+        let mut command = crate::harness::program();
+        command.args(words).args(["--config", &config, "--data-dir"]).arg(folder).output().unwrap()
+    };
+    let told = fails(within(&["show", &page, "--html"], &folder), 2);
     assert!(told.contains(&format!("partition 2 of the fleet has this host, which {last} owns")), "{told}");
+    let told = fails(within(&["status", "--host", "127.1.0.5"], &folder), 2);
+    let elsewhere = format!("127.1.0.5: partition 2 of the fleet has this host, which {last} owns");
+    assert!(told.contains(&elsewhere), "{told}");
+    let told = succeeds(within(&["status"], &folder));
+    let own = format!("partition 1 of {}: {first} owns it (epoch ", fleet.address);
+    assert!(told.contains(&own) && told.contains("its lease is 12 s"), "{told}");
+    let told = fails(within(&["status"], folder.parent().unwrap()), 2);
+    assert!(told.contains(&format!("partition in --data-dir {}", folder.display())), "{told}");
 
     let nobody = fails(fleet.order("drain", &["--name", "z"]), 2);
     assert!(nobody.contains("no such process; there are: a, b, c"), "{nobody}");

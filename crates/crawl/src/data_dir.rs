@@ -107,6 +107,26 @@ pub fn check_files(folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
+/// That the folder holds no crawl; and the folders within that do, if it is that of a process of a fleet.
+pub fn no_crawl(folder: &Path) -> Failure {
+    let mut partitions: Vec<String> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("partition-")))
+        .filter(|path| is_begun(path))
+        .map(|path| path.display().to_string())
+        .collect();
+    partitions.sort();
+    let todo = match partitions.is_empty() {
+        true => "check --data-dir or storage.data_dir".to_owned(),
+        false => {
+            format!("a process of a fleet keeps its partition in --data-dir {}", partitions.join(" or "))
+        }
+    };
+    Failure::Usage(format!("data directory {}: no crawl here; {todo}", folder.display()))
+}
+
 /// Does the folder hold a crawl?
 pub fn is_begun(folder: &Path) -> bool {
     BEGUN.iter().any(|name| folder.join(name).exists())
@@ -215,6 +235,13 @@ mod tests {
         fs::create_dir(data.join("photos")).unwrap();
         assert_eq!(foreign(data, &[]).unwrap(), ["photos", "recrawl.toml"]);
         assert_eq!(foreign(data, &[data.join("warc/../recrawl.toml")]).unwrap(), ["photos"]);
+        for partition in ["partition-1", "partition-2", "partition-3.new"] {
+            fs::create_dir(data.join(partition)).unwrap();
+        }
+        assert!(no_crawl(data).to_string().ends_with("no crawl here; check --data-dir or storage.data_dir"));
+        fs::create_dir(data.join("partition-2").join(TABLES)).unwrap();
+        let inner = format!("keeps its partition in --data-dir {}", data.join("partition-2").display());
+        assert!(no_crawl(data).to_string().ends_with(&inner), "{}", no_crawl(data));
         fs::create_dir(data.join(TABLES)).unwrap();
         assert_eq!(foreign(data, &[]).unwrap(), none, "a crawl was begun");
     }

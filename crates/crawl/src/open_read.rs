@@ -39,10 +39,7 @@ pub fn repository_or_damage(settings: &Settings) -> Result<Result<Repository, Re
     match Repository::open_read(Arc::new(storage)) {
         Ok(repository) => Ok(Ok(repository)),
         Err(OpenError::Read(error)) => Ok(Err(error)),
-        Err(OpenError::Absent(_)) => Err(Failure::Usage(format!(
-            "data directory {}: no crawl here; check --data-dir or storage.data_dir",
-            folder.display()
-        ))),
+        Err(OpenError::Absent(_)) => Err(crate::data_dir::no_crawl(folder)),
         Err(other) => Err(Failure::work(other)),
     }
 }

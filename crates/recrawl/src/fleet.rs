@@ -17,8 +17,9 @@ pub use watch::FleetWatch;
 
 use recrawl_crawl::failure::Failure;
 use recrawl_fleet::{FORMAT, FleetFormat, FleetMap, newest_map, unknown_format};
-use recrawl_types::CanonicalUrl;
+use recrawl_types::{CanonicalUrl, Span, UrlRules};
 use recrawl_vault::{Store, VaultError};
+use std::fmt::Display;
 use std::path::Path;
 
 /// The map in force.
@@ -95,13 +96,24 @@ pub fn refuse_foreign(data_dir: &Path, url: &CanonicalUrl) -> Result<(), Failure
     PageOwner::elsewhere(data_dir, url)?.map_or(Ok(()), |owner| Err(owner.refused()))
 }
 
-/// Where a page is that another partition has. The owner is given with the address of its console.
-pub fn elsewhere(url: &CanonicalUrl, partition: u32, owner: Option<&(String, String)>) -> String {
+/// Refuses a host that another partition has.
+///
+/// # Errors
+/// As [`refuse_foreign`].
+pub fn refuse_foreign_host(data_dir: &Path, host: &str) -> Result<(), Failure> {
+    match UrlRules::default().canonicalize(&format!("http://{host}/")) {
+        Ok(url) => PageOwner::elsewhere(data_dir, &url)?.map_or(Ok(()), |owner| Err(owner.refused_for(host))),
+        Err(_) => Ok(()),
+    }
+}
+
+/// Where a page or host is that another partition has. The owner is given with the address of its console.
+pub fn elsewhere(what: impl Display, partition: u32, owner: Option<&(String, String)>) -> String {
     let owner = owner.map_or_else(
         || "which has no owner now".to_owned(),
         |(name, console)| format!("which {name} owns (console {console}): ask there"),
     );
-    format!("{url}: partition {partition} of the fleet has this host, {owner}")
+    format!("{what}: partition {partition} of the fleet has this host, {owner}")
 }
 
 /// The address of a partition's vault.

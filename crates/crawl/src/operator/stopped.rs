@@ -34,10 +34,7 @@ impl StoppedCrawl {
         let in_folder = |e: std::io::Error| crate::data_dir::cannot_open(folder, &e);
         let storage = FileStorage::existing(folder).map_err(in_folder)?;
         if !folder.join("MANIFEST").exists() {
-            return Err(Failure::Usage(format!(
-                "data directory {}: no crawl here; check --data-dir or storage.data_dir",
-                folder.display()
-            )));
+            return Err(crate::data_dir::no_crawl(folder));
         }
         StoppedCrawl::over(storage, settings)
     }

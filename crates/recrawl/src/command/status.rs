@@ -7,6 +7,7 @@ mod room;
 use super::{counted, print, print_json, print_labelled, print_table, table, thousands};
 use crate::cli::StatusArgs;
 use crate::daemon::{Daemon, ReadsApi, encoded};
+use crate::fleet;
 use crate::report::decisions_in_force::{self, DecisionsInForce};
 use crate::report::health::{self, CommittedCrawl};
 use crate::report::host;
@@ -163,7 +164,7 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     lines.push(format!("repository  {}", Size(summary.bytes).rounded()));
     let files = counted(archive.files.into(), "WARC file");
     lines.push(format!("archive     {} in {files}", Size(archive.bytes).rounded()));
-    lines.extend(vault_line(settings, &live));
+    lines.extend([vault_line(settings, &live), fleet_line(settings, &live)].into_iter().flatten());
     print_labelled(lines.join("\n"))?;
     print_cycles(&reports, settings.fetch.contact.is_some())?;
     let row =
@@ -207,6 +208,16 @@ fn vault_line(settings: &Settings, live: &Occupant) -> Option<String> {
     let asked = || format!("{address}; ask it by `recrawl vault status`");
     let told = live.status().map_or_else(|| (!address.is_empty()).then(asked), live::vault)?;
     Some(format!("vault       {told}"))
+}
+
+/// The partition of a fleet that the directory is; without a daemon, where to ask. None of a crawl that is alone.
+fn fleet_line(settings: &Settings, live: &Occupant) -> Option<String> {
+    let asked = || {
+        let (address, id) = fleet::partition_in(&settings.data_dir)?;
+        Some(format!("partition {id} of {address}; see `recrawl fleet status {address}`"))
+    };
+    let told = live.status().map_or_else(asked, live::fleet)?;
+    Some(format!("fleet       {told}"))
 }
 
 /// Prints promises, focus and the table of these cycles, with the pages that were carried or refused.
@@ -375,7 +386,12 @@ fn cycle_row(report: &RoundReport) -> [String; 10] {
 
 fn one_host(settings: &Settings, name: &str, as_json: bool) -> Result<(), Failure> {
     let named = NamedHost::parse(name).map_err(|what| Failure::Usage(format!("--host: {what}")))?;
-    let unknown = || Failure::Work(format!("{name}: unknown host; `recrawl status` lists the largest hosts"));
+    let unknown = || {
+        let elsewhere = fleet::refuse_foreign_host(&settings.data_dir, &named.name).err();
+        elsewhere.unwrap_or_else(|| {
+            Failure::Work(format!("{name}: unknown host; `recrawl status` lists the largest hosts"))
+        })
+    };
     if let Some(daemon) = Daemon::beside(&settings.data_dir) {
         let path = format!("/api/v1/hosts/{}", encoded(name));
         return match as_json {

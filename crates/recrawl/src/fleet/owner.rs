@@ -9,6 +9,7 @@ use recrawl_crawl::failure::Failure;
 use recrawl_fleet::{ExchangePatience, MAX_ANSWER, QuestionEnd, ask};
 use recrawl_types::{CanonicalUrl, Size, Span};
 use recrawl_vault::Store;
+use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
@@ -75,10 +76,15 @@ impl PageOwner {
 
     /// That only the owner can do what is asked for, and who that is; or that the store does not answer.
     pub fn refused(&self) -> Failure {
+        self.refused_for(&self.url)
+    }
+
+    /// The same, for what was asked.
+    pub fn refused_for(&self, what: impl Display) -> Failure {
         match self.node() {
             Ok(owner) => {
                 let owner = owner.map(|node| (node.name, node.console));
-                Failure::Usage(elsewhere(&self.url, self.partition, owner.as_ref()))
+                Failure::Usage(elsewhere(what, self.partition, owner.as_ref()))
             }
             Err(failure) => failure,
         }

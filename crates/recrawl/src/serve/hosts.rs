@@ -2,16 +2,31 @@
 
 use super::host_snapshot::Ordered;
 use super::shared_state::SharedState;
+use crate::fleet;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{HostList, HostQuery, HostRow, HostSort, HostState};
+use recrawl_crawl::admission::named_host::NamedHost;
 use recrawl_fetcher::HostDelay;
 use recrawl_fetcher::control::{HostActivity, HostFigures, OriginFigures};
+use recrawl_fleet::Partition;
 use recrawl_repository::{OriginIndex, OriginRun};
-use recrawl_types::{HostTable, Origin};
+use recrawl_types::{CanonicalUrl, HostTable, Origin};
 use std::collections::{HashMap, HashSet};
+use std::fmt::Display;
 
-pub fn unknown_host(name: &str) -> Refusal {
-    Refusal::NotFound(format!("{name}: unknown host; /api/v1/hosts lists the known ones"))
+/// That nothing is known of a host; and who knows more, if another partition of the fleet has it.
+pub fn unknown_host(shared: &SharedState, host: &NamedHost) -> Refusal {
+    let (name, key) = (&host.name, CanonicalUrl::key_of_host(&host.name));
+    Refusal::NotFound(match shared.partition.as_deref().filter(|partition| !partition.owns(&key)) {
+        Some(partition) => elsewhere(shared, partition, name, &key),
+        None => format!("{name}: unknown host; /api/v1/hosts lists the known ones"),
+    })
+}
+
+/// Where a page or host is, of this key, that another partition has.
+pub fn elsewhere(shared: &SharedState, partition: &Partition, what: impl Display, key: &[u8]) -> String {
+    let (id, fleet) = (partition.owner_of(key), shared.place.fleet.as_deref());
+    fleet::elsewhere(what, id, fleet.and_then(|fleet| fleet.owner_of(id)).as_ref())
 }
 
 /// The state of a host's queue.

@@ -1,9 +1,9 @@
 //! Lists of pages, and the document of one page.
 
+use super::hosts::elsewhere;
 use super::shared_state::SharedState;
 use crate::action::formula;
 use crate::action::recrawl::known_page;
-use crate::fleet::elsewhere;
 use crate::report::explain::{ExplainedPage, Explanation, unknown};
 use crate::report::page::page_json;
 use crate::texts;
@@ -79,12 +79,7 @@ pub fn explained(shared: &SharedState, page: &OnePage) -> Result<Explanation, Re
     let other = page.formula.as_deref().map(formula::parse).transpose()?;
     let tables = Ok(shared.tables.clone());
     if let Some(partition) = shared.partition.as_deref().filter(|partition| !partition.owns(url.key())) {
-        let (id, fleet) = (partition.owner_of(url.key()), shared.place.fleet.as_deref());
-        return Err(Refusal::NotFound(elsewhere(
-            &url,
-            id,
-            fleet.and_then(|fleet| fleet.owner_of(id)).as_ref(),
-        )));
+        return Err(Refusal::NotFound(elsewhere(shared, partition, &url, url.key())));
     }
     // Before a place among the scans is taken: an unknown page needs no scan.
     let Some((ordinal, record)) = found else {

@@ -20,5 +20,7 @@ pub fn host(shared: &SharedState, name: &str, cycles: usize) -> Result<HostRepor
         decided: &decided,
         now: shared.now(),
     };
-    HostReport::for_host(&sources, &named, cycles).map_err(Refusal::failed)?.ok_or_else(|| unknown_host(name))
+    HostReport::for_host(&sources, &named, cycles)
+        .map_err(Refusal::failed)?
+        .ok_or_else(|| unknown_host(shared, &named))
 }

@@ -65,7 +65,7 @@ impl CrawlView for View {
         let (named, decided) = (named_host(name)?, shared.control.decided());
         let found =
             host::document(&shared.settings(), &shared.tables, &shared.generation(), &decided, &named);
-        found.map_err(Refusal::failed)?.ok_or_else(|| unknown_host(name))
+        found.map_err(Refusal::failed)?.ok_or_else(|| unknown_host(shared, &named))
     }
 
     fn host_text(&self, name: &str) -> Result<String, Refusal> {
@@ -74,7 +74,7 @@ impl CrawlView for View {
         let generation = shared.generation();
         let kept = StoredRounds::new(shared.storage.clone(), generation.number());
         let found = host::text(&shared.settings(), &shared.tables, &generation, &kept, &decided, &named);
-        let text = found.map_err(Refusal::failed)?.ok_or_else(|| unknown_host(name))?;
+        let text = found.map_err(Refusal::failed)?.ok_or_else(|| unknown_host(shared, &named))?;
         Ok(escape::lines(&text).into_owned())
     }
 

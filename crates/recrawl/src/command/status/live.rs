@@ -94,6 +94,19 @@ pub fn vault(status: &Value) -> Option<String> {
     Some([Some(format!("{address} {shipped}")), waits, held, error].into_iter().flatten().collect())
 }
 
+/// The partition of a fleet, as a daemon tells of it, on one line; none of a crawl that is alone.
+pub fn fleet(status: &Value) -> Option<String> {
+    let fleet = status["fleet"].as_object()?;
+    let number = |of: &Value| of.as_u64().unwrap_or(0);
+    let own = fleet["partitions"].as_array()?.iter().find(|one| one["partition"] == fleet["partition"])?;
+    // It tells of itself, and hears that as it hears others: at the start it has heard nothing.
+    let owner = own["owner"].as_str().map(|name| format!("{name} owns it (epoch {})", own["epoch"]));
+    let owner = owner.unwrap_or_else(|| "its owner has not told of itself yet".into());
+    let (id, lease) = (number(&fleet["partition"]), Span::millis(number(&fleet["lease_ms"])));
+    let address = fleet["address"].as_str().unwrap_or_default();
+    Some(format!("partition {id} of {address}: {owner}, its lease is {lease}"))
+}
+
 /// What a daemon does.
 fn doing(status: &Value) -> String {
     let state = status["state"].as_str().unwrap_or("unknown");
@@ -143,6 +156,22 @@ mod tests {
                     the crawl waits: no answer";
         assert_eq!(told, line);
         assert_eq!(vault(&json!({"now": 1})), None);
+    }
+
+    #[test]
+    fn a_line_says_which_partition_it_is() {
+        let partitions =
+            json!([{"partition": 1, "owner": "b", "epoch": 9}, {"partition": 2, "owner": "a", "epoch": 4}]);
+        let mut status = json!({"fleet": {"address": "s3://a/b", "partition": 2, "lease_ms": 90_000,
+            "partitions": partitions}});
+        assert_eq!(
+            fleet(&status).unwrap(),
+            "partition 2 of s3://a/b: a owns it (epoch 4), its lease is 90 s"
+        );
+        status["fleet"]["partitions"][1]["owner"] = Value::Null;
+        let told = "partition 2 of s3://a/b: its owner has not told of itself yet, its lease is 90 s";
+        assert_eq!(fleet(&status).unwrap(), told);
+        assert_eq!(fleet(&json!({"fleet": null})), None);
     }
 
     #[test]
