@@ -38,6 +38,8 @@ impl Fleet {
         let address = format!("file://{}", bucket.display());
         let nothing = fails(world.run(&["fleet", "begin", &address]), 2);
         assert!(nothing.contains("holds no crawl to begin with"), "{nothing}");
+        let short = fails(world.run(&["fleet", "begin", &address, "--lease", "11 s"]), 2);
+        assert!(short.contains("fetch.timeout: 4 s is too long"), "{short}");
         let fleet = Fleet::begin_at(world, address, Vec::new(), cuts);
         let again = fails(fleet.begin_again(cuts), 2);
         assert!(again.contains("a fleet is here already"), "{again}");

@@ -21,6 +21,7 @@ use recrawl_types::{CanonicalUrl, Span, UrlRules};
 use recrawl_vault::{Store, VaultError};
 use std::fmt::Display;
 use std::path::Path;
+use std::time::Duration;
 
 /// The map in force.
 ///
@@ -30,6 +31,23 @@ pub fn map_of(store: &dyn Store, address: &str) -> Result<FleetMap, Failure> {
     match last_map_of(store, address)? {
         map if map.is_end() => Err(Failure::Usage(ended(address))),
         map => Ok(map),
+    }
+}
+
+/// Refuses requests that may last longer than what lies between the end of a lease, of so many milliseconds, and the next owner's
+/// begin: two processes would ask a host.
+///
+/// # Errors
+/// [`Failure::Usage`], saying what to set.
+pub fn check_timeout(timeout: Duration, lease: u64) -> Result<(), Failure> {
+    let most = Duration::from_millis(lease / 3);
+    match timeout <= most {
+        true => Ok(()),
+        false => Err(Failure::Usage(format!(
+            "fetch.timeout: {} is too long, a process of this fleet may take {} at most, a third of its lease",
+            Span(timeout),
+            Span(most)
+        ))),
     }
 }
 

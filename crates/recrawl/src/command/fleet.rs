@@ -62,6 +62,10 @@ fn begin(args: &FleetBeginArgs) -> Result<(), Failure> {
         )));
     }
     let settings = args.at.settings()?;
+    // The built-in one may be none of its processes'.
+    if args.at.config.file().is_some() {
+        fleet::check_timeout(settings.fetch.timeout, lease)?;
+    }
     let has_crawl = data_dir::is_begun(&settings.data_dir);
     if !has_crawl && args.at.data_dir.is_some() {
         return Err(Failure::Usage(format!("{}: holds no crawl to begin with", settings.data_dir.display())));

@@ -3,7 +3,6 @@
 use super::partition_folder::{self, FolderState};
 use super::{NodeOrder, map_of, vault_of};
 use crate::process::random_tag;
-use recrawl_crawl::config::units::Span;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::partition::{OnTaken, PartitionToTake, boot_clock};
 use recrawl_fleet::{
@@ -239,21 +238,12 @@ impl FleetNode {
         agree_on_format(&*self.store, knows, others.iter().map(|node| node.format)).map(drop)
     }
 
-    /// Refuses requests that may last longer than what lies between the end of a lease and the next owner's begin: two processes
-    /// would ask a host.
+    /// Refuses requests of this process that may last too long.
     ///
     /// # Errors
     /// [`Failure::Usage`], saying what to set.
-    pub fn check_lease(&self, timeout: Duration) -> Result<(), Failure> {
-        let lease = map_of(&*self.store, &self.address)?.lease();
-        let most = Duration::from_millis(lease / 3);
-        match timeout <= most {
-            true => Ok(()),
-            false => Err(Failure::Usage(format!(
-                "fetch.timeout: a process of this fleet may take {} at most, a third of its lease",
-                Span(most)
-            ))),
-        }
+    pub fn check_timeout(&self, timeout: Duration) -> Result<(), Failure> {
+        super::check_timeout(timeout, self.identity.lease)
     }
 
     /// The store of the fleet.

@@ -39,7 +39,7 @@ pub fn run(args: &ServeArgs, address: &str, name: &str) -> Result<(), Failure> {
     // What a fleet cannot do is told before anything is taken.
     base.of_partition(address.to_owned(), 1)?;
     let mut node = FleetNode::new(address, name, &base.data_dir)?;
-    node.check_lease(base.fetch.timeout)?;
+    node.check_timeout(base.fetch.timeout)?;
     node.join(status(name, &base))?;
     let ended = run_node(args, &mut node, &base);
     node.leave();
