@@ -260,6 +260,7 @@ fn three_processes_are_one_crawl_and_a_fourth_takes_the_place_of_one_that_is_kil
     let of_b = *owners.iter().find(|(_, (_, owner))| owner.as_deref() == Some("b")).unwrap().0;
     let [a, b, c] = nodes.try_into().unwrap_or_else(|_| panic!("three"));
     b.kill();
+    fourth.until(&format!("takes partition {of_b} over from b, silent for"));
     fourth.until(&format!("restored partition {of_b}"));
     fourth.until("owns partition");
     let begun = Instant::now();
@@ -418,7 +419,9 @@ fn processes_die_sleep_and_lose_their_disks_and_the_pages_are_those_of_one_crawl
     assert_eq!((manners.forbidden, manners.before_robots), (0, 0));
     assert_eq!(manners.max_requests_per_host, 1, "no host is asked by two");
     assert_eq!(manners.host_page_gaps_under, 0, "{} gaps under the delay", manners.host_page_gaps_under);
-    nodes.into_values().for_each(|node| drop(node.stop()));
+    for log in nodes.into_values().map(StandBy::stop) {
+        assert!(!log.contains("round failed"), "a lease that is over is no failure: {log}");
+    }
     let alone = fleet.world.data_dir.clone();
     fleet.world.crawl(12);
     let known: Vec<String> = fleet.world.pages().into_keys().collect();
@@ -491,7 +494,9 @@ fn a_partition_is_divided_while_it_is_crawled_and_an_owner_is_drained() {
     let mut drained = nodes.remove(name.as_str()).unwrap();
     assert!(drained.child.wait().unwrap().success());
     assert_eq!(fleet.owners()[&3], ("free".into(), None), "{}", drained.log.lock().unwrap());
+    drained.until("freed partition 3");
     nodes.insert("d", StandBy::start(fleet.command("d")));
+    nodes["d"].until("takes partition 3, which its owner has freed");
     nodes["d"].until("owns partition 3");
     fleet.until_owned(3, 40, &nodes);
 
@@ -506,6 +511,8 @@ fn a_partition_is_divided_while_it_is_crawled_and_an_owner_is_drained() {
     let told = succeeds(fleet.order("move", &["2", "--to", "e"]));
     assert!(told.contains(&format!("{giver} gives partition 2 up after its round, for e")), "{told}");
     assert!(told.contains("e owns partition 2"), "{told}");
+    nodes["e"].until("takes partition 2, which its owner has handed over");
+    nodes[giver.as_str()].until("handed partition 2 over");
     nodes[giver.as_str()].until("stands by");
     fleet.until_owned(3, 50, &nodes);
 

@@ -23,6 +23,7 @@ const RETRY: u32 = 10;
 /// Answers until it is dropped.
 pub struct StandbyConsole {
     failing: Arc<Mutex<Option<String>>>,
+    waits: Arc<Mutex<String>>,
     stop: Option<DropGuard>,
     thread: Option<JoinHandle<()>>,
 }
@@ -36,7 +37,7 @@ impl StandbyConsole {
     pub fn answer(
         listen: SocketAddr,
         state: &'static str,
-        waits: &'static str,
+        waits: &str,
     ) -> Result<StandbyConsole, ServeError> {
         let (listener, address) = serve::bind(listen)?;
         let runtime =
@@ -53,13 +54,23 @@ impl StandbyConsole {
                 Some(why) => busy(why, &uri),
             }
         };
-        let rest = move |uri: Uri| async move { busy(why(&of_rest).unwrap_or_else(|| waits.into()), &uri) };
+        let waits = Arc::new(Mutex::new(waits.to_owned()));
+        let told = waits.clone();
+        let rest = move |uri: Uri| async move {
+            let waits = || told.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            busy(why(&of_rest).unwrap_or_else(waits), &uri)
+        };
         let router = Router::new().route("/health", get(health)).fallback(rest);
         let stop = CancellationToken::new();
         let answers = connection::accept(listener, router, CONNECTIONS, || {}, stop.clone());
         let work = move || runtime.block_on(answers);
         let thread = thread::Builder::new().name("console".into()).spawn(work).map_err(ServeError::Thread)?;
-        Ok(StandbyConsole { failing, stop: Some(stop.drop_guard()), thread: Some(thread) })
+        Ok(StandbyConsole { failing, waits, stop: Some(stop.drop_guard()), thread: Some(thread) })
+    }
+
+    /// Nothing of the crawl is open for this reason from now on.
+    pub fn waits(&self, why: String) {
+        *self.waits.lock().unwrap_or_else(PoisonError::into_inner) = why;
     }
 
     /// The command has ended, and the crawl cannot be opened for this reason: a supervisor may help.

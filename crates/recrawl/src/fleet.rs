@@ -5,6 +5,7 @@ mod node;
 mod order;
 mod owner;
 mod partition_folder;
+mod taking;
 mod watch;
 
 pub use beats::{Beats, BeatsEnd, OwnEpoch, OwnNode};
@@ -13,6 +14,7 @@ pub use order::NodeOrder;
 pub use owner::{OwnerPatience, PageOwner, silent, too_long, unowned};
 use partition_folder::given_to;
 pub use partition_folder::{give, partition_in};
+use taking::WhyFree;
 pub use watch::FleetWatch;
 
 use recrawl_crawl::failure::Failure;

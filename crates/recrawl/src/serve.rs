@@ -361,6 +361,11 @@ fn crawl_on(
 /// Tells of a round that failed, after so many others in a row; gives the wait before it is tried again.
 fn failed(crawl: &Crawl, shared: &SharedState, failure: &Failure, before: u32) -> Duration {
     let wait = FIRST_RETRY.saturating_mul(1 << before.min(16)).min(MAX_RETRY);
+    if crawl.partition.as_deref().is_some_and(|partition| !partition.may_ask()) {
+        // Nothing failed here: another process may have the partition by now.
+        tracing::warn!("the round ends, as the lease of its partition is over: {failure}");
+        return wait;
+    }
     tracing::error!("round failed, retrying in {}: {failure}", Span(wait));
     shared.failed(failure);
     if let Some(partition) = crawl.partition.as_deref().filter(|_| before + 1 >= MAX_FAILURES) {

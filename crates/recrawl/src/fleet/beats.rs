@@ -81,7 +81,10 @@ impl SharedLease {
         if state.lost.is_some() || state.has_ended {
             return;
         }
-        tracing::error!("this process asks no host and ships nothing more: {why}");
+        let OwnEpoch { partition, epoch, .. } = self.own;
+        tracing::error!(
+            "lost partition {partition} (epoch {epoch}); this process asks no host and ships nothing more: {why}"
+        );
         state.lost = Some(why.clone());
         drop(state);
         self.stop.cancel();
@@ -112,7 +115,7 @@ impl SharedLease {
                     has_told = false;
                 }
                 Err(VaultError::Lost { object }) => {
-                    self.lose(format!("another process has taken partition {partition} ({object})"));
+                    self.lose(format!("{} has taken it ({object})", self.taker()));
                 }
                 Err(error) if !std::mem::replace(&mut has_told, true) => {
                     tracing::warn!("cannot show the fleet that this process is alive: {error}");
@@ -123,6 +126,14 @@ impl SharedLease {
                 return;
             }
         }
+    }
+
+    /// The process that says that it owns the partition by a later epoch.
+    fn taker(&self) -> String {
+        let nodes = NodeStatus::all(&*self.store, recrawl_fetcher::system_clock()()).unwrap_or_default();
+        let OwnEpoch { partition, epoch, .. } = self.own;
+        let taker = nodes.into_iter().find(|node| node.partition == Some(partition) && node.epoch > epoch);
+        taker.map_or_else(|| "another process".into(), |taker| taker.name)
     }
 
     /// Tells others of this node, and hears what they begin. That this fails is told by the beats.
@@ -260,6 +271,14 @@ impl Beats {
             BeatsEnd::Free => release(&*self.shared.store, partition, epoch),
             BeatsEnd::HandedOver => hand_over(&*self.shared.store, partition, epoch),
         };
+        match how {
+            _ if has_lost || told.is_err() => {}
+            BeatsEnd::Silent => {}
+            BeatsEnd::Free => {
+                tracing::info!("freed partition {partition} (epoch {epoch}): another process may take it")
+            }
+            BeatsEnd::HandedOver => tracing::info!("handed partition {partition} over (epoch {epoch})"),
+        }
         if let Err(error) = told {
             tracing::warn!("the partition is free only when the lease is over: {error}");
         }

@@ -1,14 +1,16 @@
 //! Which partition a process takes, and what it tells of itself.
 
 use super::partition_folder::{self, FolderState};
-use super::{NodeOrder, map_of, vault_of};
+use super::{NodeOrder, WhyFree, map_of, vault_of};
 use crate::process::random_tag;
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::labels::some_of;
 use recrawl_crawl::partition::{OnTaken, PartitionToTake, boot_clock};
 use recrawl_fleet::{
     AddressSlots, ExchangePatience, FORMAT, FleetMap, FleetWaits, HANDED_OVER, LeaseWatch, RELEASED,
     agree_on_format, counter, highest, newest_map, partition_store, sweep_former, sweep_void,
 };
+use recrawl_types::Span;
 use recrawl_vault::store::{self, StoreWithin};
 use recrawl_vault::{Store, StoreError, VaultError, found};
 use serde::{Deserialize, Serialize};
@@ -45,6 +47,8 @@ pub struct NodeStatus {
     pub at: u64,
     /// The partition that it owns; none if it stands by.
     pub partition: Option<u32>,
+    /// The one that it makes ready meanwhile, to take it.
+    pub takes: Option<NodeOrder>,
     /// Its epoch.
     pub epoch: u64,
     /// The address of its console.
@@ -99,6 +103,24 @@ impl NodeStatus {
     /// Has it told nothing for two leases? By the clocks of both.
     pub fn is_silent(&self, now: u64, lease: u64) -> bool {
         now.saturating_sub(self.at) >= 2 * lease
+    }
+
+    /// Is it alive, and owns nothing?
+    pub fn stands_by(&self, now: u64, lease: u64) -> bool {
+        self.partition.is_none() && !self.is_silent(now, lease)
+    }
+
+    /// Is it another process than `name`, and makes this partition ready? One behind `name` in the alphabet counts only until
+    /// `name` has announced the same: of two that do so at once, one goes on.
+    fn has_begun(&self, take: NodeOrder, name: &str, has_announced: bool, (now, lease): (u64, u64)) -> bool {
+        let is_other = if has_announced { *self.name < *name } else { self.name != name };
+        // Nobody waits for one whose clock is far ahead: it would be heard long after its end.
+        is_other && self.takes == Some(take) && self.stands_by(now, lease) && self.at < now + 2 * lease
+    }
+
+    /// How long ago it told this, for people.
+    pub fn silent_for(&self, now: u64) -> String {
+        Span::millis(now.saturating_sub(self.at) / 1_000 * 1_000).rounded()
     }
 }
 
@@ -177,10 +199,13 @@ pub struct FreePartition {
     map: FleetMap,
     id: u32,
     after: u64,
+    why: WhyFree,
+    /// For the log.
+    words: Option<String>,
 }
 
 impl FreePartition {
-    /// The order by which a process is named for it.
+    /// The order by which a process is named for it, or announces that it takes it.
     pub fn order(&self) -> NodeOrder {
         NodeOrder::Take { partition: self.id, epoch: self.after }
     }
@@ -319,13 +344,54 @@ impl FleetNode {
         self.remove_outdated(&map)?;
         let order = NodeOrder::read(&*self.store, &self.name)?;
         for id in self.in_turn(&map, order) {
-            if let Some(after) = self.is_free(&map, id, order)? {
+            if let Some((after, why)) = self.is_free(&map, id, order)? {
                 let now = recrawl_fetcher::system_clock()();
-                refuse_beside_old(&NodeStatus::all(&*self.store, now)?, now, map.lease())?;
-                return Ok(Ok(FreePartition { map, id, after }));
+                let nodes = NodeStatus::all(&*self.store, now)?;
+                refuse_beside_old(&nodes, now, map.lease())?;
+                let take = NodeOrder::Take { partition: id, epoch: after };
+                let has_begun =
+                    |node: &NodeStatus| node.has_begun(take, &self.name, false, (now, map.lease()));
+                if why.is_contested() && nodes.iter().any(has_begun) {
+                    continue;
+                }
+                let owner = nodes.iter().find(|node| (node.partition, node.epoch) == (Some(id), after));
+                let words = why.words(id, owner.map(|owner| (&*owner.name, owner.silent_for(now))));
+                return Ok(Ok(FreePartition { map, id, after, why, words }));
             }
         }
         Ok(Err(Duration::from_millis(map.lease() / LOOKS)))
+    }
+
+    /// Announces that this process takes a partition, by an account that says so. False if another process does: then it
+    /// copies nothing.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub fn announce(&self, free: &FreePartition, status: NodeStatus) -> Result<bool, VaultError> {
+        if !free.why.is_contested() {
+            return Ok(true);
+        }
+        let at = status.at;
+        self.identity.tell(&*self.store, status, boot_clock())?;
+        let nodes = NodeStatus::all(&*self.store, at)?;
+        let times = (at, free.map.lease());
+        Ok(!nodes.iter().any(|node| node.has_begun(free.order(), &self.name, true, times)))
+    }
+
+    /// The processes that own partitions, for people, and how many there are.
+    pub fn owners(&self) -> (String, usize) {
+        let nodes = NodeStatus::all(&*self.store, recrawl_fetcher::system_clock()()).unwrap_or_default();
+        let owner = |node: &NodeStatus| {
+            let id = node.partition?;
+            Some(format!("{} owns partition {id} (console {})", node.name, node.console))
+        };
+        let owners: Vec<String> = nodes.iter().filter_map(owner).collect();
+        (some_of(&owners), owners.len())
+    }
+
+    /// By partition, its newest epoch, as of the last looks.
+    pub fn epochs(&self) -> &BTreeMap<u32, u64> {
+        &self.epochs
     }
 
     /// Removes folders of partitions that others own.
@@ -370,44 +436,48 @@ impl FleetNode {
         ids
     }
 
-    /// The epoch after which the partition may be taken; none if it has an owner.
+    /// The epoch after which the partition may be taken, and why; none if it has an owner.
     fn is_free(
         &mut self,
         map: &FleetMap,
         id: u32,
         order: Option<NodeOrder>,
-    ) -> Result<Option<u64>, VaultError> {
+    ) -> Result<Option<(u64, WhyFree)>, VaultError> {
         let epoch = match self.epochs.get(&id) {
             Some(known) => highest(&*self.store, id, *known)?,
             None => recrawl_fleet::newest(&*self.store, id)?,
         };
         self.epochs.insert(id, epoch);
         if epoch == 0 {
-            return Ok(Some(0));
+            return Ok(Some((0, WhyFree::New)));
         }
         let asked = boot_clock();
         let counter = counter(&*self.store, id, epoch)?;
         // The lock of the folder tells whether the process that owns it, and ran here, has ended.
         if counter != HANDED_OVER && partition_folder::is_own(&self.folder, id, epoch, &self.vault(id))? {
-            return Ok(Some(epoch));
+            return Ok(Some((epoch, WhyFree::Own)));
         }
         let watch = self.watches.entry(id).or_insert_with(|| LeaseWatch::new(map.lease()));
         let is_over = watch.is_over(epoch, counter, (asked, boot_clock()));
         let take = NodeOrder::Take { partition: id, epoch };
         let is_for_this = counter == HANDED_OVER && order == Some(take);
-        let is_free = counter == RELEASED || is_for_this || is_over;
-        // Who it was handed over to may restore it for longer than a lease.
-        let is_awaited =
-            is_over && counter == HANDED_OVER && !is_for_this && self.is_taken_by(take, map.lease())?;
-        Ok((is_free && !is_awaited).then_some(epoch))
+        let why = match counter {
+            RELEASED => WhyFree::Freed,
+            _ if is_for_this => WhyFree::HandedOver,
+            // Who it was handed over to may restore it for longer than a lease.
+            _ if !is_over || counter == HANDED_OVER && self.is_taken_by(take, map.lease())? => {
+                return Ok(None);
+            }
+            _ => WhyFree::Silent,
+        };
+        Ok(Some((epoch, why)))
     }
 
     /// Is a process alive that has this order, and owns nothing yet?
     fn is_taken_by(&self, take: NodeOrder, lease: u64) -> Result<bool, VaultError> {
         let now = recrawl_fetcher::system_clock()();
         for node in NodeStatus::all(&*self.store, now)? {
-            let may_take = node.partition.is_none() && !node.is_silent(now, lease);
-            if may_take && NodeOrder::read(&*self.store, &node.name)? == Some(take) {
+            if node.stands_by(now, lease) && NodeOrder::read(&*self.store, &node.name)? == Some(take) {
                 return Ok(true);
             }
         }
@@ -430,7 +500,8 @@ impl FleetNode {
     }
 
     fn prepared(&self, free: FreePartition, stop: &CancellationToken) -> Result<TakenPartition, Failure> {
-        let FreePartition { map, id, after } = free;
+        let FreePartition { map, id, after, words, .. } = free;
+        words.into_iter().for_each(|words| tracing::info!("{words}"));
         let vault = vault_of(&self.address, id);
         let folder = partition_folder::path(&self.folder, id);
         match partition_folder::prepare(&folder, &vault, &self.vault(id))? {
@@ -562,7 +633,7 @@ mod tests {
         let take = NodeOrder::Take { partition: 1, epoch: 1 };
         let mut looks = |order| {
             thread::sleep(Duration::from_millis(2));
-            old.is_free(&map, 1, order).unwrap()
+            old.is_free(&map, 1, order).unwrap().map(|(after, _)| after)
         };
         assert_eq!((looks(None), looks(None)), (None, Some(1)), "it is for nobody who is known");
         assert_eq!(looks(Some(take)), Some(1));
@@ -581,6 +652,64 @@ mod tests {
         assert_eq!(looks(None), None);
         FleetNode { name: "b".into(), ..old }.decline(None);
         assert_eq!(NodeOrder::read(&*store, "b").unwrap(), None, "b cannot take it");
+    }
+
+    /// Each would copy all of it.
+    #[test]
+    fn of_processes_that_stand_by_one_restores_a_partition_and_another_only_once_that_one_cannot() {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let range = PartitionRange { id: 1, begin: None, parent: None };
+        // So long that nobody is silent while this test runs.
+        write_map(&*store, &FleetMap::new(1, vec![range]).unwrap().with_lease(3_600_000)).unwrap();
+        begin(&*store, 1, 0, "dead", 1).unwrap();
+        recrawl_fleet::release(&*store, 1, 1).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let mut nodes = ["a", "b"].map(|name| {
+            let identity = Arc::new(NodeIdentity::new(name.into(), 1, 90_000));
+            FleetNode { name: name.into(), identity, ..node(&store, folder.path()) }
+        });
+        let at = recrawl_fetcher::system_clock()();
+        let status = |name: &str, takes| NodeStatus {
+            name: name.into(),
+            format: FORMAT,
+            at,
+            takes,
+            ..NodeStatus::default()
+        };
+        // Both have seen that it is free. Whichever announces it last, both see that.
+        let [a, b] = nodes.each_mut().map(|node| node.look().unwrap().unwrap());
+        assert!(nodes[1].announce(&b, status("b", Some(b.order()))).unwrap());
+        assert!(nodes[0].announce(&a, status("a", Some(a.order()))).unwrap());
+        assert!(!nodes[1].announce(&b, status("b", Some(b.order()))).unwrap(), "a goes on");
+        assert!(nodes[1].look().unwrap().is_err(), "and is waited for");
+        status("a", None).write(&*store).unwrap();
+        assert!(nodes[1].look().unwrap().is_ok(), "a cannot take it");
+    }
+
+    #[test]
+    fn of_several_that_take_a_partition_one_goes_on() {
+        const LEASE: u64 = 90_000;
+        let take = NodeOrder::Take { partition: 2, epoch: 7 };
+        let node = |name: &str, takes| NodeStatus {
+            name: name.into(),
+            at: 1_000_000,
+            takes,
+            ..NodeStatus::default()
+        };
+        let begun = |node: &NodeStatus| {
+            [false, true].map(|has_announced| node.has_begun(take, "m", has_announced, (1_000_000, LEASE)))
+        };
+        let found = ["a", "m", "z"].map(|name| begun(&node(name, Some(take))));
+        assert_eq!(found, [[true, true], [false, false], [true, false]]);
+        let others = [
+            node("a", None),
+            node("a", Some(NodeOrder::Take { partition: 2, epoch: 6 })),
+            NodeStatus { partition: Some(2), ..node("a", Some(take)) },
+            NodeStatus { at: 1_000_000 - 2 * LEASE, ..node("a", Some(take)) },
+            NodeStatus { at: 1_000_000 + 2 * LEASE, ..node("a", Some(take)) },
+        ];
+        // It takes another, owns one, is silent, or tells a wrong time.
+        others.iter().for_each(|other| assert_eq!(begun(other), [false; 2], "{other:?}"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::fleet::{
     self, Beats, BeatsEnd, FleetNode, FleetWatch, NodeOrder, NodeStatus, OwnEpoch, OwnNode, TakenPartition,
 };
 use crate::process;
-use recrawl_console::StandbyConsole;
+use recrawl_console::{ServeError, StandbyConsole};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::fleet::{CutPages, keep_range};
 use recrawl_crawl::partition::{PartitionToTake, boot_clock};
@@ -104,7 +104,7 @@ fn stand_by(
     base: &Settings,
     signals: &Shutdown,
 ) -> Result<Option<(TakenPartition, Ticker)>, Failure> {
-    let (mut answers, mut has_failed) = (None, false);
+    let (mut answers, mut has_failed, mut told) = (None, false, BTreeMap::new());
     while !signals.requested() {
         // Before each look: one whose looks or restores fail ends as well.
         if node.is_drained().unwrap_or(false) {
@@ -112,6 +112,10 @@ fn stand_by(
         }
         let looked = node.look().and_then(|looked| match looked {
             Ok(free) => {
+                let takes = Some(free.order());
+                if !node.announce(&free, NodeStatus { takes, ..status(node.name(), base) })? {
+                    return Ok(Err(node.tells_every()));
+                }
                 let telling = tell_on(node, base, free.order())?;
                 Ok(Ok((node.prepare(free, signals.token())?, telling)))
             }
@@ -120,12 +124,19 @@ fn stand_by(
         let wait = match looked {
             Ok(Ok(taken)) => return Ok(Some(taken)),
             Ok(Err(wait)) => {
-                if answers.is_none() {
-                    tracing::info!("stands by: each partition has an owner");
-                    let why = "this process of a fleet stands by: each partition has an owner";
-                    answers = Some(StandbyConsole::answer(base.config.serve.listen, "standby", why));
-                    if let Some(Err(error)) = &answers {
-                        tracing::warn!("/health does not answer while this process stands by: {error}");
+                if *node.epochs() != told {
+                    let (owners, number) = node.owners();
+                    // One that has just taken a partition tells so soon.
+                    if number >= node.epochs().len() {
+                        told = node.epochs().clone();
+                    }
+                    let why = format!("stands by: each partition has an owner: {owners}");
+                    match &answers {
+                        None => {
+                            tracing::info!("{why}");
+                            answers = Some(answer(base, &why));
+                        }
+                        Some(answers) => answers.iter().for_each(|answers| answers.waits(of_standby(&why))),
                     }
                 }
                 let told = node.identity().tell(&**node.store(), status(node.name(), base), boot_clock());
@@ -147,7 +158,9 @@ fn stand_by(
                 if let Some(Ok(answers)) = &answers {
                     answers.fails(format!("cannot look for a partition: {failure}"));
                 }
-                RETRY
+                // Others look in turn: one of them may be able to take what this process cannot.
+                let _ = node.identity().tell(&**node.store(), status(node.name(), base), boot_clock());
+                RETRY.max(2 * node.tells_every())
             }
         };
         if signals.wait(wait) {
@@ -157,6 +170,18 @@ fn stand_by(
     Ok(None)
 }
 
+/// Why the console of a process that stands by shows nothing.
+fn of_standby(why: &str) -> String {
+    format!("this process of a fleet {why}")
+}
+
+/// Answers for the console meanwhile.
+fn answer(base: &Settings, why: &str) -> Result<StandbyConsole, ServeError> {
+    StandbyConsole::answer(base.config.serve.listen, "standby", &of_standby(why)).inspect_err(|error| {
+        tracing::warn!("/health does not answer while this process stands by: {error}");
+    })
+}
+
 /// Tells of this process while it makes a partition ready, which may take longer than a lease: one that is named for it is waited
 /// for as long as it is heard of. Being named for another, in the meantime, it declines.
 fn tell_on(node: &FleetNode, base: &Settings, begun: NodeOrder) -> Result<Ticker, Failure> {
@@ -164,7 +189,8 @@ fn tell_on(node: &FleetNode, base: &Settings, begun: NodeOrder) -> Result<Ticker
     let (name, base, every) = (node.name().to_owned(), base.clone(), node.tells_every());
     // One whose name another has notices when it owns the partition, or stands by again.
     let tell = move || {
-        let _ = identity.tell(&*store, status(&name, &base), boot_clock());
+        let _ =
+            identity.tell(&*store, NodeStatus { takes: Some(begun), ..status(&name, &base) }, boot_clock());
         let _ = NodeOrder::decline(&*store, &name, Some(begun));
     };
     Ok(Ticker::start("node", every, tell)?)
