@@ -268,6 +268,14 @@ fn three_processes_are_one_crawl_and_a_fourth_takes_the_place_of_one_that_is_kil
         assert!(begun.elapsed() < PATIENCE, "{:?}", fleet.owners());
         thread::sleep(Duration::from_millis(50));
     }
+    let told = succeeds(fleet.order("status", &[]));
+    assert!(told.contains(&format!("it owned partition {of_b} (epoch 1)")), "{told}");
+    let status = fleet.status();
+    let of_node = |name: &str| {
+        let nodes = status["nodes"].as_array().unwrap();
+        nodes.iter().find(|node| node["name"] == name).unwrap()["state"].clone()
+    };
+    assert_eq!([of_node("a"), of_node("b")], ["owner", "silent"], "{status}");
     let is_silent = |node: &Value| node["name"] == "b" && node["is_silent"] == true;
     a.until("b is silent", |status| {
         owners_seen_by(status) == 3 && status["fleet"]["nodes"].as_array().unwrap().iter().any(is_silent)

@@ -35,8 +35,14 @@ pub enum FleetCommand {
     /// End a process once its round is done; another one takes its partition at once
     #[command(after_help = "Example:\n  recrawl fleet drain s3://bucket/fleet --name a")]
     Drain(FleetDrainArgs),
-    /// Show the partitions, who owns them, and the nodes
-    #[command(after_help = "Example:\n  recrawl fleet status s3://bucket/fleet --json")]
+    /// Show the partitions, who owns them, and the processes that own none or are silent
+    #[command(after_help = "Example:\n  recrawl fleet status s3://bucket/fleet --json\n\
+                      States of a partition:\n  \
+                      owned        its owner tells of itself\n  \
+                      silent       its owner has told nothing for a lease: a process that stands by takes it\n  \
+                      free         its owner has ended, and its vault has all: the same\n  \
+                      never owned  no process has taken it yet\n  \
+                      left         the fleet has ended")]
     Status(FleetStatusArgs),
 }
 

@@ -9,7 +9,7 @@ mod split;
 
 use super::{counted, print, print_json, print_table, table};
 use crate::cli::{Configuration, FleetBeginArgs, FleetCommand, FleetStatusArgs, Where};
-use crate::fleet::{self, NodeStatus, vault_of};
+use crate::fleet::{self, NodeOrder, NodeStatus, vault_of};
 use crate::process;
 use recrawl_archive::timestamp;
 use recrawl_crawl::data_dir;
@@ -21,10 +21,11 @@ use recrawl_fleet::{
     newest, newest_map, partition_store, release, write_map,
 };
 use recrawl_terminal::table::Column;
-use recrawl_types::{CanonicalUrl, Size, UrlRules};
+use recrawl_types::{CanonicalUrl, Size, Span, UrlRules};
 use recrawl_vault::{Store, Vault, VaultContents, contents, store};
 use serde::Serialize;
 use std::path::Path;
+use std::time::Duration;
 
 /// Leases that are shorter would end at each pause of a store.
 const LEAST_LEASE: u64 = 3_000;
@@ -177,6 +178,7 @@ fn status(args: &FleetStatusArgs) -> Result<(), Failure> {
             untaken_runs: owner.map(|owner| owner.untaken),
         });
     }
+    let nodes: Vec<ShownNode<'_>> = nodes.iter().map(|node| ShownNode::new(node, now, map.lease())).collect();
     if args.json {
         return print_json(&serde_json::json!({
             "fleet": args.fleet, "map": map.number(), "ended": map.is_end(), "lease_ms": map.lease(),
@@ -188,11 +190,51 @@ fn status(args: &FleetStatusArgs) -> Result<(), Failure> {
     }
     let rows: Vec<[String; 8]> = shown.iter().map(row).collect();
     print_table(&COLUMNS, &rows)?;
-    let standing_by = nodes.iter().filter(|node| node.partition.is_none());
-    for node in standing_by.filter(|node| now.saturating_sub(node.at) < map.lease()) {
-        print(format!("{} stands by", node.name))?;
+    nodes.iter().filter_map(ShownNode::line).try_for_each(print)
+}
+
+/// A process as it is shown.
+#[derive(Serialize)]
+struct ShownNode<'n> {
+    #[serde(flatten)]
+    node: &'n NodeStatus,
+    state: &'static str,
+    /// Seconds since it told of itself.
+    seen: u64,
+}
+
+impl ShownNode<'_> {
+    fn new(node: &NodeStatus, now: u64, lease: u64) -> ShownNode<'_> {
+        let age = now.saturating_sub(node.at);
+        let state = match node.partition {
+            _ if age >= lease => "silent",
+            Some(_) => "owner",
+            None if node.takes.is_some() => "takes",
+            None => "stands by",
+        };
+        ShownNode { node, state, seen: age / 1000 }
     }
-    Ok(())
+
+    /// Its line; none of an owner, which the table has.
+    fn line(&self) -> Option<String> {
+        let NodeStatus { name, partition, epoch, .. } = self.node;
+        let seen = || Span(Duration::from_secs(self.seen)).rounded();
+        match (self.state, partition) {
+            ("owner", _) => None,
+            ("silent", Some(id)) => {
+                Some(format!("{name} is silent for {}: it owned partition {id} (epoch {epoch})", seen()))
+            }
+            ("takes", _) => {
+                let partition = match self.node.takes {
+                    Some(NodeOrder::Take { partition, .. }) => format!("partition {partition}"),
+                    _ => "a partition".into(),
+                };
+                Some(format!("{name} takes {partition}"))
+            }
+            ("silent", None) => Some(format!("{name} is silent for {}: it owned nothing", seen())),
+            (state, _) => Some(format!("{name} {state}")),
+        }
+    }
 }
 
 const COLUMNS: [Column; 8] = [
@@ -230,4 +272,36 @@ fn all_nodes(store: &dyn Store) -> Result<Vec<NodeStatus>, Failure> {
 /// The node that says that it owns the partition by this epoch.
 fn owner_of(nodes: &[NodeStatus], partition: u32, epoch: u64) -> Option<&NodeStatus> {
     nodes.iter().find(|node| node.partition == Some(partition) && node.epoch == epoch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_process_that_owns_nothing_or_is_silent_has_a_line() {
+        let node = |name: &str, at, partition| NodeStatus {
+            name: name.into(),
+            at,
+            partition,
+            epoch: partition.map_or(0, |_| 3),
+            ..NodeStatus::default()
+        };
+        let lines = [
+            node("a", 100_000, Some(1)),
+            node("b", 65_000, Some(2)),
+            node("c", 95_000, None),
+            node("d", 10_000, None),
+            NodeStatus { takes: Some(NodeOrder::Take { partition: 2, epoch: 3 }), ..node("e", 95_000, None) },
+        ];
+        let lines = lines.map(|node| ShownNode::new(&node, 100_000, 12_000).line());
+        let told = [
+            None,
+            Some("b is silent for 35 s: it owned partition 2 (epoch 3)".to_owned()),
+            Some("c stands by".into()),
+            Some("d is silent for 1.5 min: it owned nothing".into()),
+            Some("e takes partition 2".into()),
+        ];
+        assert_eq!(lines, told);
+    }
 }
