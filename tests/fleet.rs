@@ -575,6 +575,21 @@ fn a_split_that_is_killed_changes_nothing_and_can_be_made_again() {
     assert_eq!(fleet.together(owners).into_keys().collect::<Vec<_>>(), known);
 }
 
+/// A process whose restores fail is drained as any other.
+#[test]
+fn a_drain_is_heard_while_restores_fail() {
+    let fleet = Fleet::begin(&[]);
+    let folder = fleet.world.folder.path().join("b");
+    fs::create_dir(&folder).unwrap();
+    // In place of the partition's folder.
+    fs::write(folder.join("partition-1"), "").unwrap();
+    let mut node = StandBy::start(fleet.command("b"));
+    node.until("cannot look for a partition, trying again");
+    let told = succeeds(fleet.order("drain", &["--name", "b"]));
+    assert!(told.contains("it stands by") && told.contains("b has ended"), "{told}");
+    assert!(node.child.wait().unwrap().success(), "{}", node.log.lock().unwrap());
+}
+
 /// A newer program has put a format in force that this one does not know.
 #[test]
 fn a_program_that_does_not_know_the_format_of_its_fleet_refuses_and_one_that_runs_ends() {

@@ -60,6 +60,10 @@ fn a_fleet_shrinks_and_goes_back_to_one_machine_whatever_kills_the_commands() {
         let told = fails(change(&fleet, &["merge", left, right]).output().unwrap(), 2);
         assert!(told.contains(says), "{told}");
     }
+    let whole = fleet.world.folder.path().join("whole");
+    let (out, aside) = (whole.display().to_string(), whole.with_extension("leaving"));
+    let told = fails(change(&fleet, &["leave", &out]).output().unwrap(), 2);
+    assert!(told.contains("has no pages yet") && !aside.exists(), "{told}");
     let mut nodes = nodes(&fleet);
     fleet.until_owned(3, 5, &nodes);
     let mut rng = StdRng::seed_from_u64(7);
@@ -84,8 +88,6 @@ fn a_fleet_shrinks_and_goes_back_to_one_machine_whatever_kills_the_commands() {
         thread::sleep(Duration::from_millis(200));
     }
 
-    let whole = fleet.world.folder.path().join("whole");
-    let out = whole.display().to_string();
     kill_on_the_way(change(&fleet, &["leave", &out]), Duration::from_millis(rng.random_range(0..4_000)));
     if fleet.status()["ended"] == false {
         assert!(!whole.exists(), "nothing has the name before the fleet has ended");
@@ -95,6 +97,7 @@ fn a_fleet_shrinks_and_goes_back_to_one_machine_whatever_kills_the_commands() {
         let told = succeeds(change(&fleet, &["leave", &out]).output().unwrap());
         assert!(told.contains("the fleet has ended"), "{told}");
     }
+    assert!(!aside.exists(), "nothing is left beside it");
     let told = succeeds(change(&fleet, &["leave", &out]).output().unwrap());
     assert!(
         told.contains("the fleet has ended") && told.contains("recrawl serve --data-dir"),

@@ -349,3 +349,6 @@ fn wait_for_command(folder: &Path, signals: &Shutdown) -> Result<(), Failure> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;
