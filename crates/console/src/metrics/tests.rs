@@ -96,6 +96,7 @@ const NOT_METRICS: &[(&str, &[&str])] = &[
             "CycleNow.deadline",
             "CycleNow.ends_by",
             "Fetching.since",
+            "FleetFigures.turns_begin_ms",
             "NextRound.at",
             "SeedsRefused.at",
             "TargetFigures.lost_at",
@@ -109,6 +110,7 @@ const NOT_METRICS: &[(&str, &[&str])] = &[
         "its cause is told by health, and by an alert of that",
         &[
             "ConversionFigures.failed_in_a_row",
+            "FleetFigures.hosts_waiting",
             "NodeFigures.is_silent",
             "SeedsRefused.seeds",
             "Status.needs_contact",

@@ -85,6 +85,9 @@ impl AddressSlots {
         self.set_delay(delay);
         let mut state = self.state();
         state.met.values_mut().for_each(|met| met.due.clear());
+        // After a long time it has met none: see `remember`.
+        let oldest = now.saturating_sub(LISTED * self.periods.length());
+        state.met.retain(|_, met| met.wanted >= oldest);
         (state.known, state.begins) = (now, now + delay);
         drop(state);
         Some(self)
@@ -156,20 +159,20 @@ impl AddressSlots {
         let begins_in = time.filter(|_| !is_known).and_then(|time| {
             let may_have =
                 |slot: &u64| has_list(*slot) || state.first.is_some_and(|first| period_of(*slot) >= first);
-            let slots = grid.slot_at(time) + 1..=grid.slot_at(time + 3 * self.periods.length()) + 1;
-            slots.into_iter().find(may_have).map(|slot| grid.begin(slot) - time)
+            let mut slots = grid.slot_at(time) + 1..=grid.slot_at(time + 3 * self.periods.length()) + 1;
+            slots.find(may_have).map(|slot| grid.begin(slot) - time)
         });
         // Without a delay nobody asks for a turn.
-        if is_known || grid.delay() == 0 {
+        let waits = !is_known && grid.delay() > 0;
+        if !waits {
             state.known = now;
         }
-        let hosts =
-            state.met.values().flat_map(|met| met.due.values()).filter(|due| **due > 0).count() as u64;
+        let due = state.met.values().filter(|_| waits).flat_map(|met| met.due.values());
         SlotFigures {
             unknown_for: now.saturating_sub(state.known),
             clock_bound: state.clock.bound(now),
-            begins_in: begins_in.filter(|_| grid.delay() > 0),
-            hosts,
+            begins_in: begins_in.filter(|_| waits),
+            hosts: due.filter(|due| **due > 0).count() as u64,
         }
     }
 

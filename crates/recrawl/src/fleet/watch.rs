@@ -146,7 +146,7 @@ impl FleetWatch {
             waiting: seen.waiting.clone(),
             turns_unknown_ms: slots.unknown_for,
             turns_begin_ms: slots.begins_in,
-            hosts_waiting: if slots.begins_in.is_some() { slots.hosts } else { 0 },
+            hosts_waiting: slots.hosts,
             clock_bound_ms: slots.clock_bound,
             partitions: self.map.ranges().iter().map(partition).collect(),
             nodes: seen.nodes.values().map(node).collect(),
