@@ -1,5 +1,5 @@
-//! Chunked bodies whose lines end with LF alone, or without the empty line at the end. Browsers read them; hyper wants
-//! each CR LF (RFC 9112 §7.1).
+//! Chunked bodies whose lines end with LF alone, or without the empty line at the end, and trailers that are no fields.
+//! Browsers read them; hyper wants each CR LF, and sound fields (RFC 9112 §7.1).
 
 use std::mem::take;
 
@@ -23,6 +23,7 @@ enum ChunkState {
     Content(u64),
     /// The line that ends a chunk.
     ChunkEnd,
+    /// Lines that nobody reads: hyper is given the empty one at their end.
     Trailer,
     /// All that follows is for hyper as it is.
     Rest,
@@ -55,7 +56,10 @@ impl ChunkLines {
             if end.is_some() {
                 self.end_line(out);
             } else if self.line.len() > MAX_CHUNK_LINE {
-                self.end(out);
+                match self.next {
+                    ChunkState::Trailer => self.line.truncate(1),
+                    _ => self.end(out),
+                }
             }
         }
     }
@@ -63,7 +67,7 @@ impl ChunkLines {
     /// Nothing of this body follows that hyper does not read by itself.
     pub fn end(&mut self, out: &mut Vec<u8>) {
         // The content is whole, as its size told: some servers close the connection in place of the empty line.
-        if self.next == ChunkState::Trailer && matches!(&*self.line, b"" | b"\r") {
+        if self.next == ChunkState::Trailer {
             self.line = b"\r\n".into();
         }
         out.append(&mut self.line);
@@ -86,7 +90,7 @@ impl ChunkLines {
                 None => ChunkState::Rest,
             },
             ChunkState::ChunkEnd if text.is_empty() => ChunkState::Size,
-            ChunkState::Trailer if !text.is_empty() => ChunkState::Trailer,
+            ChunkState::Trailer if !text.is_empty() => return,
             _ => ChunkState::Rest,
         };
         out.extend_from_slice(text);
@@ -118,14 +122,16 @@ mod tests {
             ("5\nhe\nlo\n0\n\n", "5\r\nhe\nlo\r\n0\r\n\r\n"),
             (
                 "A; x=\"y\"\n\n23\r\n67\n90\r\n0\nX: y\n\nHTTP/1.1 2\n",
-                "A; x=\"y\"\r\n\n23\r\n67\n90\r\n0\r\nX: y\r\n\r\nHTTP/1.1 2\n",
+                "A; x=\"y\"\r\n\n23\r\n67\n90\r\n0\r\n\r\nHTTP/1.1 2\n",
             ),
             ("5 ; x\r\nhe\nlo\n0\n\n", "5 ; x\r\nhe\nlo\r\n0\r\n\r\n"),
             // The end of the connection is the empty line.
             ("1\r\na\r\n0\r\n", "1\r\na\r\n0\r\n\r\n"),
             ("0\n\r", "0\r\n\r\n"),
-            ("00;x\r\nX: y\r\n", "00;x\r\nX: y\r\n\r\n"),
-            ("0\r\nX: y", "0\r\nX: y"),
+            ("00;x\r\nX: y\r\n", "00;x\r\n\r\n"),
+            ("0\r\nX: y", "0\r\n\r\n"),
+            // Trailers are passed over, whatever they are.
+            ("0\r\nX : y\r\n z\n\0\r\nü\r\n\r\nHTTP", "0\r\n\r\nHTTP"),
             ("1\r\na\r\n0", "1\r\na\r\n0"),
             ("3\r\na\r\n", "3\r\na\r\n"),
             // hyper judges what is no chunk, from there on as received.
@@ -142,5 +148,6 @@ mod tests {
         }
         let long = vec![b'1'; 2 * MAX_CHUNK_LINE];
         assert_eq!(read(&long, 100).len(), long.len());
+        assert_eq!(read(&[b"0\n", &*long, b"\n\nHTTP"].concat(), 100), "0\r\n\r\nHTTP");
     }
 }
