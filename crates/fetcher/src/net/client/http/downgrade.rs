@@ -2,7 +2,8 @@
 //!
 //! A server may demand HTTP/1.1 for a request, which it has not processed then (RFC 9113 §7), or say that the connection is
 //! not one for the host (421, RFC 9110 §15.5.20). Browsers ask again, and so does the caller: one answer of a kind moves the
-//! origin here, until the process ends.
+//! origin here, until the process ends. So does an answer that is no sound HTTP/2, such as one with a field `Connection`:
+//! browsers overlook more of them than hyper, and such fields mean no harm in HTTP/1.1.
 
 use super::sources;
 use recrawl_types::Origin;
@@ -35,8 +36,10 @@ impl Http1Origins {
     }
 }
 
-/// Does the server demand HTTP/1.1 for the request that ended like this?
+/// Does the server demand HTTP/1.1 for the request that ended like this, or is what it speaks no HTTP/2?
 pub fn requires_http1(error: &(dyn Error + 'static)) -> bool {
-    let mut causes = sources(error).filter_map(|cause| cause.downcast_ref::<h2::Error>());
-    causes.any(|h2| h2.is_remote() && h2.reason() == Some(h2::Reason::HTTP_1_1_REQUIRED))
+    use h2::Reason;
+    let of_http1 = [Reason::HTTP_1_1_REQUIRED, Reason::PROTOCOL_ERROR, Reason::FRAME_SIZE_ERROR];
+    let causes = sources(error).filter_map(|cause| cause.downcast_ref::<h2::Error>());
+    causes.filter_map(h2::Error::reason).any(|reason| of_http1.contains(&reason))
 }

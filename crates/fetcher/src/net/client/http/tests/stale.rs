@@ -168,13 +168,29 @@ async fn rfc_9113_section_8_7_what_was_not_processed_is_told_apart() {
         (vec![refused(), answer()], vec![not_taken, Ok(200)]),
         (vec![answer(), away(), answer()], vec![Ok(200), not_taken, Ok(200)]),
         (vec![away(), answer()], vec![not_taken, Ok(200)]),
-        // HTTP_1_1_REQUIRED, and this server has no HTTP/1.1.
-        (vec![(GOAWAY, 0, vec![0, 0, 0, 0, 0, 0, 0, 13])], vec![not_taken, Err(NetworkError::Tls)]),
         // ENHANCE_YOUR_CALM: the server saw the request.
         (vec![calm()], vec![Err(NetworkError::Protocol)]),
     ] {
         let told = format!("{frames:?}");
         assert_eq!(ask_in_turn(frames, ends.len()).await, ends, "{told}");
+    }
+}
+
+/// This server has no HTTP/1.1.
+#[tokio::test]
+async fn who_speaks_no_sound_http_2_or_demands_http_1_1_is_asked_over_it() {
+    let with = |field: &[u8]| (HEADERS, END_STREAM_AND_HEADERS, [&[STATUS_200][..], field].concat());
+    for frame in [
+        with(b"\0\x0aconnection\x05close"),
+        with(b"\0\x01X\x01y"),
+        with(b"\0\x0econtent-length\x01x"),
+        // PROTOCOL_ERROR and HTTP_1_1_REQUIRED
+        (RST_STREAM, 0, vec![0, 0, 0, 1]),
+        (GOAWAY, 0, vec![0, 0, 0, 0, 0, 0, 0, 13]),
+    ] {
+        let told = format!("{frame:?}");
+        let ends = [Err(NetworkError::NotProcessed), Err(NetworkError::Tls)];
+        assert_eq!(ask_in_turn(vec![frame], 2).await, ends, "{told}");
     }
 }
 
