@@ -150,10 +150,10 @@ pub fn sitemaps(rules: &RobotsRules, origin: &Origin, canonical: &UrlRules) -> V
     rules.sitemaps.iter().filter_map(|address| canonical.join(&parsed, &whole(address)).ok()).collect()
 }
 
-/// The URLs of a Sitemap record: one, or several with blanks between them; `<` and `>` may stand around each.
+/// The URLs of a Sitemap record: one, or several with blanks between them; `<` and `>`, or quotes, may stand around each.
 fn addresses(value: &[u8]) -> Vec<&str> {
     fn bare(address: &str) -> &str {
-        address.trim_matches(['<', '>'])
+        address.trim_matches(['<', '>', '"', '\''])
     }
     let Ok(value) = std::str::from_utf8(value) else { return Vec::new() };
     let words: Vec<&str> = value.split_whitespace().map(bare).collect();

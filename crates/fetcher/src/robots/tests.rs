@@ -351,7 +351,7 @@ fn rfc_9309_section_2_2_4_sitemaps_stand_in_no_group_and_are_addresses() {
     let file = b"Sitemap: https://a.test/1.xml\r\nUser-agent: other\nsitemap :/2.xml # ours\nDisallow: /\n\
         SITEMAP: https://elsewhere.test/3.xml.gz\nSitemap:\nSitemap: mailto:x@a.test\nSitemap: \xff\n\
         Sitemap: a.test/deep/4.xml\nSitemap: <https://a.test/5.xml>\nSitemap: https://a.test/6.xml\thttp://a.test/7.xml\n\
-        Sitemap: sitemap 8.xml\nSitemap: maps/9.xml\nSitemap: www.other.test/10.xml\n";
+        Sitemap: \"/quoted.xml\"\nSitemap: sitemap 8.xml\nSitemap: maps/9.xml\nSitemap: www.other.test/10.xml\n";
     let rules = RobotsRules::parse(file, "recrawl");
     let origin = Origin { scheme: recrawl_types::Scheme::Https, host: "a.test".into(), port: 443 };
     let found = sitemaps(&rules, &origin, &UrlRules::default());
@@ -364,6 +364,7 @@ fn rfc_9309_section_2_2_4_sitemaps_stand_in_no_group_and_are_addresses() {
         "https://a.test/5.xml",
         "https://a.test/6.xml",
         "http://a.test/7.xml",
+        "https://a.test/quoted.xml",
         "https://a.test/sitemap%208.xml",
         "https://a.test/maps/9.xml",
         "https://www.other.test/10.xml",
