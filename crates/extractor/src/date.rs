@@ -209,9 +209,10 @@ const ZONES: [(&str, i64); 57] = [
     ("WITA", 480),
 ];
 
-/// `Z`, `+01:00`, `-0530`, `+01`, `GMT+2`, a name, or nothing; a comment may follow. Returns the seconds to subtract.
+/// `Z`, `+01:00`, `-0530`, `+01`, `GMT+2`, a name, or nothing; its name or a comment may follow. Returns the seconds to
+/// subtract.
 fn zone_seconds(zone: &str) -> Option<i64> {
-    let zone = zone.split('(').next().unwrap_or_default().trim().to_ascii_uppercase();
+    let zone = zone.split(['(', '[']).next().unwrap_or_default().trim().to_ascii_uppercase();
     let name_end = zone.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(zone.len());
     let (name, offset) = zone.split_at(name_end);
     let sign = match offset.as_bytes().first() {
@@ -227,6 +228,7 @@ fn zone_seconds(zone: &str) -> Option<i64> {
         return None;
     }
     let offset = offset.get(1..).filter(|offset| offset.is_ascii())?;
+    let offset = offset.trim_end_matches(|c: char| c.is_ascii_alphabetic()).trim_end();
     let (hours, minutes) = match offset.split_once(':') {
         Some((hours, minutes)) => (hours, minutes),
         None if offset.len() > 2 => offset.split_at(offset.len() - 2),
@@ -349,6 +351,10 @@ mod tests {
             ("Sat, 07 Sep 2002 02:00:00 GMT+2", 0),
             ("Sat, 07 Sep 2002 02:00:00 UTC+0200", 0),
             ("Sat, 07 Sep 2002 02:00:00 +0200 (CEST)", 0),
+            ("Sat, 07 Sep 2002 02:00:00 +0200 CEST", 0),
+            ("2002-09-07 02:00:00 +0200 CEST", 0),
+            ("2002-09-07T00:00:00+00:00Z", 0),
+            ("2002-09-07T02:00:00+02:00[Europe/Berlin]", 0),
             ("Sat, 07 Sep 2002 02:00:00 +2:00", 0),
             ("Sat, 07 Sep 2002 02:00:00 +200", 0),
             ("Sat, 07 Sep 2002 02:00:00 (CEST)", 7_200),
