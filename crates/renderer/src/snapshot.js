@@ -4,9 +4,15 @@
   const opened = CSS.supports('selector(:popover-open)') ? ':popover-open' : ':not(*)';
   // Depth first, so that a tree is written after those inside it.
   const mark = (root) => {
+    // Scripts write what no markup can say: the rest of such a comment or script would be seen as text.
+    const comments = document.createTreeWalker(root, NodeFilter.SHOW_COMMENT);
+    while (comments.nextNode()) if (/^-?>|--!?>/.test(comments.currentNode.data)) comments.currentNode.data = '';
     for (const element of root.querySelectorAll('*')) {
       // What is shown, and is not in the attributes and texts. Without its attribute, a popover would close.
       if (element.matches(opened)) element.style.display = getComputedStyle(element).display;
+      if (element instanceof HTMLScriptElement && /<\/script/i.test(element.text)) {
+        element.textContent = element.text.replace(/<(?=!--|\/script)/gi, '\\u003c');
+      }
       if (element instanceof HTMLTextAreaElement) element.textContent = element.value;
       if (element.shadowRoot) {
         const number = trees.push('') - 1;

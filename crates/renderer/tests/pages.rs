@@ -127,6 +127,17 @@ async fn what_scripts_opened_and_wrote_into_fields_is_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_no_markup_can_say_does_not_become_text() {
+    let html = "<p>seen</p><script>document.body.append(new Comment('a --> b'), new Comment('> c'), new Comment('d'));\
+        const e = document.createElement('script'); e.type = 'application/json'; e.text = '\"<!-- </scr' + 'ipt> f\"';\
+        document.body.append(e); document.currentScript.remove()</script>";
+    let rendered =
+        renderer(patient()).render(&page("https://a.test/", html), &TableSource::default()).await.unwrap();
+    let kept = "<p>seen</p><!----><!----><!--d--><script type=\"application/json\">\"\\u003c!-- \\u003c/script> f\"</script>";
+    assert!(rendered.html.contains(kept), "{}", rendered.html);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn hostile_pages_cost_themselves() {
     let renderer = renderer(RenderOptions { max_document: 1 << 20, ..patient() });
     let source = TableSource::default().with("http://a.test/more", 200, &[], "more");
