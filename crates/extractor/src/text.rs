@@ -3,7 +3,8 @@
 //! What a reader sees counts. Left out:
 //! - never shown: `head`, `script`, `style`, `template`, `noscript`, `iframe` (but for its `srcdoc`), media, bars and their
 //!   fallbacks, data lists, closed dialogs and popovers; of SVG all but `text` and `foreignObject`; annotations of MathML;
-//! - hidden: the attribute `hidden` (except `until-found`), and what an inline style hides (module `look`);
+//! - hidden: the attribute `hidden` (except `until-found`), and what an inline style hides (module `look`), but for `html`
+//!   and `body`;
 //! - attributes: an `alt` stands for an image that did not load, and a `title` or `placeholder` says what to do. Only the
 //!   labels of buttons count: the `value` of `input` with `type` `submit`, `button` or `reset`;
 //! - the page's frame, which is the same all over a site and changes for other reasons: `nav`;
@@ -206,14 +207,16 @@ pub(crate) fn effect(element: &Element<'_>, in_section: bool) -> TextEffect {
     if !effect.hides && (is_off || !element.attributes.is_empty()) {
         let attributes = element.attributes.iter().map(|(name, value)| (*name, &**value));
         let look = Look::from_attributes(attributes, element.space == ElementSpace::Svg);
-        effect.hides = look.hides(is_off);
+        // A page that hides all of itself shows it again by a script.
+        let is_page = matches!(element.name, Html | Body);
+        effect.hides = look.hides(is_off) && !is_page;
         effect.is_frame |= look.is_frame && !effect.hides;
         // A style may make a line of an element, but two menu entries are two words, whatever puts them side by side.
         effect.is_block |= look.is_block();
         if look.has_items() {
             effect.parts = ElementParts::Items;
         }
-        effect.is_visible = look.is_visible;
+        effect.is_visible = look.is_visible.filter(|_| !is_page);
         effect.keeps_lines = look.keeps_lines.or(effect.keeps_lines);
     }
     effect

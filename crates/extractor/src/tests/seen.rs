@@ -149,6 +149,8 @@ fn what_is_hidden_only_from_some_is_seen() {
         ("<p style='/*display:none*/'>a</p>b", "a\nb"),
         ("<p style='display:none;display:block'>a</p>b", "a\nb"),
         ("<p style='opacity:0'>a</p>b", "a\nb"),
+        ("<body style='display:none'>a", "a"),
+        ("<html hidden><body style='visibility:hidden'>a<p hidden>c", "a"),
         ("<dialog>a</dialog><dialog open>b</dialog><dialog style='display:block'>c</dialog>", "b\nc"),
         (
             "<div popover>a</div><div popover=manual style='display:grid'>b</div><dialog open popover>c</dialog>d",
