@@ -4,8 +4,8 @@
 //! - `a` and `area` with `href` (also `a` in SVG, with `xlink:href`);
 //! - `iframe` and `frame`, whose content is a page of its own, unless it stands in `srcdoc` (module `walk`), and `object`
 //!   and `embed` whose type or URL says that theirs is one;
-//! - `link` with `rel` `next`, `prev` or `prev-archive` (RFC 5005), and `alternate` with a language (`hreflang`) or for other
-//!   screens (`media`). Alternate styles are no pages, feeds (`type` of RSS or Atom) are kept apart, and `canonical` is a claim
+//! - `link` with `rel` `next`, `prev`, `prev-archive` (RFC 5005) or `sitemap`, and `alternate` with a language (`hreflang`) or
+//!   for other screens (`media`). Alternate styles are no pages, feeds (`type` of RSS or Atom) are kept apart, and `canonical` is a claim
 //!   (module `canonical`);
 //! - the same as `Link` fields of the header;
 //! - the target of `<meta http-equiv=refresh>` (module `refresh`).
@@ -109,7 +109,7 @@ pub(crate) fn related(rel: &str, is_version: bool, media_type: &str) -> Option<b
     let is = |word: &str| tokens(rel).any(|token| token.eq_ignore_ascii_case(word));
     let is_feed = is("alternate") && is_feed_type(media_type);
     let counts = is_feed
-        || ["next", "prev", "previous", "prev-archive"].iter().any(|word| is(word))
+        || ["next", "prev", "previous", "prev-archive", "sitemap"].iter().any(|word| is(word))
         || is("alternate") && is_version;
     (counts && !is("stylesheet")).then_some(is_feed)
 }

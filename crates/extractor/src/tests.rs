@@ -164,6 +164,7 @@ fn pages_in_objects_and_versions_for_other_screens_are_links() {
         ("<svg><embed src=/x.html></svg>", true),
         ("<svg><object data=/x.html></svg>", false),
         ("<link rel=alternate media='only screen and (max-width: 640px)' href=/x>", true),
+        ("<link rel=sitemap type=application/xml href=/x>", true),
         ("<link rel='alternate stylesheet' media=print href=/x><link rel=next,stylesheet href=/x>", false),
         ("<link rel=alternate href=/x>", false),
     ] {
