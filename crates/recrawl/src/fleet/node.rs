@@ -378,14 +378,16 @@ impl FleetNode {
         Ok(!nodes.iter().any(|node| node.has_begun(free.order(), &self.name, true, times)))
     }
 
-    /// The processes that own partitions, for people, and how many there are.
+    /// The other processes that own partitions, for people, and how many there are.
     pub fn owners(&self) -> (String, usize) {
         let nodes = NodeStatus::all(&*self.store, recrawl_fetcher::system_clock()()).unwrap_or_default();
         let owner = |node: &NodeStatus| {
             let id = node.partition?;
             Some(format!("{} owns partition {id} (console {})", node.name, node.console))
         };
-        let owners: Vec<String> = nodes.iter().filter_map(owner).collect();
+        // This process may not have told yet that it owns nothing any more.
+        let others = nodes.iter().filter(|node| node.name != self.name);
+        let owners: Vec<String> = others.filter_map(owner).collect();
         (some_of(&owners), owners.len())
     }
 
@@ -684,6 +686,10 @@ mod tests {
         assert!(nodes[1].look().unwrap().is_err(), "and is waited for");
         status("a", None).write(&*store).unwrap();
         assert!(nodes[1].look().unwrap().is_ok(), "a cannot take it");
+        let (name, console) = ("c".into(), "[::1]:80".into());
+        NodeStatus { name, console, partition: Some(1), ..status("c", None) }.write(&*store).unwrap();
+        NodeStatus { partition: Some(2), ..status("a", None) }.write(&*store).unwrap();
+        assert_eq!(nodes[0].owners(), ("c owns partition 1 (console [::1]:80)".into(), 1));
     }
 
     #[test]
