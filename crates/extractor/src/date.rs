@@ -104,21 +104,22 @@ fn half_day(text: &str) -> (Option<i64>, &str) {
     }
 }
 
-/// The month of a name in English, German, French, Spanish, Italian, Portuguese or Dutch, in lower case.
+/// The month of a name in lower case, in English, German, French, Spanish, Italian, Portuguese, Dutch, Russian, Polish,
+/// Turkish or a Scandinavian language.
 fn month(name: &str) -> Option<u32> {
     const STARTS: [&str; 12] = [
-        "jan jän ene gen",
-        "feb fev fév",
-        "mar mär mrz maa mrt",
-        "apr avr abr",
-        "may mai mei mag",
-        "jun juin giu",
-        "jul juil lug",
-        "aug aoû aou ago",
-        "sep set",
-        "oct okt ott out",
-        "nov",
-        "dec dez déc dic",
+        "jan jän ene gen янв sty oca",
+        "feb fev fév фев lut şub",
+        "mar mär mrz maa mrt мар",
+        "apr avr abr апр kwi nis",
+        "may mai mei mag maj мая май",
+        "jun juin giu июн cze haz",
+        "jul juil lug июл lip tem",
+        "aug aoû aou ago авг sie ağu",
+        "sep set сен wrz eyl",
+        "oct okt ott out окт paź eki",
+        "nov ноя lis kas",
+        "dec dez déc dic des дек gru ara",
     ];
     let is_it = |starts: &&str| starts.split(' ').any(|start| name.starts_with(start));
     STARTS.iter().position(is_it).map(|at| at as u32 + 1)
@@ -391,6 +392,8 @@ mod tests {
             ("za 7 september 2002", 0),
             ("Sat, 07 Sep. 2002, 00:00:09 GMT", 9),
             ("mar., 10 sept. 2002", 259_200),
+            ("Сб, 07 сен 2002 00:00:09 +0000", 9),
+            ("sob., 7 września 2002", 0),
             ("Mar Sep 10 00:00:09 2002", 259_209),
         ] {
             let got = seconds(text).map(|at| i64::from(at) - 1_031_356_800);
@@ -411,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn the_months_of_seven_languages() {
+    fn the_months_of_many_languages() {
         for (language, months) in [
             ("en", "January February March April May June July August September October November December"),
             ("de", "Jänner Februar März April Mai Juni Juli August September Oktober November Dezember"),
@@ -432,6 +435,15 @@ mod tests {
             ),
             ("nl", "januari februari maart april mei juni juli augustus september oktober november december"),
             ("nl, short", "jan feb mrt apr mei jun jul aug sep okt nov dec"),
+            ("ru", "января февраля марта апреля мая июня июля августа сентября октября ноября декабря"),
+            ("ru, short", "янв фев мар апр май июн июл авг сен окт ноя дек"),
+            (
+                "pl",
+                "stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada grudnia",
+            ),
+            ("tr", "ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık"),
+            ("sv", "januari februari mars april maj juni juli augusti september oktober november december"),
+            ("nb", "januar februar mars april mai juni juli august september oktober november desember"),
         ] {
             for (at, name) in months.split(' ').enumerate() {
                 let expected = seconds(&format!("2002-{}-28", at + 1));
