@@ -19,7 +19,7 @@ const SAMPLE: &str = "The nationally renowned gardeners were running happily. Di
     husene blev solgt. Husene ble solgt raskeste. Taloissamme puhuttiin kauniisti. A legszebb házakban beszélgettek. \
     Cele mai frumoase casele vorbeau. Evlerimizden geliyorlardı. Самые красивые дома продавались. Τα ομορφότερα σπίτια \
     πουλήθηκαν. والكتاب المدرسون يكتبون. வீடுகளில் பேசினார்கள். Nejkrásnější domy. 全文検索エンジン. e.V. l'été wi-fi 3.14 \
-    Donau\u{ad}dampf ＡＢＣ ﬁne ﾊﾝｶｸ información łódka Ankara'da 서울입니다 👟";
+    Donau\u{ad}dampf ＡＢＣ ﬁne ﾊﾝｶｸ información łódka Ankara'da 서울입니다 👟 CO₂";
 /// Places of the table of stems seen before: some 600 kB.
 const SEEN: usize = 1 << 14;
 

@@ -58,10 +58,28 @@ fn bare(word: &str) -> String {
 /// particles are written together with their word; and a picture is a word.
 pub fn each_sought_word<'t>(text: &'t str, mut with: impl FnMut(usize, &'t str, Option<&'t str>) -> bool) {
     let segments = text.split_word_bound_indices().filter(|(_, segment)| segment.chars().any(is_sought));
-    let pieces = segments.flat_map(|(at, segment)| {
+    let pieces = formulas(text, segments).flat_map(|(at, segment)| {
         pieces(segment).map(move |(from, piece, is_unspaced)| (at + from, piece, is_unspaced))
     });
     each_piece(text, pieces, |at, word, last| with(at, word, last.or_else(|| before_ending(word))));
+}
+
+/// Joins the parts of H₂O, which UAX 29 takes for three words.
+fn formulas<'t>(
+    text: &'t str,
+    segments: impl Iterator<Item = (usize, &'t str)>,
+) -> impl Iterator<Item = (usize, &'t str)> {
+    let is_low = |c: Option<char>| c.is_some_and(|c| matches!(c, '₀'..='₉'));
+    let mut segments = segments.peekable();
+    std::iter::from_fn(move || {
+        let (at, first) = segments.next()?;
+        let (mut end, mut last) = (at + first.len(), first);
+        let joins = |last: &str, next: &str| is_low(last.chars().next_back()) || is_low(next.chars().next());
+        while let Some((_, next)) = segments.next_if(|(from, next)| *from == end && joins(last, next)) {
+            (end, last) = (end + next.len(), next);
+        }
+        Some((at, &text[at..end]))
+    })
 }
 
 /// Is it one character of a script without spaces, and so the beginning of pairs?
@@ -175,6 +193,15 @@ mod tests {
         assert!(
             is_half_pair("猫") && is_half_pair("か\u{3099}") && !is_half_pair("猫と") && !is_half_pair("a")
         );
+    }
+
+    #[test]
+    fn a_formula_is_a_word() {
+        assert_eq!(
+            sought("CO₂, H₂O und C₆H₁₂O₆ in m² Text¹ ₂ 水₂"),
+            ["CO₂", "H₂O", "und", "C₆H₁₂O₆", "in", "m", "²", "Text", "¹", "₂", "水", "₂",]
+        );
+        assert_eq!(Words::new().stems("CO₂", Language::OTHER).0, "co2");
     }
 
     #[test]
