@@ -259,7 +259,7 @@ pub enum NetworkError {
     /// on.
     TryNextAddress,
     /// The server did not process the request: it closed a kept connection, or refused the HTTP/2
-    /// stream. The request may be repeated once.
+    /// stream. Or its HTTP/2 cannot be read. The request may be repeated once.
     NotProcessed,
     /// The TLS handshake failed.
     Tls,

@@ -231,7 +231,11 @@ impl HttpNetwork {
                 let read = body::read(response, &codings, request, &self.memory, received);
                 match is_success {
                     true => {
-                        let (body, cut) = read.await?;
+                        let read = read.await;
+                        if matches!(read, Err(NetworkError::NotProcessed)) {
+                            self.http1.add(Origin::from_url(&request.url));
+                        }
+                        let (body, cut) = read?;
                         (body, cut.or_else(|| end.cut(&headers)))
                     }
                     // Browsers go where Location says, and a page is missing, whatever comes behind the header.

@@ -8,6 +8,7 @@ mod gzip;
 mod layer;
 
 use super::before_the_answer;
+use super::downgrade::requires_http1;
 use crate::net::client::body_memory::{BodyMemory, MemoryShare};
 use crate::net::client::{Cut, Meter, NetworkError, Request};
 use crate::net::limits::MAX_CODINGS;
@@ -164,6 +165,7 @@ fn what_broke(error: &io::Error) -> NetworkError {
     match error.get_ref().and_then(|cause| cause.downcast_ref::<reqwest::Error>()) {
         Some(wire) if wire.is_timeout() => NetworkError::Timeout,
         Some(wire) if before_the_answer(wire) == NetworkError::Exhausted => NetworkError::Exhausted,
+        Some(wire) if requires_http1(wire) => NetworkError::NotProcessed,
         Some(_) => NetworkError::Protocol,
         None => NetworkError::Encoding,
     }

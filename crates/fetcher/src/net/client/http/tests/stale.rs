@@ -96,6 +96,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [length, &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
+const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
@@ -103,6 +104,8 @@ const GOAWAY: u8 = 7;
 const REFUSED_STREAM: [u8; 4] = [0, 0, 0, 7];
 /// `:status: 200` in HPACK's static table.
 const STATUS_200: u8 = 0x88;
+const END_STREAM: u8 = 1;
+const HEADERS_ALONE: u8 = 4;
 const END_STREAM_AND_HEADERS: u8 = 5;
 
 /// Reads frames until a request, and returns its stream.
@@ -118,7 +121,7 @@ async fn read_stream(stream: &mut (impl AsyncRead + Unpin)) -> Option<u32> {
     }
 }
 
-/// An HTTP/2 server that sends one frame per request: kind, flags and payload. After a GOAWAY it
+/// An HTTP/2 server that sends one frame per request: kind, flags and payload. Behind a header alone comes a body. After a GOAWAY it
 /// closes the connection.
 async fn serve_frames(frames: Vec<(u8, u8, Vec<u8>)>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -135,6 +138,9 @@ async fn serve_frames(frames: Vec<(u8, u8, Vec<u8>)>) -> SocketAddr {
                 let (kind, flags, payload) = frames.next().expect("no more requests");
                 let id = if kind == GOAWAY { 0 } else { id };
                 stream.write_all(&frame(kind, flags, id, &payload)).await.unwrap();
+                if flags == HEADERS_ALONE {
+                    stream.write_all(&frame(DATA, END_STREAM, id, b"x")).await.unwrap();
+                }
                 if kind == GOAWAY {
                     break;
                 }
@@ -184,6 +190,8 @@ async fn who_speaks_no_sound_http_2_or_demands_http_1_1_is_asked_over_it() {
         with(b"\0\x0aconnection\x05close"),
         with(b"\0\x01X\x01y"),
         with(b"\0\x0econtent-length\x01x"),
+        // Of another length than the body.
+        (HEADERS, HEADERS_ALONE, [&[STATUS_200][..], b"\0\x0econtent-length\x019"].concat()),
         // PROTOCOL_ERROR and HTTP_1_1_REQUIRED
         (RST_STREAM, 0, vec![0, 0, 0, 1]),
         (GOAWAY, 0, vec![0, 0, 0, 0, 0, 0, 0, 13]),
