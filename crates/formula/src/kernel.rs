@@ -32,7 +32,7 @@ pub enum Operand<'a> {
 /// they are compiled for the baseline processor. The closure must own its captures, or they are
 /// read again in every row.
 #[inline(always)]
-pub(crate) fn vectorised(rows: impl FnOnce()) {
+pub fn vectorised(rows: impl FnOnce()) {
     dispatch!(*LEVEL, simd => simd.vectorize(rows));
 }
 

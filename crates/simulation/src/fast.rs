@@ -16,11 +16,10 @@
 //!   in the list of a state. Visits read histories nearly in sequence.
 //! - **A cache of choices.** Formulas that order states equally are one policy, and most of a
 //!   population are variations of a few. A cycle whose choices were made before is answered without
-//!   touching a page. See `memo`.
+//!   touching a page, and mostly without making the choice: scores tell whether it is one of the last. See `memo`.
 //!
 //! Results depend neither on the number of threads nor on the cache.
 
-mod arrivals;
 mod choice;
 mod error;
 mod memo;
@@ -34,7 +33,7 @@ mod work;
 
 use crate::replay::ndcg::Ndcg;
 use crate::{CycleFigures, Dataset, Rules, Truth};
-use choice::RowChoice;
+use choice::{RowChoice, is_chosen};
 use memo::{ChoiceTree, CycleStep};
 use pages::RowMembers;
 use ranking::hits;
@@ -236,13 +235,26 @@ impl<'a> Replayer<'a> {
         let mut figures = Vec::with_capacity((self.truth.cycles() - begun) as usize);
         let mut work = Work { runs: 1, ..Work::default() };
         for cycle in begun + 1..=self.truth.cycles() {
-            work.state_scores += scratch.choose(&mut score, cycle, self.k as u64, wants.ndcg);
-            // Formulas that chose the same rows so far are in the same place: the memo knows what follows.
-            let known = place.and_then(|place| self.memo.follow(place, &scratch.choice.rows));
+            scratch.states.fill_priors();
+            score(&scratch.states, Cycle(cycle), &mut scratch.scores);
+            let (scores, counts) = (&scratch.scores, &scratch.states.counts);
+            work.state_scores += scores.len() as u64;
+            // Formulas that chose the same rows so far are in the same place: the memo knows what follows. Most choose like
+            // the one before.
+            let begun = place.filter(|_| !wants.ndcg && !caught_up);
+            let recent =
+                begun.and_then(|place| self.memo.recent(place, |rows| is_chosen(rows, scores, counts)));
+            let known = recent.or_else(|| {
+                scratch.choice.make(scores, counts, self.k as u64, wants.ndcg);
+                place.and_then(|place| self.memo.follow(place, &scratch.choice.rows))
+            });
             if let (Some((next, step)), false) = (&known, caught_up) {
                 figures.push(step.figures);
                 place = Some(*next);
-                scratch.follow(cycle, step);
+                // Nothing follows the last cycle.
+                if cycle < self.truth.cycles() {
+                    scratch.follow(cycle, step);
+                }
                 work.cycles_remembered += 1;
                 continue;
             }
@@ -326,27 +338,15 @@ impl<'a> Replayer<'a> {
         }
         staleness.visit(truth, lists, importance, pages, moves, cycle);
         staleness.report(&mut figures);
-        states.apply(cycle, moves);
-        pages.settle(cycle, moves, states.counts.len());
+        if cycle < self.truth.cycles() {
+            states.apply(cycle, moves);
+            pages.settle(cycle, moves, states.counts.len());
+        }
         figures
     }
 }
 
 impl ReplayScratch {
-    /// Scores the states and chooses; returns the number of scored states.
-    fn choose(
-        &mut self,
-        score: &mut impl FnMut(&States, Cycle, &mut Vec<f64>),
-        cycle: u32,
-        k: u64,
-        ranked: bool,
-    ) -> u64 {
-        self.states.fill_priors();
-        score(&self.states, Cycle(cycle), &mut self.scores);
-        self.choice.make(&self.scores, &self.states.counts, k, ranked);
-        self.scores.len() as u64
-    }
-
     /// Applies a cached step; the pages follow later.
     fn follow(&mut self, cycle: u32, step: &Arc<CycleStep>) {
         self.states.repeat(cycle, &step.moves);

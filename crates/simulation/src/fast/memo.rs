@@ -53,7 +53,12 @@ struct Tree {
     children: HashMap<(u32, u64), u32, BuildHasherDefault<Mixer>>,
     /// The step that leads to each node; `None` for roots.
     steps: Vec<Option<Arc<CycleStep>>>,
+    /// The nodes to which choices led last from each node; 0, a root, for none.
+    recent: Vec<[u32; RECENT]>,
 }
+
+/// How many steps from a node are tried before a choice is made.
+const RECENT: usize = 3;
 
 impl ChoiceTree {
     /// An empty tree with a limit in bytes.
@@ -67,23 +72,41 @@ impl ChoiceTree {
         if self.limit == 0 {
             return None;
         }
-        let Tree { roots, steps, epoch, .. } = &mut *tree;
+        let Tree { roots, steps, recent, epoch, .. } = &mut *tree;
         let node = *roots.entry((reads, wants)).or_insert_with(|| {
             steps.push(None);
+            recent.push([0; RECENT]);
             steps.len() as u32 - 1
         });
         Some(TreeNode { epoch: *epoch, node })
     }
 
+    /// One of the steps that choices led to last from here, if this is true of its choice.
+    pub fn recent(
+        &self,
+        place: TreeNode,
+        is_it: impl Fn(&[u32]) -> bool,
+    ) -> Option<(TreeNode, Arc<CycleStep>)> {
+        let tree = self.tree();
+        let nodes = *tree.recent.get(place.node as usize).filter(|_| place.epoch == tree.epoch)?;
+        let steps = nodes.map(|node| tree.steps[node as usize].clone());
+        drop(tree);
+        let mut known = nodes.into_iter().zip(steps).filter_map(|(node, step)| Some((node, step?)));
+        let (node, step) = known.find(|(_, step)| is_it(&step.choice))?;
+        Some((TreeNode { node, ..place }, step))
+    }
+
     /// The result of a choice, if cached.
     pub fn follow(&self, place: TreeNode, choice: &[u32]) -> Option<(TreeNode, Arc<CycleStep>)> {
         let hash = hash(choice);
-        let tree = self.tree();
+        let mut tree = self.tree();
         if place.epoch != tree.epoch {
             return None;
         }
         let node = *tree.children.get(&(place.node, hash))?;
         let step = tree.steps[node as usize].clone()?;
+        tree.recent[place.node as usize].rotate_right(1);
+        tree.recent[place.node as usize][0] = node;
         (*step.choice == *choice).then_some((TreeNode { node, ..place }, step))
     }
 
@@ -103,6 +126,9 @@ impl ChoiceTree {
         tree.bytes += bytes;
         let node = tree.steps.len() as u32;
         tree.steps.push(Some(Arc::new(step)));
+        tree.recent.push([0; RECENT]);
+        tree.recent[place.node as usize].rotate_right(1);
+        tree.recent[place.node as usize][0] = node;
         // Another thread may have inserted it first; its node then becomes unreachable.
         tree.children.insert(key, node);
         Some(TreeNode { node, ..place })
@@ -135,7 +161,7 @@ fn hash(choice: &[u32]) -> u64 {
 
 /// A fast hash of words, used only for table look-ups.
 #[derive(Default)]
-struct Mixer(u64);
+pub(super) struct Mixer(u64);
 
 impl Hasher for Mixer {
     fn write(&mut self, bytes: &[u8]) {

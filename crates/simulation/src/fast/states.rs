@@ -1,8 +1,10 @@
 //! The distinct states of pages, one row each, and how visits move pages between them.
 
-use super::arrivals::Arrivals;
+use super::memo::Mixer;
 use recrawl_formula::{Priors, RateEvidence};
 use recrawl_types::{Cycle, History, Known, Reads, StateColumns};
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 
 /// Pages of one state that were visited in one cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +50,9 @@ pub(super) struct States {
     shown: RateEvidence,
     /// Evidence of each site; empty if sites do not distinguish states.
     shown_by_site: Vec<RateEvidence>,
-    arrivals: Arrivals,
+    /// The rows whose pages were visited in this cycle, by a hash of their state. Pages of other rows cannot be in the same
+    /// state, since their last visit was in another cycle.
+    arrivals: HashMap<u64, u32, BuildHasherDefault<Mixer>>,
 }
 
 impl States {
@@ -83,7 +87,6 @@ impl States {
         if by_site {
             states.shown_by_site = vec![RateEvidence::default(); site_count];
         }
-        states.arrivals.clear(sites.len());
         let place = |(history, site): (&History, &u32)| {
             states.shown.add(RateEvidence::from_history(history));
             if let Some(shown) = states.shown_by_site.get_mut(*site as usize) {
@@ -109,7 +112,7 @@ impl States {
 
     /// Frees the buffers for the visits of a cycle.
     pub fn forget_arrivals(&mut self) {
-        self.arrivals = Arrivals::default();
+        self.arrivals = HashMap::default();
     }
 
     pub fn site(&self, row: u32) -> u32 {
@@ -130,7 +133,7 @@ impl States {
     /// Carries out the visits of a cycle and sets the destinations. The choice of rows for new
     /// states depends only on the moves so far.
     pub fn apply(&mut self, cycle: u32, moves: &mut [Move]) {
-        self.arrivals.clear(2 * moves.len());
+        self.arrivals.clear();
         for m in &mut *moves {
             let source = m.source as usize;
             let history = self.histories[source];
@@ -193,12 +196,16 @@ impl States {
 
     /// The row of a state that pages reach in this cycle.
     fn arrive(&mut self, history: &History, site: u32) -> u32 {
-        let same = |row: u32| self.histories[row as usize] == *history && self.sites[row as usize] == site;
-        self.arrivals.find(history, site, same).unwrap_or_else(|place| {
-            let row = self.add(history, site);
-            self.arrivals.insert(place, row);
-            row
-        })
+        let mut key = hash(history, site);
+        while let Some(&row) = self.arrivals.get(&key) {
+            if self.histories[row as usize] == *history && self.sites[row as usize] == site {
+                return row;
+            }
+            key = key.wrapping_add(1);
+        }
+        let row = self.add(history, site);
+        self.arrivals.insert(key, row);
+        row
     }
 
     fn add(&mut self, history: &History, site: u32) -> u32 {
@@ -260,4 +267,31 @@ fn put<T>(column: &mut Vec<T>, row: usize, value: T) {
     } else {
         column[row] = value;
     }
+}
+
+/// A fast hash of a history and a site. The last visit is omitted, since all rows share it. Results
+/// do not depend on the hash.
+fn hash(h: &History, site: u32) -> u64 {
+    let two = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+    let days = |d: usize| u32::from(h.weekdays[d]) << 16 | u32::from(h.weekdays[d + 1]);
+    let decayed = h.decayed.map(f32::to_bits);
+    let words = [
+        two(h.visits, h.changes),
+        two(h.first.0, h.last_change.0),
+        h.ramp_visits,
+        h.ramp_cycles,
+        h.geometric_visits.to_bits(),
+        h.geometric_cycles.to_bits(),
+        two(h.changed_cycles, h.streak),
+        two(decayed[0], decayed[1]),
+        two(decayed[2], days(0)),
+        two(days(2), days(4)),
+        two(h.weekdays[6].into(), site),
+    ];
+    // Independent products; the factors are odd and very different.
+    let factor = |i: usize| 0x9e37_79b9_7f4a_7c15u64.rotate_left(5 * i as u32) | 1;
+    let sum =
+        (0..).zip(words).fold(0u64, |sum, (i, word)| sum ^ word.wrapping_mul(factor(i)).rotate_left(32));
+    let sum = (sum ^ sum >> 32).wrapping_mul(factor(0));
+    sum ^ sum >> 32
 }
