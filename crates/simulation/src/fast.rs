@@ -8,8 +8,8 @@
 //!   have the same score. After visits in the same cycle with the same outcome they agree again. So
 //!   the replay scores and selects whole states. Single pages matter only in a tie class of which
 //!   only a part fits the budget.
-//! - **Work for visited pages only.** Other pages stay in their state and are not touched.
-//!   Staleness is updated only at changes and visits.
+//! - **Work for visited pages only.** Other pages stay in their state and are not touched. What a visit finds is
+//!   written once, and states refer to it. Staleness is updated only at changes and visits.
 //! - **Ties without sorting.** The first pages of a large tie class are found by walking the
 //!   cycle's order of all pages, those of a small one by selection.
 //! - **Similar pages are neighbours.** Pages are put in the order of their changes, and stay so, run by run,
@@ -283,7 +283,7 @@ impl<'a> Replayer<'a> {
         if let Some(beginning) = &self.data.beginning {
             let histories = self.orders.numbers.iter().map(|&page| &beginning.histories[page as usize]);
             let (states, rows) = States::begun(reads, histories, &self.sites, self.data.sites.len());
-            let pages = RowMembers::in_rows(&states, rows);
+            let pages = RowMembers::in_rows(&states, &rows);
             return WarmStart { pages, states }.packed();
         }
         let mut of_site = vec![0; self.data.sites.len()];
@@ -324,7 +324,7 @@ impl<'a> Replayer<'a> {
         let ReplayScratch { states, pages, staleness, choice, moves, class, hits: by_rank, .. } = scratch;
         let (truth, order) = (&self.truth, self.orders.in_cycle(cycle));
         let (lists, importance) = (&self.lists, &self.importance);
-        staleness.change(truth, lists, importance, pages, cycle);
+        staleness.change(truth, lists, importance, cycle);
         pages.choose(truth, &order, &choice.rows, self.k, moves);
         let changed = moves.iter().map(|m| u64::from(m.changed)).sum();
         let pending = staleness.stale();

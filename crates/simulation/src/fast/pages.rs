@@ -4,41 +4,83 @@ use super::choice::RowChoice;
 use super::states::{Move, NOWHERE, States};
 use super::ties::TieOrder;
 use crate::{Since, Truth};
+use std::ops::Range;
 
-/// The pages of every row. They are contiguous, since all of them reached the row in one cycle. If
-/// only a part of a tie class was taken, the pages that left stay listed in their old row until it
-/// is read again.
+/// The pages of every row. What a visit found is written once, and rows refer to it. Pages that are drawn from a large tie
+/// class stay listed in their old row until it is read again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RowMembers {
+    /// Pages, in pieces.
     lists: Vec<u32>,
+    /// Length of `lists` that is in use.
+    used: usize,
     spare: Vec<u32>,
+    pieces: Vec<RowPiece>,
     rows: Vec<PagesRow>,
-    /// The row of each page.
-    pub row_of: Vec<u32>,
-    /// The pages visited in this cycle, by move, changed ones first.
-    pub chosen: Vec<u32>,
+    /// Where the pages of this cycle's visits are, by move, changed ones first.
+    chosen: Range<usize>,
+    /// The mark of the row that lists each page, if the row has one; else another one, or 0.
+    pub mark_of: Vec<u32>,
+    marks: u32,
     /// The pages drawn from a tie class, row by row, their number per row, and buffers to find them.
     drawn: Vec<u32>,
     drawn_of: Vec<u32>,
     /// A bit for each page; none is set between two draws.
-    marks: Vec<u64>,
+    bits: Vec<u64>,
     ascending: Vec<u32>,
     ends: Vec<u32>,
     images: Vec<u64>,
     ordered: Vec<u64>,
-    /// For each row its index in the tie class plus 1; 0 if it is not in it.
+    /// For each mark the index of its row in the tie class plus 1; 0 if it is not in it.
     place_in_class: Vec<u32>,
+}
+
+/// Pages that reached a row by one move.
+#[derive(Clone, Copy, Debug)]
+struct RowPiece {
+    start: u32,
+    len: u32,
+    /// The row's next piece, counted from 1; 0 for none.
+    next: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct PagesRow {
-    start: u32,
-    /// Number of listed pages.
+    /// Its first piece, counted from 1; 0 for none.
+    first: u32,
+    /// Number of pages that are listed, and of those that are still here.
     len: u32,
-    /// Number of these that are still here.
     live: u32,
     /// Cycle of their last visit.
     seen: u32,
+    /// Differs from that of other rows; 0 until the row is in a large tie class.
+    mark: u32,
+}
+
+impl PagesRow {
+    /// The pages that are listed, piece by piece.
+    fn listed<'l>(&self, pieces: &'l [RowPiece], lists: &'l [u32]) -> impl Iterator<Item = &'l [u32]> {
+        let piece = |number: u32| pieces.get((number as usize).wrapping_sub(1));
+        std::iter::successors(piece(self.first), move |before| piece(before.next))
+            .map(|piece| &lists[piece.start as usize..][..piece.len as usize])
+    }
+
+    /// Removes pages from the list.
+    fn retain(&mut self, pieces: &mut [RowPiece], lists: &mut [u32], mut stays: impl FnMut(u32) -> bool) {
+        self.len = 0;
+        let mut next = self.first;
+        while let Some(piece) = pieces.get_mut((next as usize).wrapping_sub(1)) {
+            let list = &mut lists[piece.start as usize..][..piece.len as usize];
+            let mut kept = 0;
+            for i in 0..list.len() {
+                let page = list[i];
+                list[kept] = page;
+                kept += usize::from(stays(page));
+            }
+            (piece.len, next) = (kept as u32, piece.next);
+            self.len += piece.len;
+        }
+    }
 }
 
 impl RowMembers {
@@ -49,37 +91,58 @@ impl RowMembers {
         if rows.len() > 1 {
             rows.for_each(|row| row_of_site[states.site(row) as usize] = row);
         }
-        RowMembers::in_rows(states, sites.iter().map(|&site| row_of_site[site as usize]).collect())
+        let row_of: Vec<u32> = sites.iter().map(|&site| row_of_site[site as usize]).collect();
+        RowMembers::in_rows(states, &row_of)
     }
 
     /// All pages, each in its row.
-    pub fn in_rows(states: &States, row_of: Vec<u32>) -> RowMembers {
+    pub fn in_rows(states: &States, row_of: &[u32]) -> RowMembers {
+        let mut members =
+            RowMembers { lists: vec![0; row_of.len()], used: row_of.len(), ..RowMembers::default() };
         let mut start = 0;
-        let room = |(row, &live): (u32, &u32)| {
-            start += live;
-            PagesRow { start: start - live, len: 0, live, seen: states.last(row) }
-        };
-        let mut rows: Vec<PagesRow> = (0..).zip(&states.counts).map(room).collect();
-        let mut lists = vec![0; row_of.len()];
-        for (page, &row) in (0..).zip(&row_of) {
-            let row = &mut rows[row as usize];
-            lists[(row.start + row.len) as usize] = page;
-            row.len += 1;
+        for (row, &pages) in (0..).zip(&states.counts) {
+            members.pieces.push(RowPiece { start, len: 0, next: 0 });
+            members.rows.push(PagesRow {
+                first: row + 1,
+                len: pages,
+                live: pages,
+                seen: states.last(row),
+                mark: 0,
+            });
+            start += pages;
         }
-        RowMembers { lists, rows, row_of, ..RowMembers::default() }
+        for (page, &row) in (0..).zip(row_of) {
+            let piece = &mut members.pieces[row as usize];
+            members.lists[(piece.start + piece.len) as usize] = page;
+            piece.len += 1;
+        }
+        members.mark_of = vec![0; row_of.len()];
+        members
     }
 
-    /// Copies another one into the own buffers.
+    /// Copies another one, which is [packed](Self::packed), into the own buffers.
     pub fn copy(&mut self, other: &RowMembers) {
-        self.lists.clone_from(&other.lists);
+        self.used = other.used;
+        self.lists.resize(self.lists.len().max(self.used), 0);
+        self.lists[..self.used].copy_from_slice(&other.lists);
+        self.pieces.clone_from(&other.pieces);
         self.rows.clone_from(&other.rows);
-        self.row_of.clone_from(&other.row_of);
+        self.marks = 0;
+        self.mark_of.clone_from(&other.mark_of);
     }
 
-    /// The cycle of the page's last visit.
-    #[inline]
-    pub fn seen(&self, page: usize) -> u32 {
-        self.rows[self.row_of[page] as usize].seen
+    /// Each page with the cycle of its last visit.
+    pub fn seen(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.rows.iter().filter(|row| row.live > 0).flat_map(move |row| {
+            let listed = row.listed(&self.pieces, &self.lists).flatten();
+            let is_here = |page: &&u32| row.len == row.live || self.mark_of[**page as usize] == row.mark;
+            listed.filter(is_here).map(|&page| (page, row.seen))
+        })
+    }
+
+    /// The pages visited in this cycle, by move, changed ones first.
+    pub fn chosen(&self) -> &[u32] {
+        &self.lists[self.chosen.clone()]
     }
 
     /// Finds the `k` pages of a choice, and lists the moves without their destinations.
@@ -91,41 +154,38 @@ impl RowMembers {
         k: usize,
         moves: &mut Vec<Move>,
     ) {
-        // Every entry is set below.
-        self.chosen.resize(k, 0);
+        self.make_room(k);
         moves.clear();
+        let mut at = self.chosen.start;
+        let mut visit = |row: u32, visited: u32, changed: u32| {
+            moves.push(Move { source: row, visited, changed, to: [NOWHERE; 2] });
+            visited as usize
+        };
         let first_partly = choice.partition_point(|row| row & RowChoice::PARTLY == 0);
         let (whole, class) = choice.split_at(first_partly);
-        let mut at = 0;
-        for row in whole {
-            let row = row & RowChoice::ROW;
+        for row in whole.iter().map(|row| row & RowChoice::ROW) {
             self.sweep(row);
-            let PagesRow { start, len, seen, .. } = self.rows[row as usize];
-            let pages = &self.lists[start as usize..][..len as usize];
-            let chosen = &mut self.chosen[at..at + pages.len()];
-            let changed = changed_first(pages, truth.since(seen, order.cycle), chosen);
-            moves.push(Move { source: row, visited: len, changed, to: [NOWHERE; 2] });
-            at += pages.len();
+            let here = self.rows[row as usize];
+            let (lists, chosen) = self.lists.split_at_mut(at);
+            let pages = here.listed(&self.pieces, lists);
+            let since = truth.since(here.seen, order.cycle);
+            let changed = changed_first(pages, since, &mut chosen[..here.len as usize]);
+            at += visit(row, here.len, changed);
         }
-        if class.is_empty() {
-            assert_eq!(at, k, "the chosen rows have k pages");
-            return;
-        }
-        self.draw(order, class, k - at);
-        let mut drawn = self.drawn.as_slice();
-        for (row, &drawn_here) in class.iter().zip(&self.drawn_of) {
-            let row = row & RowChoice::ROW;
-            let (pages, rest) = drawn.split_at(drawn_here as usize);
-            drawn = rest;
-            if pages.is_empty() {
-                continue;
+        if !class.is_empty() {
+            self.draw(order, class, self.chosen.end - at);
+            let mut drawn = self.drawn.as_slice();
+            for (row, &len) in class.iter().zip(&self.drawn_of).filter(|(_, len)| **len > 0) {
+                let row = row & RowChoice::ROW;
+                let (pages, rest) = drawn.split_at(len as usize);
+                drawn = rest;
+                let since = truth.since(self.rows[row as usize].seen, order.cycle);
+                let changed =
+                    changed_first(std::iter::once(pages), since, &mut self.lists[at..][..pages.len()]);
+                at += visit(row, len, changed);
             }
-            let since = truth.since(self.rows[row as usize].seen, order.cycle);
-            let changed = changed_first(pages, since, &mut self.chosen[at..at + pages.len()]);
-            moves.push(Move { source: row, visited: drawn_here, changed, to: [NOWHERE; 2] });
-            at += pages.len();
         }
-        assert_eq!(at, k, "the drawn pages fill k");
+        assert_eq!(at, self.chosen.end, "the chosen rows have k pages");
     }
 
     /// Draws the first `places` pages of a tie class into `drawn`, row by row, and sets `drawn_of`
@@ -133,37 +193,50 @@ impl RowMembers {
     fn draw(&mut self, order: &TieOrder<'_>, class: &[u32], places: usize) {
         let class = class.iter().map(|row| row & RowChoice::ROW);
         let size: usize = class.clone().map(|row| self.rows[row as usize].live as usize).sum();
-        self.place_in_class.clear();
-        self.place_in_class.resize(self.rows.len(), 0);
+        let Some(walk) = order.walk(places, size) else {
+            return self.select(order, class, places);
+        };
+        class.clone().for_each(|row| self.mark(row));
+        self.place_in_class.resize(self.marks as usize + 1, 0);
         for (place, row) in (1..).zip(class.clone()) {
-            self.place_in_class[row as usize] = place;
+            self.place_in_class[self.rows[row as usize].mark as usize] = place;
         }
-        match order.walk(places, size) {
-            Some(walk) => {
-                self.marks.resize(self.row_of.len().div_ceil(64), 0);
-                let mut left = places;
-                for &page in walk {
-                    if left == 0 {
-                        break;
-                    }
-                    let is_here = self.place_in_class[self.row_of[page as usize] as usize] > 0;
-                    self.marks[page as usize / 64] |= u64::from(is_here) << (page % 64);
-                    left -= usize::from(is_here);
-                }
-                self.part_by_row(class.len(), places);
+        self.bits.resize(self.mark_of.len().div_ceil(64), 0);
+        let mut left = places;
+        for &page in walk {
+            if left == 0 {
+                break;
             }
-            None => self.select(order, class, places),
+            let is_here = self.place_in_class[self.mark_of[page as usize] as usize] > 0;
+            self.bits[page as usize / 64] |= u64::from(is_here) << (page % 64);
+            left -= usize::from(is_here);
+        }
+        self.part_by_row(class.len(), places);
+        for row in class {
+            self.place_in_class[self.rows[row as usize].mark as usize] = 0;
         }
     }
 
-    /// Lists the first `places` pages of a tie class by row, after reading the whole class.
+    /// Lets the pages of a row be found by its mark.
+    fn mark(&mut self, row: u32) {
+        let row = &mut self.rows[row as usize];
+        if row.mark == 0 {
+            self.marks += 1;
+            row.mark = self.marks;
+            for pages in row.listed(&self.pieces, &self.lists) {
+                pages.iter().for_each(|&page| self.mark_of[page as usize] = row.mark);
+            }
+        }
+    }
+
+    /// Moves the first `places` pages of a tie class from their lists to `drawn`, after reading the whole class.
     fn select(&mut self, order: &TieOrder<'_>, class: impl Iterator<Item = u32> + Clone, places: usize) {
         self.images.clear();
         for row in class.clone() {
             self.sweep(row);
-            let PagesRow { start, len, .. } = self.rows[row as usize];
-            let pages = &self.lists[start as usize..][..len as usize];
-            self.images.extend(pages.iter().map(|&page| order.image(page)));
+            for pages in self.rows[row as usize].listed(&self.pieces, &self.lists) {
+                self.images.extend(pages.iter().map(|&page| order.image(page)));
+            }
         }
         self.ordered.clone_from(&self.images);
         let last = *self.ordered.select_nth_unstable(places - 1).1;
@@ -173,21 +246,25 @@ impl RowMembers {
         let mut images = self.images.iter();
         let mut drawn = 0;
         for row in class {
-            let PagesRow { start, len, .. } = self.rows[row as usize];
-            let before = drawn;
-            for (&page, &image) in self.lists[start as usize..][..len as usize].iter().zip(&mut images) {
+            let (row, before) = (&mut self.rows[row as usize], drawn);
+            row.retain(&mut self.pieces, &mut self.lists, |page| {
+                let image = images.next().expect("an image for each page");
                 self.drawn[drawn] = page;
-                drawn += usize::from(image <= last);
+                drawn += usize::from(*image <= last);
+                *image > last
+            });
+            if row.mark > 0 {
+                self.drawn[before..drawn].iter().for_each(|&page| self.mark_of[page as usize] = 0);
             }
             self.drawn_of.push((drawn - before) as u32);
         }
         self.drawn.truncate(places);
     }
 
-    /// Lists the marked pages by row, ascending, and clears the marks.
+    /// Lists the marked pages by row, ascending, and clears their bits and marks.
     fn part_by_row(&mut self, rows: usize, count: usize) {
         self.ascending.clear();
-        for (first, word) in (0..).step_by(64).zip(&mut self.marks) {
+        for (first, word) in (0..).step_by(64).zip(&mut self.bits) {
             let mut rest = std::mem::take(word);
             while rest != 0 {
                 self.ascending.push(first + rest.trailing_zeros());
@@ -195,15 +272,10 @@ impl RowMembers {
             }
         }
         assert_eq!(self.ascending.len(), count, "a tie class has enough pages");
+        let place = |mark: u32| self.place_in_class[mark as usize] as usize - 1;
         self.drawn_of.clear();
         self.drawn_of.resize(rows, 0);
-        if rows == 1 {
-            self.drawn_of[0] = count as u32;
-            std::mem::swap(&mut self.drawn, &mut self.ascending);
-            return;
-        }
-        let place = |page: u32| self.place_in_class[self.row_of[page as usize] as usize] as usize - 1;
-        self.ascending.iter().for_each(|&page| self.drawn_of[place(page)] += 1);
+        self.ascending.iter().for_each(|&page| self.drawn_of[place(self.mark_of[page as usize])] += 1);
         self.ends.clear();
         self.ends.extend(self.drawn_of.iter().scan(0, |sum, &n| {
             *sum += n;
@@ -211,7 +283,7 @@ impl RowMembers {
         }));
         self.drawn.resize(count, 0);
         for &page in &self.ascending {
-            let end = &mut self.ends[place(page)];
+            let end = &mut self.ends[place(std::mem::take(&mut self.mark_of[page as usize]))];
             self.drawn[*end as usize] = page;
             *end += 1;
         }
@@ -219,24 +291,17 @@ impl RowMembers {
 
     /// Removes the pages that left a row from its list.
     fn sweep(&mut self, row: u32) {
-        let PagesRow { start, len, live, .. } = self.rows[row as usize];
-        if len == live {
+        let row = &mut self.rows[row as usize];
+        if row.len == row.live || row.live == 0 {
             return;
         }
-        let list = &mut self.lists[start as usize..][..len as usize];
-        let mut kept = 0;
-        for i in 0..list.len() {
-            let page = list[i];
-            list[kept] = page;
-            kept += usize::from(self.row_of[page as usize] == row);
-        }
-        assert_eq!(kept, live as usize, "a row lists its pages");
-        self.rows[row as usize].len = live;
+        let mark = row.mark;
+        row.retain(&mut self.pieces, &mut self.lists, |page| self.mark_of[page as usize] == mark);
+        assert_eq!(row.len, row.live, "a row lists its pages");
     }
 
     /// Moves the chosen pages to their destinations.
     pub fn settle(&mut self, cycle: u32, moves: &[Move], rows: usize) {
-        self.make_room();
         self.rows.resize(rows.max(self.rows.len()), PagesRow::default());
         for m in moves {
             self.rows[m.source as usize].live -= m.visited;
@@ -245,66 +310,71 @@ impl RowMembers {
                 if row.seen != cycle {
                     *row = PagesRow { seen: cycle, ..PagesRow::default() };
                 }
-                row.live += pages;
-            }
-        }
-        let mut chosen = self.chosen.as_slice();
-        for m in moves {
-            for (pages, _, to) in m.parts().into_iter().filter(|part| part.0 > 0) {
-                let (part, rest) = chosen.split_at(pages as usize);
-                chosen = rest;
-                part.iter().for_each(|&page| self.row_of[page as usize] = to);
-                let row = &mut self.rows[to as usize];
-                if row.len == 0 {
-                    row.start = self.lists.len() as u32;
-                    self.lists.resize(self.lists.len() + row.live as usize, 0);
-                }
-                self.lists[(row.start + row.len) as usize..][..part.len()].copy_from_slice(part);
+                self.pieces.push(RowPiece { start: self.used as u32, len: pages, next: row.first });
+                row.first = self.pieces.len() as u32;
                 row.len += pages;
+                row.live += pages;
+                self.used += pages as usize;
             }
         }
     }
 
-    /// Lists grow by the pages visited in each cycle. When they are five times as long as the
-    /// number of pages, outdated entries are dropped.
-    fn make_room(&mut self) {
-        if self.lists.len() + self.chosen.len() > 5 * self.row_of.len() {
+    /// Makes room for the visits of a cycle, by which lists grow. When they are five times as long as the number of pages,
+    /// outdated entries are dropped.
+    fn make_room(&mut self, visits: usize) {
+        if self.used + visits > 5 * self.mark_of.len() {
             self.pack();
         }
+        self.chosen = self.used..self.used + visits;
+        self.lists.resize(self.lists.len().max(self.chosen.end), 0);
     }
 
     fn pack(&mut self) {
+        (0..self.rows.len() as u32).for_each(|row| self.sweep(row));
         self.spare.clear();
-        for (number, row) in (0..).zip(&mut self.rows) {
-            let list = &self.lists[row.start as usize..][..row.len as usize];
-            row.start = self.spare.len() as u32;
+        let before = std::mem::take(&mut self.pieces);
+        for row in &mut self.rows {
             if row.live > 0 {
-                self.spare.extend(list.iter().filter(|&&page| self.row_of[page as usize] == number));
+                let start = self.spare.len() as u32;
+                row.listed(&before, &self.lists).for_each(|pages| self.spare.extend(pages));
+                self.pieces.push(RowPiece { start, len: row.live, next: 0 });
+                row.first = self.pieces.len() as u32;
             }
-            row.len = row.live;
+            row.mark = 0;
         }
         std::mem::swap(&mut self.lists, &mut self.spare);
+        self.used = self.lists.len();
+        self.marks = 0;
+        self.mark_of.fill(0);
     }
 
     /// The same pages in the same rows, without spare capacity.
     pub fn packed(mut self) -> RowMembers {
         self.pack();
-        let RowMembers { lists, rows, row_of, .. } = self;
-        RowMembers { lists, rows, row_of, ..RowMembers::default() }
+        let RowMembers { lists, used, pieces, rows, mark_of, .. } = self;
+        RowMembers { lists, used, pieces, rows, mark_of, ..RowMembers::default() }
     }
 }
 
 /// Copies pages, changed ones first, and returns the number of changed ones.
-fn changed_first(pages: &[u32], since: Since<'_>, out: &mut [u32]) -> u32 {
-    match since {
-        Since::Words { words, mask } => split(pages, out, |page| words[page] & mask != 0),
-        Since::Versions { seen, now } => split(pages, out, |page| seen[page] != now[page]),
+fn changed_first<'p>(pages: impl Iterator<Item = &'p [u32]>, since: Since<'_>, mut out: &mut [u32]) -> u32 {
+    let mut all = 0;
+    for pages in pages {
+        let changed = match since {
+            Since::Words { words, mask } => split(pages, out, |page| words[page] & mask != 0),
+            Since::Versions { seen, now } => split(pages, out, |page| seen[page] != now[page]),
+        };
+        let left = out.len() - pages.len();
+        out = &mut out[changed..][..left];
+        all += changed as u32;
     }
+    all
 }
 
 /// Writes every page at both ends of the remaining space and advances one end, which avoids
 /// mispredicted branches.
-fn split(pages: &[u32], out: &mut [u32], changed: impl Fn(usize) -> bool) -> u32 {
+#[inline(never)]
+fn split(pages: &[u32], out: &mut [u32], changed: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, out.len());
     for &page in pages {
         out[low] = page;
@@ -313,5 +383,5 @@ fn split(pages: &[u32], out: &mut [u32], changed: impl Fn(usize) -> bool) -> u32
         low += changed;
         high -= 1 - changed;
     }
-    low as u32
+    low
 }

@@ -16,7 +16,7 @@ pub(super) fn hits(
     hits: &mut Vec<bool>,
 ) {
     hits.clear();
-    let mut chosen = pages.chosen.as_slice();
+    let mut chosen = pages.chosen();
     let mut moves = moves.iter().peekable();
     for rows in choice.chunk_by(|_, next| next & RowChoice::STARTS == 0) {
         class.clear();

@@ -46,6 +46,8 @@ struct Stale {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Staleness {
     wants: WantedFigures,
+    /// The cycle of the last visit of each page, if any of them is wanted.
+    seen: Vec<u32>,
     stale: u64,
     /// Σ of the cycles of the first unseen changes.
     first: u64,
@@ -74,27 +76,22 @@ impl Staleness {
         self.missed.clear();
         self.missed.resize(truth.cycles() as usize + 1, 0);
         if wants.staleness() {
-            for (page, &of) in importance.iter().enumerate() {
-                self.add(self.look(truth, lists, page, pages.seen(page), now), of);
+            self.seen.resize(importance.len(), 0);
+            for (page, seen) in pages.seen() {
+                self.seen[page as usize] = seen;
+                self.add(self.look(truth, lists, page as usize, seen, now), importance[page as usize]);
             }
         }
     }
 
     /// Applies the changes of a cycle.
-    pub fn change(
-        &mut self,
-        truth: &Truth,
-        lists: &ChangeLists,
-        importance: &[u32],
-        pages: &RowMembers,
-        cycle: u32,
-    ) {
+    pub fn change(&mut self, truth: &Truth, lists: &ChangeLists, importance: &[u32], cycle: u32) {
         if !self.wants.staleness() {
             return;
         }
         for &page in truth.changed_in(cycle) {
             let page = page as usize;
-            let seen = pages.seen(page);
+            let seen = self.seen[page];
             self.remove(self.look(truth, lists, page, seen, cycle - 1), importance[page]);
             self.add(self.look(truth, lists, page, seen, cycle), importance[page]);
         }
@@ -105,7 +102,7 @@ impl Staleness {
         self.stale
     }
 
-    /// Applies the visits of the chosen pages. Call it before the pages move to their new rows.
+    /// Applies the visits of the chosen pages.
     pub fn visit(
         &mut self,
         truth: &Truth,
@@ -121,18 +118,20 @@ impl Staleness {
         }
         if !self.wants.age && !self.wants.harmonic && !self.wants.importance {
             self.stale -= moves.iter().map(|m| u64::from(m.changed)).sum::<u64>();
+            pages.chosen().iter().for_each(|&page| self.seen[page as usize] = cycle);
             return;
         }
-        let mut chosen = pages.chosen.as_slice();
+        let mut chosen = pages.chosen();
         for m in moves {
             let (here, rest) = chosen.split_at(m.visited as usize);
             chosen = rest;
             for &page in &here[..m.changed as usize] {
                 let page = page as usize;
-                self.remove(self.look(truth, lists, page, pages.seen(page), cycle), importance[page]);
+                self.remove(self.look(truth, lists, page, self.seen[page], cycle), importance[page]);
                 self.importance.changed += u64::from(importance[page]);
             }
         }
+        pages.chosen().iter().for_each(|&page| self.seen[page as usize] = cycle);
     }
 
     /// Sets the requested figures of the state after the visits of a cycle.

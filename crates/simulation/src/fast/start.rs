@@ -23,8 +23,8 @@ impl WarmStart {
 
     /// Approximate memory in bytes.
     fn bytes(&self) -> usize {
-        // A page has a list entry and a row; a row has a history, columns and list entries.
-        8 * self.pages.row_of.len() + 400 * self.states.counts.len()
+        // A page has a list entry and a mark; a row has a history, columns and list entries.
+        8 * self.pages.mark_of.len() + 400 * self.states.counts.len()
     }
 }
 
