@@ -279,6 +279,7 @@ fn a_folder_keeps_objects_and_creates_each_once() {
     store.remove("0000000001/data/0000000000").unwrap();
     store.remove("0000000001/data/0000000000").unwrap();
     assert!(matches!(store.read("0000000001/data/0000000000", 3), Err(StoreError::Absent(_))));
+    assert!(!disk.path().join("0000000001").exists(), "else lists walk folders of what has long gone");
     // What a process that was killed leaves, and what systems and people put there.
     fs::create_dir(disk.path().join("lost+found")).unwrap();
     fs::write(disk.path().join("lost+found").join("0000000001"), "x").unwrap();
@@ -290,6 +291,29 @@ fn a_folder_keeps_objects_and_creates_each_once() {
     assert_eq!(keys, ["unfinished/17-1-0", "vault"], "a sweep removes the first");
     let missing = FolderStore::open(&disk.path().join("none")).unwrap_err().to_string();
     assert!(missing.contains("no such folder; create it, or mount its disk"), "{missing}");
+}
+
+/// The last object of a folder takes that along, while others put theirs there.
+#[test]
+fn a_folder_that_goes_is_made_again() {
+    let disk = tempfile::tempdir().unwrap();
+    let store = FolderStore::open(disk.path()).unwrap();
+    let store = &store;
+    std::thread::scope(|scope| {
+        for name in ["a", "b", "c"] {
+            scope.spawn(move || {
+                let (created, replaced) = (format!("plan/step/{name}"), format!("plan/call/{name}"));
+                for _ in 0..300 {
+                    store.create(&created, b"told").unwrap();
+                    store.replace(&replaced, b"called").unwrap();
+                    assert_eq!(store.read(&created, 9).unwrap(), b"told");
+                    [&created, &replaced].into_iter().for_each(|key| store.remove(key).unwrap());
+                }
+            });
+        }
+    });
+    assert_eq!(store.list("").unwrap(), []);
+    assert!(!disk.path().join("plan").exists());
 }
 
 #[test]

@@ -17,6 +17,9 @@ fn unfinished() -> String {
     format!("{UNFINISHED}{now}-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
+/// Times that a folder is made again which another process removes, since its last object has gone.
+const MAX_FOLDERS: u32 = 100;
+
 /// Objects as files of a folder.
 #[derive(Debug)]
 pub struct FolderStore {
@@ -62,7 +65,11 @@ impl FolderStore {
         if !self.folder.is_dir() {
             return Err(io::Error::other("the folder of the store is gone; is its disk mounted?"));
         }
-        fs::create_dir_all(folder)?;
+        fs::create_dir_all(folder).map_err(|e| match e.kind() {
+            // It was there, and is not: another process has removed it. No object is.
+            ErrorKind::AlreadyExists => ErrorKind::NotFound.into(),
+            _ => e,
+        })?;
         for made in folder.ancestors().take_while(|made| made.starts_with(&self.folder)) {
             File::open(made)?.sync_all()?;
         }
@@ -70,20 +77,42 @@ impl FolderStore {
     }
 
     fn link(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        self.make_folder(path)?;
         let unfinished = self.path(&unfinished());
-        self.make_folder(&unfinished)?;
         let write = || {
-            let mut file = File::create_new(&unfinished)?;
+            let mut file = self.in_folder(&unfinished, || File::create_new(&unfinished))?;
             file.write_all(bytes)?;
             file.sync_all()?;
             // A second name is refused where there is one: rename(2) would replace it.
-            fs::hard_link(&unfinished, path)
+            self.in_folder(path, || fs::hard_link(&unfinished, path))
         };
         let linked = write();
         let _ = fs::remove_file(&unfinished);
         linked?;
         path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+    }
+
+    /// Does something in the folder of a path, which is made if need be. Others may remove it meanwhile, as long as it is empty.
+    fn in_folder<T>(&self, path: &Path, work: impl Fn() -> io::Result<T>) -> io::Result<T> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.make_folder(path).and_then(|()| work()) {
+                Err(e) if e.kind() == ErrorKind::NotFound && tries < MAX_FOLDERS => {}
+                done => return done,
+            }
+        }
+    }
+
+    /// Removes the folders of an object that has gone, as far as they are empty: else each plan of a fleet leaves some, and each
+    /// list walks them all.
+    fn remove_folders(&self, path: &Path) {
+        let above = path.ancestors().skip(1);
+        let within = above.take_while(|folder| *folder != self.folder && folder.starts_with(&self.folder));
+        for folder in within {
+            if fs::remove_dir(folder).is_err() {
+                break;
+            }
+        }
     }
 
     /// Files whose names are keys, and not what systems and people leave in a folder. Links are not followed.
@@ -155,11 +184,9 @@ impl Store for FolderStore {
     fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let path = self.path(key);
         let write = || {
-            self.make_folder(&path)?;
             let unfinished = self.path(&unfinished());
-            self.make_folder(&unfinished)?;
-            fs::write(&unfinished, bytes)?;
-            fs::rename(&unfinished, &path)
+            self.in_folder(&unfinished, || fs::write(&unfinished, bytes))?;
+            self.in_folder(&path, || fs::rename(&unfinished, &path))
         };
         write().map_err(self.told(key))
     }
@@ -171,9 +198,14 @@ impl Store for FolderStore {
     }
 
     fn remove(&self, key: &str) -> Result<(), StoreError> {
-        match fs::remove_file(self.path(key)).map_err(self.told(key)) {
+        let path = self.path(key);
+        match fs::remove_file(&path).map_err(self.told(key)) {
             Err(StoreError::Absent(_)) => Ok(()),
-            removed => removed,
+            Err(error) => Err(error),
+            Ok(()) => {
+                self.remove_folders(&path);
+                Ok(())
+            }
         }
     }
 
