@@ -151,7 +151,7 @@ impl<'s> PlanExchange<'s> {
     pub fn meet(&mut self, own: MemberFigures) -> Result<PlanMembers, ExchangeError> {
         self.tell(&framed(&self.key(self.own), &own, b""))?;
         self.store.replace(key::CALL, self.cycle.to_string().as_bytes()).map_err(VaultError::from)?;
-        let heard = self.hear()?;
+        let heard = self.hear(own)?;
         let close = self.close(&heard)?;
         if !close.members.contains(&self.own) {
             return Err(ExchangeError::Alone("the others have made the plan without this partition".into()));
@@ -185,7 +185,8 @@ impl<'s> PlanExchange<'s> {
     /// [`ExchangeError::Alone`] if others are not heard in time.
     pub fn gather(&mut self, own: &[u8]) -> Result<Vec<Vec<u8>>, ExchangeError> {
         self.tell(own)?;
-        let mut all = vec![None; self.members.len()];
+        let told = |member: &u32| (*member == self.own).then(|| own.to_vec());
+        let mut all: Vec<Option<Vec<u8>>> = self.members.iter().map(told).collect();
         let (mut times, mut leases, mut last_beat) = (0, 0, None);
         loop {
             for (member, told) in self.members.iter().zip(&mut all).filter(|(_, told)| told.is_none()) {
@@ -232,8 +233,8 @@ impl<'s> PlanExchange<'s> {
     }
 
     /// Reads what the members tell of themselves, until all did, one has closed, or patience ends.
-    fn hear(&self) -> Result<BTreeMap<u32, MemberFigures>, ExchangeError> {
-        let mut heard = BTreeMap::new();
+    fn hear(&self, own: MemberFigures) -> Result<BTreeMap<u32, MemberFigures>, ExchangeError> {
+        let mut heard = BTreeMap::from([(self.own, own)]);
         for times in 0.. {
             for member in &self.members {
                 if !heard.contains_key(member)
@@ -334,7 +335,9 @@ impl<'s> PlanExchange<'s> {
 mod tests {
     use super::*;
     use crate::map::{FormerPartition, PartitionRange};
+    use crate::testing::CountingStore;
     use recrawl_vault::store::MemoryStore;
+    use std::sync::atomic::Ordering::Relaxed;
 
     /// The events while somebody waits; it says whether that goes on.
     struct Meanwhile<'t>(Box<dyn Fn(u64) -> bool + Send + Sync + 't>);
@@ -391,6 +394,22 @@ mod tests {
         let dead = Meanwhile(Box::new(|times| times < 2));
         let mut plan = PlanExchange { patience: &dead, ..plan };
         assert!(matches!(plan.gather(b"last of three"), Err(ExchangeError::Alone(_))));
+    }
+
+    /// A partition knows what it told: each exchange of each plan would pay for reading it.
+    #[test]
+    fn nobody_reads_what_it_told_itself() {
+        let (store, map, nobody) = (CountingStore::default(), map(), nobody());
+        tells(&store, 7, 1, figures(10, 1));
+        tells(&store, 7, 2, figures(20, 2));
+        for id in [1, 2] {
+            store.create(&told(&key::bars(7), 1, id), b"more").unwrap();
+        }
+        let mut plan = PlanExchange::new(&store, &map, 3, 7, &nobody);
+        plan.meet(figures(30, 3)).unwrap();
+        let before = store.asked.load(Relaxed);
+        assert_eq!(plan.gather(b"own").unwrap(), [&b"own"[..], b"more", b"more"]);
+        assert_eq!(store.asked.load(Relaxed) - before, 3, "a create, and what two others told");
     }
 
     /// Of three, one is silent. The first to give up closes; who comes later has no part in the plan, and who was heard has.

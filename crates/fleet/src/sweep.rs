@@ -111,13 +111,12 @@ mod tests {
     use super::*;
     use crate::map::{FormerPartition, PartitionRange};
     use crate::run::RunWriter;
-    use crate::testing::{Nobody, first_map};
+    use crate::testing::{CountingStore, Nobody, first_map};
     use crate::{FleetWaits, Partition};
     use recrawl_types::UrlRules;
-    use recrawl_vault::StoreError;
-    use recrawl_vault::store::{Listed, MemoryStore};
+    use recrawl_vault::store::MemoryStore;
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+    use std::sync::atomic::Ordering::Relaxed;
 
     #[test]
     fn runs_go_when_all_have_them_and_the_last_of_an_epoch_stays() {
@@ -156,41 +155,6 @@ mod tests {
         assert_eq!((swept(), runs()), ((1, 0), vec![2]));
         let parts: Vec<String> = store.list("").unwrap().into_iter().map(|object| object.key).collect();
         assert_eq!(parts.iter().filter(|key| key.contains("/links/")).count(), 1, "{parts:?}");
-    }
-
-    /// A store that counts what is asked of it.
-    #[derive(Debug, Default)]
-    struct CountingStore {
-        objects: MemoryStore,
-        asked: AtomicU64,
-    }
-
-    impl CountingStore {
-        fn counted(&self) -> &MemoryStore {
-            self.asked.fetch_add(1, Relaxed);
-            &self.objects
-        }
-    }
-
-    impl Store for CountingStore {
-        fn create(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
-            self.counted().create(key, bytes)
-        }
-        fn read(&self, key: &str, most: u64) -> Result<Vec<u8>, StoreError> {
-            self.counted().read(key, most)
-        }
-        fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
-            self.counted().replace(key, bytes)
-        }
-        fn list(&self, folder: &str) -> Result<Vec<Listed>, StoreError> {
-            self.counted().list(folder)
-        }
-        fn remove(&self, key: &str) -> Result<(), StoreError> {
-            self.counted().remove(key)
-        }
-        fn locate(&self, key: &str) -> String {
-            key.to_owned()
-        }
     }
 
     /// Partitions that ended, and epochs that were swept, cost nothing in each round.
