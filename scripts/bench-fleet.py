@@ -191,7 +191,7 @@ def three_and_one():
         costs = {}
         for kind in ("one", "three"):
             with Web(3000) as web:
-                text = SERVE + '[cycle]\nperiod = "1 s"\npages = "100%"\nfill = false\n' + QUICK
+                text = SERVE + '[cycle]\nperiod = "1 s"\npages = "100%"\nfill = false\nrounds = 1\n' + QUICK
                 configured("fleet", text)
                 bucket = FOLDER / "bucket"
                 bucket.mkdir()
