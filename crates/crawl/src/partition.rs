@@ -59,6 +59,12 @@ impl Settings {
                 "storage.vault: the vault of a partition lies in the store of its fleet; remove the key";
             return Err(Failure::Usage(text.into()));
         }
+        let fleet = vault.rsplitn(3, '/').last().unwrap_or_default();
+        if let Some(target) = self.deliver.iter().find(|target| target.lies_at(fleet)) {
+            let text =
+                format!("[[deliver]] {:?}: to: the fleet lies there; name another folder", target.name);
+            return Err(Failure::Usage(text));
+        }
         config.storage.vault = vault;
         config.cycle.rounds.get_or_insert(Rounds(Parts::Equal(1)));
         let part = |limit: u64| if limit == 0 { 0 } else { (limit / partitions).max(1) };

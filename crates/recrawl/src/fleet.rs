@@ -20,7 +20,7 @@ pub use watch::FleetWatch;
 use recrawl_crawl::failure::Failure;
 use recrawl_fleet::{FORMAT, FleetFormat, FleetMap, newest_map, unknown_format};
 use recrawl_types::{CanonicalUrl, Span, UrlRules};
-use recrawl_vault::{Store, VaultError};
+use recrawl_vault::{Store, VaultError, store};
 use std::fmt::Display;
 use std::path::Path;
 use std::time::Duration;
@@ -127,6 +127,23 @@ pub fn refuse_foreign_host(data_dir: &Path, host: &str) -> Result<(), Failure> {
     }
 }
 
+/// Tells which pages a data directory has: those of its partition, or all.
+///
+/// # Errors
+/// When the store of its fleet does not answer.
+pub fn owned_pages(data_dir: &Path) -> Result<impl Fn(&CanonicalUrl) -> bool + use<>, Failure> {
+    let owned = match partition_in(data_dir) {
+        Some((address, id)) => {
+            let store = store::open(&address).map_err(Failure::work)?;
+            Some((map_of(&*store, &address)?, id))
+        }
+        None => None,
+    };
+    Ok(move |url: &CanonicalUrl| {
+        owned.as_ref().is_none_or(|(map, id)| map.place_of(*id) == Some(map.place_of_key(url.key())))
+    })
+}
+
 /// Where a page or host is that another partition has. The owner is given with the address of its console.
 pub fn elsewhere(what: impl Display, partition: u32, owner: Option<&(String, String)>) -> String {
     let owner = owner.map_or_else(
@@ -143,4 +160,32 @@ pub fn vault_of(address: &str, partition: u32) -> String {
         address.trim_end_matches('/'),
         recrawl_fleet::partition_folder(partition).trim_end_matches('/')
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_fleet::{PartitionRange, write_map};
+
+    #[test]
+    fn a_partition_owns_its_range_and_a_crawl_alone_all_pages() {
+        let folder = tempfile::tempdir().unwrap();
+        let bucket = folder.path().join("bucket");
+        std::fs::create_dir(&bucket).unwrap();
+        let address = format!("file://{}", bucket.display());
+        let range =
+            |id, begin: Option<&str>| PartitionRange { id, begin: begin.map(Into::into), parent: None };
+        let map = FleetMap::new(1, vec![range(1, None), range(2, Some("h.test"))]).unwrap();
+        write_map(&*store::open(&address).unwrap(), &map).unwrap();
+        give(folder.path(), &address).unwrap();
+        let owned = |name: &str| {
+            let owns = owned_pages(&folder.path().join(name)).unwrap();
+            ["http://a.test/", "http://www.h.test/"]
+                .map(|url| owns(&UrlRules::keep_all().canonicalize(url).unwrap()))
+        };
+        assert_eq!(
+            ["partition-1", "partition-2", "alone"].map(owned),
+            [[true, false], [false, true], [true; 2]]
+        );
+    }
 }

@@ -53,6 +53,15 @@ pub trait Store: Send + Sync + Debug {
     /// When the store does not answer, or refuses.
     fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError>;
 
+    /// Writes an object, whole, in place of one of that key that has the bytes `before`: of several writers, none undoes what
+    /// another did meanwhile.
+    ///
+    /// # Errors
+    /// [`StoreError::Exists`] if it has others by now, and [`StoreError::Refused`] if the store cannot do this.
+    fn exchange(&self, key: &str, _before: &[u8], _bytes: &[u8]) -> Result<(), StoreError> {
+        Err(StoreError::Refused(format!("{}: the store has no conditional writes", self.locate(key))))
+    }
+
     /// Lists the objects whose keys begin with this folder, in no promised order. Empty: all.
     ///
     /// # Errors

@@ -70,12 +70,6 @@ impl fmt::Debug for DeliverTarget {
     }
 }
 
-/// Is one of two folders of a bucket in the other, or the same?
-fn is_within(one: &str, other: &str) -> bool {
-    let [one, other] = [one, other].map(|folder| format!("{}/", folder.trim_end_matches('/')));
-    one.starts_with(&other) || other.starts_with(&one)
-}
-
 impl DeliverTarget {
     /// Checks the `[[deliver]]` tables.
     ///
@@ -94,9 +88,7 @@ impl DeliverTarget {
             let name = &table.name;
             check_name("deliver", name)?;
             let target = DeliverTarget::new(table, urls).map_err(|e| format!("[[deliver]] {name:?}: {e}"))?;
-            if let TargetProtocol::Objects(store) = &target.place.protocol
-                && is_within(store, &config.storage.vault)
-            {
+            if target.lies_at(&config.storage.vault) {
                 return Err(format!("[[deliver]] {name:?}: to: the vault lies there; name another folder"));
             }
             let is_same = |other: &&DeliverTarget| {
@@ -190,6 +182,15 @@ impl DeliverTarget {
             TargetProtocol::Lines(path) => Some(path),
             _ => None,
         }
+    }
+
+    /// Are its objects in this folder of a bucket, or that in theirs?
+    pub fn lies_at(&self, folder: &str) -> bool {
+        let TargetProtocol::Objects(store) = &self.place.protocol else { return false };
+        let parts =
+            |folder: &str| folder.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
+        let [own, other]: [Vec<String>; 2] = [store, folder].map(parts);
+        !other.is_empty() && own.iter().zip(&other).all(|(own, other)| own == other)
     }
 
     /// Does a link lead both to one file?

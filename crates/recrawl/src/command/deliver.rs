@@ -4,13 +4,14 @@ use super::{counted, print, print_json, thousands};
 use crate::cli::{DeliverCommand, OnCrawl, Where};
 use crate::daemon::Daemon;
 use crate::deliverer::{Committed, Holding, ParkedDocument, local_index, probe, rewrite_lines, told, verify};
+use crate::fleet;
 use recrawl_crawl::admission::blocks::Blocks;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::operator::stopped::StoppedCrawl;
 use recrawl_crawl::parts::deliver::DeliverTarget;
 use recrawl_crawl::settings::Settings;
-use recrawl_delivery::protocol::TargetProtocol;
+use recrawl_delivery::protocol::{TargetProtocol, kept};
 use recrawl_delivery::verify::Differences;
 use recrawl_delivery::{SkippedChanges, WaitingChanges, doubt, name_of};
 use serde_json::json;
@@ -222,7 +223,8 @@ fn verify_target(on: &OnCrawl, name: &str, repair: bool) -> Result<(), Failure> 
     let target = named(&settings, name)?;
     Daemon::refuse_beside(&settings.data_dir, "stop it first: it would deliver meanwhile")?;
     let StoppedCrawl { storage, .. } = StoppedCrawl::open(&settings)?;
-    let found = verify(&settings, &*storage, target, repair)?;
+    let owns = fleet::owned_pages(&settings.data_dir)?;
+    let found = verify(&settings, &*storage, target, &owns, repair)?;
     match on.json {
         true => print_json(&found)?,
         false => print_differences(name, found, repair)?,
@@ -269,8 +271,13 @@ fn rebuild(at: &Where, name: &str) -> Result<(), Failure> {
             TargetProtocol::Program(_) => print(
                 "documents of pages that it does not tell of any more stay where its program put them: delete them there",
             )?,
-            TargetProtocol::Lines(_) | TargetProtocol::Objects(_) => {
-                rewrite_lines(target, &|_| false, &|| false).map_err(Failure::Work)?;
+            TargetProtocol::Lines(_) => {
+                rewrite_lines(target, &|_| false, &|| false).map_err(Failure::Work)?
+            }
+            // Other partitions have lines there as well.
+            TargetProtocol::Objects(_) => {
+                let owns = fleet::owned_pages(&settings.data_dir)?;
+                rewrite_lines(target, &|line| kept(line, &owns), &|| false).map_err(Failure::Work)?;
             }
             TargetProtocol::Index => {}
         }

@@ -147,7 +147,7 @@ fn held_by_target(
             Some(format!("{documents} at the target {:?}; the next delivery deletes them", target.name))
         }
         Some(target) if has_lines => Some(format!(
-            "earlier lines in the file of the target {:?}, perhaps; the next delivery removes them",
+            "earlier lines of the target {:?}, perhaps; the next delivery removes them",
             target.name
         )),
         _ => None,

@@ -3,6 +3,7 @@
 use super::lines_file;
 use super::lines_objects::LinesObjects;
 use crate::notifier::{NotifierProgram, words};
+use crate::process::random_tag;
 use recrawl_crawl::parts::deliver::DeliverTarget;
 use recrawl_delivery::protocol::{
     AfterAnswer, CopyItem, DocumentList, HttpMethod, TargetProtocol, TargetRequest, TargetServer, lines, told,
@@ -86,7 +87,7 @@ impl Channel {
         let server = match &target.place.protocol {
             TargetProtocol::Lines(path) => return Ok(Channel::Lines(path.clone())),
             TargetProtocol::Objects(store) => {
-                return Ok(Channel::Objects(Arc::new(LinesObjects::open(store)?)));
+                return Ok(Channel::Objects(LinesObjects::open(store)?));
             }
             TargetProtocol::Program(command) => {
                 let (command, timeout) = (command.clone(), target.timeout);
@@ -168,7 +169,8 @@ impl Channel {
                 Err(e) => Err(format!("cannot write {}: {e}", path.display())),
             },
             Channel::Objects(objects) => {
-                asked(objects, LinesObjects::probe).await?;
+                let name = format!("probe-{}", random_tag().map_err(|e| e.to_string())?);
+                asked(objects, move |objects| objects.probe(&name)).await?;
                 Ok("its objects can be written".into())
             }
             Channel::Program(program, _) => match rustix::fs::access(&*program.command[0], Access::EXEC_OK) {
@@ -203,7 +205,7 @@ impl Channel {
                 lines_file::list(path, each).map_err(|e| format!("cannot read {}: {e}", path.display()))
             }
             Channel::Objects(objects) => {
-                asked(objects, LinesObjects::list).await?.iter().for_each(each);
+                asked(objects, LinesObjects::list).await?.documents().for_each(each);
                 Ok(())
             }
             Channel::Program(..) => Err("a program cannot be asked what it holds".into()),
@@ -211,7 +213,7 @@ impl Channel {
     }
 }
 
-/// Asks a store, which blocks.
+/// Asks a store, which blocks: it goes on although nobody waits for it any more.
 async fn asked<T: Send + 'static>(
     objects: &Arc<LinesObjects>,
     work: impl FnOnce(&LinesObjects) -> Result<T, StoreError> + Send + 'static,

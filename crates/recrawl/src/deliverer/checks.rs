@@ -5,8 +5,9 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::parts::deliver::DeliverTarget;
 use recrawl_crawl::settings::Settings;
 use recrawl_delivery::protocol::TargetProtocol;
-use recrawl_delivery::verify::{CopyComparison, Differences};
+use recrawl_delivery::verify::{CopyComparison, Differences, ListedDocument};
 use recrawl_repository::storage::Storage;
+use recrawl_types::{CanonicalUrl, UrlRules};
 use tokio::runtime::Builder;
 
 fn named(target: &DeliverTarget) -> impl Fn(String) -> Failure {
@@ -26,7 +27,7 @@ pub fn probe(settings: &Settings, target: &DeliverTarget, now: u64) -> Result<St
     runtime.block_on(channel.probe(now)).map_err(named(target))
 }
 
-/// Compares what a target holds with its copy. With `repair`, the next delivery sends and deletes what differs.
+/// Compares what a target holds of own pages with its copy: a fleet's partitions fill one target. With `repair`, the next delivery sends and deletes what differs.
 ///
 /// # Errors
 /// When the target cannot be asked, or the copy not be read or written.
@@ -34,12 +35,18 @@ pub fn verify(
     settings: &Settings,
     storage: &dyn Storage,
     target: &DeliverTarget,
+    owns: &dyn Fn(&CanonicalUrl) -> bool,
     repair: bool,
 ) -> Result<Differences, Failure> {
     let runtime = Builder::new_current_thread().enable_all().build().map_err(Failure::work)?;
     let channel = Channel::new(target, &settings.fetch).map_err(named(target))?;
     let mut comparison = CopyComparison::new(storage, &target.place.address).map_err(Failure::work)?;
-    runtime.block_on(channel.list(&mut |document| comparison.take(document))).map_err(named(target))?;
+    let mut take = |document: &ListedDocument| {
+        if UrlRules::keep_all().canonicalize(&document.url).map_or(true, |url| owns(&url)) {
+            comparison.take(document);
+        }
+    };
+    runtime.block_on(channel.list(&mut take)).map_err(named(target))?;
     let differences = comparison.end();
     if repair {
         comparison.repair().map_err(Failure::work)?;

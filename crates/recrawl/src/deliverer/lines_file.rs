@@ -161,22 +161,26 @@ pub fn list(path: &Path, each: &mut dyn FnMut(&ListedDocument)) -> io::Result<()
         documents.read(&line);
         line.clear();
     }
-    documents.0.values().for_each(each);
+    documents.documents().for_each(each);
     Ok(())
 }
 
-/// The documents that a reader of lines has.
+/// The documents that a reader of lines has, by id: of each the newest version, if that is no delete.
 #[derive(Default)]
-pub struct ReplayedLines(pub BTreeMap<String, ListedDocument>);
+pub struct ReplayedLines(BTreeMap<String, (u64, Option<ListedDocument>)>);
 
 impl ReplayedLines {
     pub fn read(&mut self, line: &[u8]) {
         let value: Value = serde_json::from_slice(line).unwrap_or_default();
         let document = listed(&value);
-        match value["op"].as_str() {
-            Some("delete") => drop(self.0.remove(&document.id)),
-            _ => drop(self.0.insert(document.id.clone(), document)),
+        let (id, version) = (document.id.clone(), document.version);
+        if self.0.get(&id).is_none_or(|(known, _)| *known <= version) {
+            self.0.insert(id, (version, (value["op"] != "delete").then_some(document)));
         }
+    }
+
+    pub fn documents(&self) -> impl Iterator<Item = &ListedDocument> {
+        self.0.values().filter_map(|(_, document)| document.as_ref())
     }
 }
 

@@ -1,24 +1,35 @@
 //! Objects of lines that are a target: each request makes one, whose number follows those before.
 
 use super::lines_file::ReplayedLines;
-use recrawl_delivery::verify::ListedDocument;
 use recrawl_vault::Store;
 use recrawl_vault::store::{self, StoreError};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Objects below a prefix. Several processes may write there, as the partitions of a fleet do.
+/// Objects below a prefix. Several processes may write there, as the partitions of a fleet do: each creates new objects, and
+/// takes lines out of those that others made.
 pub struct LinesObjects {
     store: Arc<dyn Store>,
-    /// The number that is tried next; 0 if it is not known.
+    /// The number that is tried next; 0 if it is not known. Locked while an object is written: a request that was given up
+    /// may go on, and what is taken down is looked for behind it.
     next: Mutex<u64>,
 }
+
+/// By address, those of this process.
+static OPENED: Mutex<BTreeMap<String, Arc<LinesObjects>>> = Mutex::new(BTreeMap::new());
 
 impl LinesObjects {
     /// # Errors
     /// Why this is no address, or which credentials are missing.
-    pub fn open(address: &str) -> Result<LinesObjects, String> {
+    pub fn open(address: &str) -> Result<Arc<LinesObjects>, String> {
+        let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(objects) = opened.get(address) {
+            return Ok(objects.clone());
+        }
         let store = store::open(address).map_err(|e| e.to_string())?;
-        Ok(LinesObjects { store, next: Mutex::new(0) })
+        let objects = Arc::new(LinesObjects { store, next: Mutex::new(0) });
+        opened.insert(address.to_owned(), objects.clone());
+        Ok(objects)
     }
 
     /// Creates the next object. A number that is taken has lines of another process, or of a request whose answer never
@@ -44,7 +55,7 @@ impl LinesObjects {
     }
 
     /// Leaves only the lines that are kept. An object without lines stays: a reader that counts on finds no number twice.
-    /// Looks again until nothing is found, as another process may have put back what it had read before.
+    /// Objects that are made meanwhile are not looked at.
     ///
     /// # Errors
     /// When one cannot be read or replaced, or the program ends.
@@ -53,47 +64,52 @@ impl LinesObjects {
         is_kept: &dyn Fn(&[u8]) -> bool,
         is_ended: &dyn Fn() -> bool,
     ) -> Result<(), StoreError> {
-        loop {
-            let mut is_changed = false;
-            for (number, bytes) in self.keys()? {
+        let _no_append = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        for (number, _) in self.keys()? {
+            loop {
                 if is_ended() {
                     return Err(StoreError::Failed("the program ends".into()));
                 }
-                let lines = self.store.read(&key(number), bytes)?;
-                let kept: Vec<&[u8]> =
-                    lines.split_inclusive(|byte| *byte == b'\n').filter(|line| is_kept(line)).collect();
-                let kept = kept.concat();
-                if kept.len() < lines.len() {
-                    self.store.replace(&key(number), &kept)?;
-                    is_changed = true;
+                let lines = self.store.read(&key(number), u64::MAX)?;
+                let kept = lines.split_inclusive(|byte| *byte == b'\n').filter(|line| is_kept(line));
+                let kept = kept.collect::<Vec<_>>().concat();
+                if kept.len() == lines.len() {
+                    break;
+                }
+                match self.store.exchange(&key(number), &lines, &kept) {
+                    // Another process has taken lines out: it is read again.
+                    Err(StoreError::Exists(_)) => {}
+                    Ok(()) => break,
+                    failed => return failed,
                 }
             }
-            if !is_changed {
-                return Ok(());
-            }
         }
+        Ok(())
     }
 
     /// The documents that a reader of all lines has at the end.
     ///
     /// # Errors
     /// When an object cannot be read.
-    pub fn list(&self) -> Result<Vec<ListedDocument>, StoreError> {
+    pub fn list(&self) -> Result<ReplayedLines, StoreError> {
         let mut documents = ReplayedLines::default();
-        for (number, bytes) in self.keys()? {
-            let lines = self.store.read(&key(number), bytes)?;
+        for (number, _) in self.keys()? {
+            let lines = self.store.read(&key(number), u64::MAX)?;
             lines.split_inclusive(|byte| *byte == b'\n').for_each(|line| documents.read(line));
         }
-        Ok(documents.0.into_values().collect())
+        Ok(documents)
     }
 
-    /// Writes an object and removes it.
+    /// Does all that a delivery and a takedown ask for, with an object that it removes. `name`: one that nobody has.
     ///
     /// # Errors
-    /// Why it cannot.
-    pub fn probe(&self) -> Result<(), StoreError> {
-        self.store.replace(PROBE, b"")?;
-        self.store.remove(PROBE)
+    /// Why the store cannot.
+    pub fn probe(&self, name: &str) -> Result<(), StoreError> {
+        self.keys()?;
+        self.store.create(name, b"probe")?;
+        let exchanged = self.store.exchange(name, b"probe", b"");
+        self.store.remove(name)?;
+        exchanged
     }
 
     /// Numbers and lengths of all objects, in order; what has another name is not ours.
@@ -109,8 +125,6 @@ impl LinesObjects {
 }
 
 const SUFFIX: &str = ".jsonl";
-/// What [`LinesObjects::probe`] writes.
-const PROBE: &str = "probe";
 
 /// Numbers of one length, so that a list by name is in their order.
 fn key(number: u64) -> String {
@@ -124,6 +138,23 @@ mod tests {
 
     fn objects(store: &Arc<MemoryStore>) -> LinesObjects {
         LinesObjects { store: store.clone(), next: Mutex::new(0) }
+    }
+
+    /// Two partitions of a fleet take down pages at once: neither brings back what the other removed.
+    #[test]
+    fn of_two_that_take_lines_out_none_undoes_the_other() {
+        let store = Arc::new(MemoryStore::new());
+        let (one, other) = (objects(&store), objects(&store));
+        one.append(b"a\nb\nc\n").unwrap();
+        let has_met = std::cell::Cell::new(false);
+        let is_kept = |line: &[u8]| {
+            if !has_met.replace(true) {
+                other.rewrite(&|line| line != b"b\n", &|| false).unwrap();
+            }
+            line != b"a\n"
+        };
+        one.rewrite(&is_kept, &|| false).unwrap();
+        assert_eq!(store.image().into_values().collect::<Vec<_>>(), [b"c\n"]);
     }
 
     fn put(id: &str, version: u64) -> Vec<u8> {
@@ -140,10 +171,13 @@ mod tests {
         other.append(b"{\"op\":\"delete\",\"id\":\"b\",\"version\":3}\n").unwrap();
         one.append(&put("c", 4)).unwrap();
         assert_eq!(store.image().into_keys().next_back().unwrap(), "000000000004.jsonl");
-        let found: Vec<_> = one.list().unwrap().into_iter().map(|found| (found.id, found.version)).collect();
-        assert_eq!(found, [("a".to_owned(), 2), ("c".to_owned(), 4)]);
-        one.probe().unwrap();
-        assert_eq!(store.image().len(), 4);
+        // A request that was given up, and comes after all.
+        one.append(&[put("b", 1), put("a", 1)].concat()).unwrap();
+        let listed = one.list().unwrap();
+        let found: Vec<_> = listed.documents().map(|found| (&*found.id, found.version)).collect();
+        assert_eq!(found, [("a", 2), ("c", 4)]);
+        one.probe("probe").unwrap();
+        assert_eq!(store.image().len(), 5);
     }
 
     #[test]

@@ -70,6 +70,7 @@ impl DeliverThreads {
                     thread::sleep(LOOK_EVERY);
                 }
                 file.iter().for_each(|file| release(file));
+                runtime.shutdown_background();
             };
             let thread = thread::Builder::new().name("deliver".into()).spawn(work).map_err(Failure::work)?;
             started.insert(address, (stop, thread));

@@ -71,6 +71,17 @@ impl Store for MemoryStore {
         Ok(())
     }
 
+    fn exchange(&self, key: &str, before: &[u8], bytes: &[u8]) -> Result<(), StoreError> {
+        match self.objects().by_key.get_mut(key) {
+            Some((found, _)) if found == before => {
+                *found = bytes.to_vec();
+                Ok(())
+            }
+            Some(_) => Err(StoreError::Exists(self.locate(key))),
+            None => Err(StoreError::Absent(self.locate(key))),
+        }
+    }
+
     fn list(&self, folder: &str) -> Result<Vec<Listed>, StoreError> {
         let objects = self.objects();
         let listed = objects.by_key.iter().filter(|(key, _)| key.starts_with(folder));

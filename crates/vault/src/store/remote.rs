@@ -8,7 +8,7 @@ use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::path::Path;
-use object_store::{ClientOptions, Error, ObjectStore, ObjectStoreExt, PutMode, RetryConfig};
+use object_store::{ClientOptions, Error, ObjectStore, ObjectStoreExt, PutMode, RetryConfig, UpdateVersion};
 use std::time::Duration;
 use tokio::runtime::Runtime;
 use url::Url;
@@ -156,6 +156,23 @@ impl Store for RemoteStore {
         let path = self.path(key);
         let put = self.store.put_opts(&path, payload, PutMode::Overwrite.into());
         self.runtime.block_on(put).map(drop).map_err(self.told(key))
+    }
+
+    fn exchange(&self, key: &str, before: &[u8], bytes: &[u8]) -> Result<(), StoreError> {
+        let (path, payload) = (self.path(key), bytes::Bytes::copy_from_slice(bytes).into());
+        let put = async {
+            let found = self.store.get(&path).await?;
+            let version =
+                UpdateVersion { e_tag: found.meta.e_tag.clone(), version: found.meta.version.clone() };
+            if found.bytes().await? != before {
+                return Ok(false);
+            }
+            self.store.put_opts(&path, payload, PutMode::Update(version).into()).await.map(|_| true)
+        };
+        match self.runtime.block_on(put).map_err(self.told(key))? {
+            true => Ok(()),
+            false => Err(StoreError::Exists(self.locate(key))),
+        }
     }
 
     fn list(&self, folder: &str) -> Result<Vec<Listed>, StoreError> {
