@@ -266,7 +266,7 @@ impl SeenVisits {
         let visits = kept.visits(round).map_err(|error| error.to_string())?;
         let mut visits = visits.ok_or_else(|| format!("the visits of round {} are missing", round.round))?;
         let mut place = 0;
-        while let Some(visit) = visits.next_visit().map_err(|error| error.to_string())? {
+        while let Some(visit) = visits.next_entry().map_err(|error| error.to_string())? {
             let Some(changed) = visit.outcome.has_changed() else { continue };
             while sample.get(place).is_some_and(|(url, _)| *url < visit.url) {
                 place += 1;

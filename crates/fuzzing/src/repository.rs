@@ -208,7 +208,7 @@ fn kept_visits(parts: &mut InputParts<'_>, how: image::How) {
     };
     let mut read = 0;
     let whole = loop {
-        match visits.next_visit() {
+        match visits.next_entry() {
             Ok(Some(_)) => read += 1,
             Ok(None) => break true,
             Err(_) => break false,

@@ -129,7 +129,7 @@ impl Sought<'_> {
         most: usize,
     ) -> Result<OfRound, ReadError> {
         let mut of_round = OfRound::default();
-        while let Some(visit) = visits.next_visit()? {
+        while let Some(visit) = visits.next_entry()? {
             of_round.newest = of_round.newest.max(Some(visit.at));
             let is_sought = visit.at >= self.since && from.is_none_or(|from| from.is_before(&visit));
             let kind =

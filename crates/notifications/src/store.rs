@@ -112,7 +112,7 @@ fn page_before(place: &StoredPosition, kept: &StoredRounds) -> Result<Option<Can
     };
     let Some(mut visits) = kept.visits(round)? else { return Ok(None) };
     let mut last = None;
-    while let Some(visit) = visits.next_visit()? {
+    while let Some(visit) = visits.next_entry()? {
         if Some(&visit.url) >= place.after.as_ref() {
             break;
         }

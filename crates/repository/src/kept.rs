@@ -2,6 +2,7 @@
 //! of documents hold.
 
 pub mod copies;
+pub mod entries;
 pub mod file;
 pub mod follow;
 pub mod hosts;

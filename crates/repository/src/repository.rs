@@ -7,7 +7,7 @@ pub mod writer;
 
 use crate::decisions;
 use crate::file::bytes::Malformed;
-use crate::file::error::{CommitError, OpenError, ReadError, WriteError};
+use crate::file::error::{CommitError, Damage, OpenError, ReadError, WriteError};
 use crate::file::format::{
     FileKind, MANIFEST, MANIFEST_NEXT, REPORTS, UNFINISHED, check_frame, frame_length, number_in,
 };
@@ -15,7 +15,10 @@ use crate::file::frames::{FrameSource, FrameWriter};
 use crate::generation::Generation;
 use crate::generation::manifest::{self, Manifest};
 use crate::kept;
+use crate::kept::entries::{StoredEntries, StoredEntry};
+use crate::kept::hosts::StoredHost;
 use crate::kept::rounds::StoredRounds;
+use crate::kept::visits::StoredVisit;
 use crate::repository::writer::GenerationWriter;
 use crate::storage::Storage;
 use recrawl_types::{CanonicalUrl, Cycle, DatedRound, Round};
@@ -159,11 +162,7 @@ impl Repository {
         is_meant: &dyn Fn(&CanonicalUrl) -> bool,
         only_count: bool,
     ) -> Result<u64, CommitError> {
-        let mut removed = 0;
-        for kept in self.kept().list()? {
-            removed += kept::visits::remove(&*self.storage, kept, is_meant, only_count)?;
-        }
-        Ok(removed)
+        self.remove_kept(&|visit: &StoredVisit| is_meant(&visit.url), only_count)
     }
 
     /// Removes what is kept of hosts that are meant, as [`Repository::remove_visits`]; gives the number of rows.
@@ -175,11 +174,16 @@ impl Repository {
         is_meant: &dyn Fn(&str) -> bool,
         only_count: bool,
     ) -> Result<u64, CommitError> {
-        let mut removed = 0;
-        for kept in self.kept().list_hosts()? {
-            removed += kept::hosts::remove(&*self.storage, kept, is_meant, only_count)?;
-        }
-        Ok(removed)
+        self.remove_kept(&|host: &StoredHost| is_meant(&host.host), only_count)
+    }
+
+    fn remove_kept<T: StoredEntry>(
+        &self,
+        is_meant: &dyn Fn(&T) -> bool,
+        only_count: bool,
+    ) -> Result<u64, CommitError> {
+        let rounds = self.kept().rounds(T::KIND)?.into_iter();
+        rounds.map(|kept| kept::entries::remove(&*self.storage, kept, is_meant, only_count)).sum()
     }
 
     /// Begins the next generation, of a round in `cycle`, from `base`, the current one, whose blocks can be carried, or
@@ -274,7 +278,7 @@ impl Repository {
     }
 
     /// Reads all that is committed and lists the damage.
-    pub fn verify(&self) -> Vec<crate::file::error::Damage> {
+    pub fn verify(&self) -> Vec<Damage> {
         let mut damage = self.current.verify();
         if self.manifest.has_decisions {
             damage.extend(decisions::check(&*self.storage).err());
@@ -284,33 +288,24 @@ impl Repository {
             Ok(())
         });
         damage.extend(reports.err().map(ReadError::into_damage));
-        match self.kept().list() {
-            Ok(rounds) => {
-                let kept = rounds.into_iter().filter_map(|kept| self.verify_visits(kept).err());
-                damage.extend(kept.map(ReadError::into_damage));
-            }
-            Err(error) => damage.push(error.into_damage()),
-        }
-        match self.kept().list_hosts() {
-            Ok(rounds) => {
-                let kept = rounds.into_iter().filter_map(|kept| self.verify_hosts(kept).err());
-                damage.extend(kept.map(ReadError::into_damage));
-            }
-            Err(error) => damage.push(error.into_damage()),
-        }
+        self.verify_kept::<StoredVisit>(&mut damage);
+        self.verify_kept::<StoredHost>(&mut damage);
         damage
     }
 
-    fn verify_hosts(&self, kept: DatedRound) -> Result<(), ReadError> {
-        let Some(mut hosts) = self.kept().hosts(kept)? else { return Ok(()) };
-        while hosts.next_host()?.is_some() {}
-        Ok(())
-    }
-
-    fn verify_visits(&self, kept: DatedRound) -> Result<(), ReadError> {
-        let Some(mut visits) = self.kept().visits(kept)? else { return Ok(()) };
-        while visits.next_visit()?.is_some() {}
-        Ok(())
+    fn verify_kept<T: StoredEntry>(&self, damage: &mut Vec<Damage>) {
+        let read = |kept| {
+            let Some(mut entries) = StoredEntries::<T>::open(&*self.storage, kept)? else { return Ok(()) };
+            while entries.next_entry()?.is_some() {}
+            Ok(())
+        };
+        match self.kept().rounds(T::KIND) {
+            Ok(rounds) => {
+                let errors = rounds.into_iter().filter_map(|kept| read(kept).err());
+                damage.extend(errors.map(ReadError::into_damage));
+            }
+            Err(error) => damage.push(error.into_damage()),
+        }
     }
 }
 

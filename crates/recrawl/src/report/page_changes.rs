@@ -49,7 +49,7 @@ pub fn list(
     // A commit may just have removed the file.
     let mut visits = first.map(|round| kept.visits(round)).transpose().map_err(Refusal::failed)?.flatten();
     let visit =
-        visits.as_mut().map(|visits| visits.next_visit()).transpose().map_err(Refusal::failed)?.flatten();
+        visits.as_mut().map(|visits| visits.next_entry()).transpose().map_err(Refusal::failed)?.flatten();
     let taken_down = settings.scope.taken_down();
     let wants = |url: &CanonicalUrl| {
         let is_asked = pages.is_empty() || pages.iter().any(|pattern| pattern.matches(url));

@@ -45,7 +45,7 @@ impl Put for Vec<u8> {
 
 /// Takes values from the front of a buffer; never reads beyond its end.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Take<'a>(pub &'a [u8]);
+pub struct Take<'a>(pub &'a [u8]);
 
 impl<'a> Take<'a> {
     pub fn slice(&mut self, length: usize) -> Result<&'a [u8], Malformed> {

@@ -1,11 +1,11 @@
 //! Names of the files of committed rounds that are kept for `storage.keep_visits` cycles.
 
-use crate::file::format::number_in;
+use crate::file::format::{FileKind, number_in};
 use recrawl_types::{Cycle, DatedRound};
 
 /// What such a file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StoredKind {
+pub enum StoredKind {
     /// The visits of the round.
     Visits,
     /// What each host was asked in it.
@@ -19,6 +19,14 @@ impl StoredKind {
         match self {
             StoredKind::Visits => "visits",
             StoredKind::Hosts => "hosts",
+        }
+    }
+
+    /// As its file says in its header.
+    pub fn file_kind(self) -> FileKind {
+        match self {
+            StoredKind::Visits => FileKind::StoredVisits,
+            StoredKind::Hosts => FileKind::StoredHosts,
         }
     }
 

@@ -116,7 +116,7 @@ impl VisitFollower {
         let page = first.url.clone();
         let mut visits = vec![first];
         loop {
-            match reading.visits.next_visit()? {
+            match reading.visits.next_entry()? {
                 Some(visit) if visit.url == page => visits.push(visit),
                 next => break reading.next = next,
             }
@@ -144,7 +144,7 @@ fn open(
         // A commit may have removed it just now: then the next list is without it.
         let Some(mut visits) = kept.visits(round)? else { continue };
         let next = match &at.after {
-            None => visits.next_visit()?,
+            None => visits.next_entry()?,
             Some(url) => loop {
                 match visits.next_from(url.key())? {
                     Some(visit) if visit.url == *url => {}

@@ -2,18 +2,12 @@
 //! that of its visits ([`kept_visits`](crate::kept::visits)). A site owner's report is made of them.
 
 use crate::file::bytes::{Malformed, Put, Take};
-use crate::file::error::{CommitError, ReadError, WriteError};
-use crate::file::format::{FileKind, UNFINISHED};
-use crate::file::frames::{FrameReader, FrameWriter};
-use crate::generation::codec::{put_key, take_url};
+use crate::file::error::ReadError;
+use crate::generation::codec::take_url;
+use crate::kept::entries::{StoredEntries, StoredEntry};
 use crate::kept::file::StoredKind;
-use crate::storage::Storage;
-use recrawl_types::{
-    CanonicalUrl, DatedRound, HostRequests, Minute, Origin, RobotsInForce, Round, Scheme, ShortestGap,
-};
-
-/// A frame is closed when it holds this much.
-const FRAME: usize = 64 << 10;
+use recrawl_types::{CanonicalUrl, HostRequests, Minute, Origin, RobotsInForce, Scheme, ShortestGap};
+use std::borrow::Cow;
 
 /// What a host was asked in a round.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,60 +27,41 @@ impl StoredHost {
     }
 }
 
-/// Writes the hosts of a round.
-pub(crate) struct StoredHostWriter {
-    frames: FrameWriter,
-    payload: Vec<u8>,
-    last: Option<CanonicalUrl>,
-    /// Hosts in `payload`.
-    held: u64,
-    total: u64,
+impl StoredEntry for StoredHost {
+    const KIND: StoredKind = StoredKind::Hosts;
+    const REPEATS: bool = false;
+    const MISCOUNT: &'static str = "the number of hosts does not match";
+
+    fn url(&self) -> Cow<'_, CanonicalUrl> {
+        Cow::Owned(self.home())
+    }
+
+    fn put(&self, out: &mut Vec<u8>) {
+        put_requests(out, &self.requests);
+        put_robots(out, &self.robots);
+    }
+
+    fn take(take: &mut Take<'_>, key: &mut Vec<u8>) -> Result<StoredHost, Malformed> {
+        let host = take_url(take, key)?.host().into();
+        Ok(StoredHost { host, requests: take_requests(take)?, robots: take_robots(take)? })
+    }
 }
 
-impl StoredHostWriter {
-    pub fn create(storage: &dyn Storage, kept: DatedRound) -> Result<StoredHostWriter, WriteError> {
-        StoredHostWriter::create_as(storage, &StoredKind::Hosts.file(kept), kept.round)
-    }
+/// The hosts of one round, in the order of URLs. Memory: a frame, whatever their number.
+pub type StoredHosts = StoredEntries<StoredHost>;
 
-    pub fn create_as(
-        storage: &dyn Storage,
-        name: &str,
-        round: Round,
-    ) -> Result<StoredHostWriter, WriteError> {
-        let frames = FrameWriter::create(storage, name, FileKind::StoredHosts, round)?;
-        Ok(StoredHostWriter { frames, payload: Vec::new(), last: None, held: 0, total: 0 })
-    }
-
-    /// Appends a host, which must come behind the last one.
-    pub fn push(&mut self, host: &StoredHost) -> Result<(), WriteError> {
-        let home = host.home();
-        assert!(self.last.as_ref().is_none_or(|last| *last < home), "{home} is out of order");
-        let near = self.last.as_ref().filter(|_| self.held > 0).map_or(&[][..], CanonicalUrl::key);
-        put_key(&mut self.payload, near, home.key());
-        put_requests(&mut self.payload, &host.requests);
-        put_robots(&mut self.payload, &host.robots);
-        self.last = Some(home);
-        self.held += 1;
-        if self.payload.len() >= FRAME { self.close_frame() } else { Ok(()) }
-    }
-
-    fn close_frame(&mut self) -> Result<(), WriteError> {
-        self.frames.push(&self.payload)?;
-        self.payload.clear();
-        self.total += std::mem::take(&mut self.held);
-        Ok(())
-    }
-
-    /// Durable but for its name.
-    pub fn finish(&mut self) -> Result<(), WriteError> {
-        if self.held > 0 {
-            self.close_frame()?;
+impl StoredHosts {
+    /// What a host was asked; none if nothing. All hosts up to it are taken.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn find(&mut self, host: &str) -> Result<Option<StoredHost>, ReadError> {
+        while let Some(kept) = self.next_entry()? {
+            if *kept.host == *host {
+                return Ok(Some(kept));
+            }
         }
-        // An empty key is no URL's: it says that this is the end, and how many hosts came before it.
-        put_key(&mut self.payload, &[], &[]);
-        self.payload.put_varint(self.total);
-        self.frames.push(&self.payload)?;
-        self.frames.sync().map(|_| ())
+        Ok(None)
     }
 }
 
@@ -163,131 +138,6 @@ fn take_robots(take: &mut Take<'_>) -> Result<Vec<(Scheme, u16, RobotsInForce)>,
         robots.push((scheme, port, in_force));
     }
     Ok(robots)
-}
-
-fn take_host(take: &mut Take<'_>, key: &mut Vec<u8>) -> Result<StoredHost, Malformed> {
-    let host = take_url(take, key)?.host().into();
-    Ok(StoredHost { host, requests: take_requests(take)?, robots: take_robots(take)? })
-}
-
-/// The hosts of a frame, as far as they can be read.
-pub(crate) fn hosts_in(payload: &[u8]) -> Vec<StoredHost> {
-    let (mut take, mut key, mut hosts) = (Take(payload), Vec::new(), Vec::new());
-    while let Ok(host) = take_host(&mut take, &mut key) {
-        hosts.push(host);
-    }
-    hosts
-}
-
-/// The hosts of one round, in the order of URLs. Memory: a frame, whatever their number.
-pub struct StoredHosts {
-    frames: FrameReader,
-    /// What is left of the frame being read.
-    payload: Vec<u8>,
-    taken: usize,
-    offset: u64,
-    key: Vec<u8>,
-    total: u64,
-    ended: bool,
-}
-
-impl StoredHosts {
-    /// None when the round's hosts are not kept.
-    pub(crate) fn open(storage: &dyn Storage, kept: DatedRound) -> Result<Option<StoredHosts>, ReadError> {
-        let name = StoredKind::Hosts.file(kept);
-        let frames = match FrameReader::open(storage, &name, FileKind::StoredHosts, kept.round) {
-            Err(e) if e.is_absent() => return Ok(None),
-            other => other?,
-        };
-        let (payload, key) = Default::default();
-        Ok(Some(StoredHosts { frames, payload, taken: 0, offset: 0, key, total: 0, ended: false }))
-    }
-
-    /// The next host; none at the end.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub fn next_host(&mut self) -> Result<Option<StoredHost>, ReadError> {
-        while !self.ended {
-            if self.taken < self.payload.len() {
-                let host = self.take();
-                return host.map_err(|Malformed(what)| self.frames.damaged(self.offset, what));
-            }
-            self.offset = self.frames.offset();
-            let Some(payload) = self.frames.next_frame()? else {
-                return Err(self.frames.damaged(self.offset, "it has no end"));
-            };
-            self.payload.clear();
-            self.payload.extend_from_slice(payload);
-            (self.taken, self.key) = (0, Vec::new());
-        }
-        Ok(None)
-    }
-
-    /// What a host was asked; none if nothing. All hosts up to it are taken.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub fn find(&mut self, host: &str) -> Result<Option<StoredHost>, ReadError> {
-        while let Some(kept) = self.next_host()? {
-            if *kept.host == *host {
-                return Ok(Some(kept));
-            }
-        }
-        Ok(None)
-    }
-
-    /// The next host of the frame, or none where the file ends.
-    fn take(&mut self) -> Result<Option<StoredHost>, Malformed> {
-        let mut take = Take(&self.payload[self.taken..]);
-        if self.taken == 0 && self.payload.starts_with(&[0, 0]) {
-            take.slice(2)?;
-            let total = take.varint()?;
-            take.end()?;
-            if self.total != total || !self.frames.is_at_end() {
-                return Err(Malformed("the number of hosts does not match"));
-            }
-            self.ended = true;
-            return Ok(None);
-        }
-        let host = take_host(&mut take, &mut self.key)?;
-        self.taken = self.payload.len() - take.0.len();
-        self.total += 1;
-        Ok(Some(host))
-    }
-}
-
-/// Removes the hosts that are meant from a round's file, by a file written anew and renamed over the old one; gives
-/// their number. With `only_count`, nothing is written.
-pub(crate) fn remove(
-    storage: &dyn Storage,
-    kept: DatedRound,
-    is_meant: &dyn Fn(&str) -> bool,
-    only_count: bool,
-) -> Result<u64, CommitError> {
-    let read = || StoredHosts::open(storage, kept);
-    let mut meant = 0;
-    let Some(mut hosts) = read()? else { return Ok(0) };
-    while let Some(host) = hosts.next_host()? {
-        meant += u64::from(is_meant(&host.host));
-    }
-    if meant == 0 || only_count {
-        return Ok(meant);
-    }
-    let name = StoredKind::Hosts.file(kept);
-    let part = format!("{name}{UNFINISHED}");
-    let mut writer = StoredHostWriter::create_as(storage, &part, kept.round)?;
-    let Some(mut hosts) = read()? else { return Ok(0) };
-    while let Some(host) = hosts.next_host()? {
-        if !is_meant(&host.host) {
-            writer.push(&host)?;
-        }
-    }
-    writer.finish()?;
-    drop(writer);
-    storage.rename(&part, &name).map_err(WriteError::during(storage.locate(&part), "rename"))?;
-    storage.sync_dir().map_err(WriteError::during(storage.locate(""), "sync"))?;
-    Ok(meant)
 }
 
 #[cfg(test)]

@@ -2,9 +2,10 @@
 //! of a round are put one behind another.
 
 use crate::file::error::{CommitError, ReadError, WriteError};
+use crate::kept::entries::{EntryWriter, StoredEntries, StoredEntry};
 use crate::kept::file::{StoredKind, round_in};
-use crate::kept::hosts::{StoredHostWriter, StoredHosts};
-use crate::kept::visits::{StoredVisitWriter, StoredVisits};
+use crate::kept::hosts::StoredHost;
+use crate::kept::visits::StoredVisit;
 use crate::storage::Storage;
 use recrawl_types::DatedRound;
 use std::collections::BTreeSet;
@@ -35,8 +36,8 @@ pub fn join_kept(storages: &[&dyn Storage], rounds: &[JoinedRound]) -> Result<()
         for kind in StoredKind::ALL {
             let name = kind.file(*round);
             let is_written = match kind {
-                StoredKind::Visits => join_visits(*into, &name, *round, &of_parts)?,
-                StoredKind::Hosts => join_hosts(*into, &name, *round, &of_parts)?,
+                StoredKind::Visits => join::<StoredVisit>(*into, &name, *round, &of_parts)?,
+                StoredKind::Hosts => join::<StoredHost>(*into, &name, *round, &of_parts)?,
             };
             if is_written {
                 made.insert(name);
@@ -57,45 +58,25 @@ pub fn join_kept(storages: &[&dyn Storage], rounds: &[JoinedRound]) -> Result<()
     Ok(())
 }
 
-fn join_visits(
+fn join<T: StoredEntry>(
     into: &dyn Storage,
     name: &str,
     round: DatedRound,
     parts: &[(&dyn Storage, DatedRound)],
 ) -> Result<bool, CommitError> {
-    let mut writer: Option<StoredVisitWriter> = None;
+    let mut writer: Option<EntryWriter> = None;
     for (storage, of_part) in parts {
-        let Some(mut visits) = StoredVisits::open(*storage, *of_part)? else { continue };
+        let Some(mut entries) = StoredEntries::<T>::open(*storage, *of_part)? else { continue };
         if writer.is_none() {
-            writer = Some(StoredVisitWriter::create_as(into, &format!("{name}{NEW}"), round.round)?);
+            let name = format!("{name}{NEW}");
+            writer = Some(EntryWriter::create_as(into, &name, T::KIND, round.round)?);
         }
         let writer = writer.as_mut().expect("just made");
-        while let Some(visit) = visits.next_visit()? {
-            writer.push(&visit)?;
+        while let Some(entry) = entries.next_entry()? {
+            writer.push(&entry)?;
         }
     }
-    writer.as_mut().map(StoredVisitWriter::finish).transpose()?;
-    Ok(writer.is_some())
-}
-
-fn join_hosts(
-    into: &dyn Storage,
-    name: &str,
-    round: DatedRound,
-    parts: &[(&dyn Storage, DatedRound)],
-) -> Result<bool, CommitError> {
-    let mut writer: Option<StoredHostWriter> = None;
-    for (storage, of_part) in parts {
-        let Some(mut hosts) = StoredHosts::open(*storage, *of_part)? else { continue };
-        if writer.is_none() {
-            writer = Some(StoredHostWriter::create_as(into, &format!("{name}{NEW}"), round.round)?);
-        }
-        let writer = writer.as_mut().expect("just made");
-        while let Some(host) = hosts.next_host()? {
-            writer.push(&host)?;
-        }
-    }
-    writer.as_mut().map(StoredHostWriter::finish).transpose()?;
+    writer.as_mut().map(EntryWriter::finish).transpose()?;
     Ok(writer.is_some())
 }
 
@@ -103,7 +84,6 @@ fn join_hosts(
 mod tests {
     use super::*;
     use crate::kept::rounds::StoredRounds;
-    use crate::kept::visits::StoredVisit;
     use crate::storage::MemoryStorage;
     use recrawl_types::{Cycle, HostRequests, Outcome, Round, Share, UrlRules};
     use std::sync::Arc;
@@ -113,8 +93,8 @@ mod tests {
     }
 
     fn write(storage: &dyn Storage, round: DatedRound, pages: &[u32]) {
-        let mut visits = StoredVisitWriter::create(storage, round).unwrap();
-        let mut hosts = StoredHostWriter::create(storage, round).unwrap();
+        let mut visits = EntryWriter::create(storage, StoredKind::Visits, round).unwrap();
+        let mut hosts = EntryWriter::create(storage, StoredKind::Hosts, round).unwrap();
         for page in pages {
             let url = UrlRules::default().canonicalize(&format!("http://h{page}.test/")).unwrap();
             let (share, outcome) = (Share::Score, Outcome::NotModified);
@@ -123,7 +103,7 @@ mod tests {
                 StoredVisit { url, at: round.cycle.0.into(), share, outcome, confirmed, missed, learned };
             visits.push(&visit).unwrap();
             let (host, requests) = (format!("h{page}.test").into(), HostRequests::default());
-            hosts.push(&crate::StoredHost { host, requests, robots: Vec::new() }).unwrap();
+            hosts.push(&StoredHost { host, requests, robots: Vec::new() }).unwrap();
         }
         visits.finish().unwrap();
         hosts.finish().unwrap();
@@ -156,11 +136,11 @@ mod tests {
         for round in kept.list().unwrap() {
             let mut visits = kept.visits(round).unwrap().unwrap();
             told.extend(
-                std::iter::from_fn(|| visits.next_visit().unwrap())
+                std::iter::from_fn(|| visits.next_entry().unwrap())
                     .map(|visit| (visit.at, visit.url.to_string())),
             );
             let mut hosts = kept.hosts(round).unwrap().unwrap();
-            assert_eq!(std::iter::from_fn(|| hosts.next_host().unwrap()).count(), 3);
+            assert_eq!(std::iter::from_fn(|| hosts.next_entry().unwrap()).count(), 3);
         }
         let pages: Vec<(u64, &str)> = told.iter().map(|(at, url)| (*at, &url[8..9])).collect();
         assert_eq!(pages, [(6, "1"), (6, "2"), (6, "5"), (7, "2"), (7, "4"), (7, "5")]);

@@ -2,7 +2,6 @@
 
 use crate::file::error::ReadError;
 use crate::file::frames::FrameSource;
-use crate::kept;
 use crate::kept::file::StoredKind;
 use crate::kept::hosts::StoredHosts;
 use crate::kept::visits::StoredVisits;
@@ -39,7 +38,7 @@ impl StoredRounds {
         self.rounds(StoredKind::Hosts)
     }
 
-    fn rounds(&self, kind: StoredKind) -> Result<Vec<DatedRound>, ReadError> {
+    pub(crate) fn rounds(&self, kind: StoredKind) -> Result<Vec<DatedRound>, ReadError> {
         let names = self.storage.list().map_err(ReadError::io(self.storage.locate("")))?;
         let kept = names.iter().filter_map(|name| kind.round_in(name));
         // One that is being written is not committed.
@@ -55,7 +54,7 @@ impl StoredRounds {
     pub fn files(&self) -> Result<Vec<(DatedRound, u64)>, ReadError> {
         let mut files = Vec::new();
         for kept in self.list()? {
-            match FrameSource::open_unchecked(&*self.storage, &kept::visits::file(kept)) {
+            match FrameSource::open_unchecked(&*self.storage, &StoredKind::Visits.file(kept)) {
                 Ok(source) => files.push((kept, source.length())),
                 // A commit removed the oldest just now.
                 Err(error) if error.is_absent() => {}

@@ -8,17 +8,13 @@
 //! log allows to run again, writes it anew.
 
 use crate::file::bytes::{Malformed, Put, Take};
-use crate::file::error::{CommitError, ReadError, WriteError};
-use crate::file::format::{FileKind, UNFINISHED};
-use crate::file::frames::{FrameReader, FrameWriter};
-use crate::generation::codec::{outcome, put_key, put_reason, take_reason, take_url};
+use crate::file::error::ReadError;
+use crate::generation::codec::{outcome, put_reason, take_reason, take_url};
+use crate::kept::entries::{StoredEntries, StoredEntry};
 use crate::kept::file::StoredKind;
-use crate::storage::Storage;
-use recrawl_types::{CanonicalUrl, DatedRound, Outcome, Round, Share, Standing, Visit};
+use recrawl_types::{CanonicalUrl, Outcome, Share, Standing, Visit};
+use std::borrow::Cow;
 use std::cmp::Ordering;
-
-/// A frame is closed when it holds this much.
-const FRAME: usize = 64 << 10;
 
 /// One visit of a committed round.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,112 +70,46 @@ fn tells_absence(outcome: Outcome) -> bool {
     matches!(outcome, Outcome::NotFound(_)) || outcome.change().is_some()
 }
 
-/// The name of a round's file.
-pub(crate) fn file(dated: DatedRound) -> String {
-    StoredKind::Visits.file(dated)
-}
+impl StoredEntry for StoredVisit {
+    const KIND: StoredKind = StoredKind::Visits;
+    const REPEATS: bool = true;
+    const MISCOUNT: &'static str = "the number of visits does not match";
 
-/// Writes the visits of a round.
-pub(crate) struct StoredVisitWriter {
-    frames: FrameWriter,
-    payload: Vec<u8>,
-    last: Vec<u8>,
-    /// Visits in `payload`.
-    held: u64,
-    total: u64,
-}
-
-impl StoredVisitWriter {
-    pub fn create(storage: &dyn Storage, kept: DatedRound) -> Result<StoredVisitWriter, WriteError> {
-        StoredVisitWriter::create_as(storage, &file(kept), kept.round)
+    fn url(&self) -> Cow<'_, CanonicalUrl> {
+        Cow::Borrowed(&self.url)
     }
 
-    pub fn create_as(
-        storage: &dyn Storage,
-        name: &str,
-        round: Round,
-    ) -> Result<StoredVisitWriter, WriteError> {
-        let frames = FrameWriter::create(storage, name, FileKind::StoredVisits, round)?;
-        Ok(StoredVisitWriter { frames, payload: Vec::new(), last: Vec::new(), held: 0, total: 0 })
-    }
-
-    /// Appends a visit, whose URL must not come before the last one's.
-    pub fn push(&mut self, visit: &StoredVisit) -> Result<(), WriteError> {
-        let key = visit.url.key();
-        assert!(self.held == 0 || self.last.as_slice() <= key, "{} is out of order", visit.url);
-        put_key(&mut self.payload, if self.held > 0 { &self.last } else { &[] }, key);
-        self.payload.put_varint(visit.at);
-        put_reason(&mut self.payload, visit.share, visit.learned.map(|learned| learned.standing));
-        if let Some(VisitLesson { bytes, took, .. }) = visit.learned {
-            self.payload.put_varint(bytes);
-            self.payload.put_varint(took.into());
+    fn put(&self, out: &mut Vec<u8>) {
+        out.put_varint(self.at);
+        put_reason(out, self.share, self.learned.map(|learned| learned.standing));
+        if let Some(VisitLesson { bytes, took, .. }) = self.learned {
+            out.put_varint(bytes);
+            out.put_varint(took.into());
         }
-        let (tag, detail) = visit.outcome.code();
-        let confirmed =
-            if tells_absence(visit.outcome) { u64::from(visit.confirmed) << CONFIRMED } else { 0 };
-        self.payload.put_u8(tag);
-        self.payload.put_varint(detail | confirmed | u64::from(visit.missed) << MISSED);
-        self.last.clear();
-        self.last.extend_from_slice(key);
-        self.held += 1;
-        if self.payload.len() >= FRAME { self.close_frame() } else { Ok(()) }
+        let (tag, detail) = self.outcome.code();
+        let confirmed = if tells_absence(self.outcome) { u64::from(self.confirmed) << CONFIRMED } else { 0 };
+        out.put_u8(tag);
+        out.put_varint(detail | confirmed | u64::from(self.missed) << MISSED);
     }
 
-    fn close_frame(&mut self) -> Result<(), WriteError> {
-        self.frames.push(&self.payload)?;
-        self.payload.clear();
-        self.total += std::mem::take(&mut self.held);
-        Ok(())
-    }
-
-    /// Durable but for its name.
-    pub fn finish(&mut self) -> Result<(), WriteError> {
-        if self.held > 0 {
-            self.close_frame()?;
-        }
-        // An empty key is no URL's: it says that this is the end, and how many visits came before it.
-        put_key(&mut self.payload, &[], &[]);
-        self.payload.put_varint(self.total);
-        self.frames.push(&self.payload)?;
-        self.frames.sync().map(|_| ())
+    fn take(take: &mut Take<'_>, key: &mut Vec<u8>) -> Result<StoredVisit, Malformed> {
+        let url = take_url(take, key)?;
+        let Rest { at, share, learned, tag, detail } = take_rest(take)?;
+        let (missed, detail) = (detail >> MISSED, detail & ((1 << MISSED) - 1));
+        let missed = u8::try_from(missed).map_err(|_| Malformed("too many tries"))?;
+        let (outcome, confirmed) = match outcome(tag, detail & ((1 << CONFIRMED) - 1))? {
+            found if tells_absence(found) => (found, detail >> CONFIRMED),
+            _ => (outcome(tag, detail)?, 0),
+        };
+        let confirmed = u8::try_from(confirmed).map_err(|_| Malformed("too many confirmations"))?;
+        Ok(StoredVisit { url, at, share, outcome, confirmed, missed, learned })
     }
 }
 
 /// The kept visits of one round, in the order of URLs. Memory: a frame, whatever their number.
-pub struct StoredVisits {
-    frames: FrameReader,
-    /// What is left of the frame being read.
-    payload: Vec<u8>,
-    taken: usize,
-    offset: u64,
-    key: Vec<u8>,
-    /// Where reading began.
-    began: u64,
-    /// Visits taken; none where reading began in the midst.
-    total: Option<u64>,
-    ended: bool,
-}
+pub type StoredVisits = StoredEntries<StoredVisit>;
 
 impl StoredVisits {
-    /// None when the round's visits are not kept.
-    pub(crate) fn open(storage: &dyn Storage, kept: DatedRound) -> Result<Option<StoredVisits>, ReadError> {
-        let frames = match FrameReader::open(storage, &file(kept), FileKind::StoredVisits, kept.round) {
-            Err(e) if e.is_absent() => return Ok(None),
-            other => other?,
-        };
-        let (payload, key) = Default::default();
-        Ok(Some(StoredVisits {
-            frames,
-            payload,
-            taken: 0,
-            offset: 0,
-            key,
-            began: 0,
-            total: Some(0),
-            ended: false,
-        }))
-    }
-
     /// From a frame on that [`StoredVisits::next_key`] told of this file.
     #[must_use]
     pub(crate) fn from(self, frame: u64) -> StoredVisits {
@@ -189,21 +119,6 @@ impl StoredVisits {
     /// Bytes of the file that were read.
     pub fn bytes_read(&self) -> u64 {
         self.frames.offset() - self.began
-    }
-
-    /// The next visit; none at the end.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub fn next_visit(&mut self) -> Result<Option<StoredVisit>, ReadError> {
-        while !self.ended {
-            if self.taken < self.payload.len() {
-                let visit = self.take();
-                return visit.map_err(|Malformed(what)| self.frames.damaged(self.offset, what));
-            }
-            self.next_frame()?;
-        }
-        Ok(None)
     }
 
     /// The visits of one page among those not taken yet; all up to them, and one more, is taken. The others are passed over
@@ -216,7 +131,7 @@ impl StoredVisits {
         loop {
             let passed = self.pass_to(url.key());
             passed.map_err(|Malformed(what)| self.frames.damaged(self.offset, what))?;
-            match self.next_visit()? {
+            match self.next_entry()? {
                 Some(visit) if visit.url == *url => found.push(visit),
                 Some(visit) if visit.url < *url => {}
                 _ => return Ok(found),
@@ -232,7 +147,7 @@ impl StoredVisits {
         loop {
             let passed = self.pass_to(key);
             passed.map_err(|Malformed(what)| self.frames.damaged(self.offset, what))?;
-            match self.next_visit()? {
+            match self.next_entry()? {
                 Some(visit) if visit.url.key() < key => {}
                 next => return Ok(next),
             }
@@ -256,23 +171,6 @@ impl StoredVisits {
             }
         }
         Ok(None)
-    }
-
-    /// Reads the next frame.
-    fn next_frame(&mut self) -> Result<(), ReadError> {
-        self.offset = self.frames.offset();
-        let Some(payload) = self.frames.next_frame()? else {
-            return Err(self.frames.damaged(self.offset, "it has no end"));
-        };
-        self.payload.clear();
-        self.payload.extend_from_slice(payload);
-        (self.taken, self.key) = (0, Vec::new());
-        Ok(())
-    }
-
-    /// Does the file end here? An empty key is no URL's.
-    fn is_at_end_mark(&self) -> bool {
-        self.taken == 0 && self.payload.starts_with(&[0, 0])
     }
 
     /// Passes over the next visit but for its key.
@@ -308,72 +206,6 @@ impl StoredVisits {
         }
         Ok(())
     }
-
-    fn count(&mut self) {
-        self.total.iter_mut().for_each(|total| *total += 1);
-    }
-
-    /// The next visit of the frame, or none where the file ends.
-    fn take(&mut self) -> Result<Option<StoredVisit>, Malformed> {
-        let mut take = Take(&self.payload[self.taken..]);
-        if self.is_at_end_mark() {
-            take.slice(2)?;
-            let total = take.varint()?;
-            take.end()?;
-            if self.total.is_some_and(|taken| taken != total) || !self.frames.is_at_end() {
-                return Err(Malformed("the number of visits does not match"));
-            }
-            self.ended = true;
-            return Ok(None);
-        }
-        let visit = take_visit(&mut take, &mut self.key)?;
-        self.taken = self.payload.len() - take.0.len();
-        self.count();
-        Ok(Some(visit))
-    }
-}
-
-/// Removes the visits of a round to pages that are meant, by a file written anew and renamed over the old one; gives
-/// their number. With `only_count`, nothing is written.
-pub(crate) fn remove(
-    storage: &dyn Storage,
-    kept: DatedRound,
-    is_meant: &dyn Fn(&CanonicalUrl) -> bool,
-    only_count: bool,
-) -> Result<u64, CommitError> {
-    let (mut meant, mut total) = (0, 0);
-    let Some(mut visits) = StoredVisits::open(storage, kept)? else { return Ok(0) };
-    while let Some(visit) = visits.next_visit()? {
-        meant += u64::from(is_meant(&visit.url));
-        total += 1;
-    }
-    if meant == 0 || only_count {
-        return Ok(meant);
-    }
-    let name = file(kept);
-    let part = format!("{name}{UNFINISHED}");
-    let mut writer = StoredVisitWriter::create_as(storage, &part, kept.round)?;
-    let Some(mut visits) = StoredVisits::open(storage, kept)? else { return Ok(0) };
-    while let Some(visit) = visits.next_visit()? {
-        if !is_meant(&visit.url) {
-            writer.push(&visit)?;
-        }
-    }
-    writer.finish()?;
-    debug_assert_eq!(writer.total, total - meant);
-    drop(writer);
-    storage.rename(&part, &name).map_err(WriteError::during(storage.locate(&part), "rename"))?;
-    storage.sync_dir().map_err(WriteError::during(storage.locate(""), "sync"))?;
-    Ok(meant)
-}
-
-/// The visits of a frame, as far as they can be read.
-pub(crate) fn visits_in(payload: &[u8]) -> Vec<StoredVisit> {
-    let (mut take, mut key, mut visits) = (Take(payload), Vec::new(), Vec::new());
-    while let Ok(visit) = take_visit(&mut take, &mut key) {
-        visits.push(visit);
-    }
-    visits
 }
 
 /// What follows the key of a visit.
@@ -393,19 +225,6 @@ fn take_rest(take: &mut Take<'_>) -> Result<Rest, Malformed> {
         None => None,
     };
     Ok(Rest { at, share, learned, tag: take.u8()?, detail: take.varint()? })
-}
-
-fn take_visit(take: &mut Take<'_>, key: &mut Vec<u8>) -> Result<StoredVisit, Malformed> {
-    let url = take_url(take, key)?;
-    let Rest { at, share, learned, tag, detail } = take_rest(take)?;
-    let (missed, detail) = (detail >> MISSED, detail & ((1 << MISSED) - 1));
-    let missed = u8::try_from(missed).map_err(|_| Malformed("too many tries"))?;
-    let (outcome, confirmed) = match outcome(tag, detail & ((1 << CONFIRMED) - 1))? {
-        found if tells_absence(found) => (found, detail >> CONFIRMED),
-        _ => (outcome(tag, detail)?, 0),
-    };
-    let confirmed = u8::try_from(confirmed).map_err(|_| Malformed("too many confirmations"))?;
-    Ok(StoredVisit { url, at, share, outcome, confirmed, missed, learned })
 }
 
 #[cfg(test)]

@@ -23,9 +23,9 @@ use crate::generation::origins;
 use crate::generation::page_block::{PackedBlock, PackedFrame, PageBlock, Scratch};
 use crate::generation::{FileName, Generation, waiting_file};
 use crate::kept;
-use crate::kept::file::StoredKind;
-use crate::kept::hosts::StoredHostWriter;
-use crate::kept::visits::StoredVisitWriter;
+use crate::kept::entries::{EntryWriter, StoredEntry, entries_in};
+use crate::kept::hosts::StoredHost;
+use crate::kept::visits::StoredVisit;
 use crate::repository::writer::GenerationWriter;
 use crate::storage::Storage;
 use known_keys::{KnownKeys, keys_in};
@@ -96,9 +96,9 @@ pub fn salvage(
     }
     let summary = writer.finish()?;
     let reports = save_reports(from, &**to, manifest.map(|m| m.reports), &mut found)?;
-    save_visits(from, &**to, &names, &mut found)?;
+    found.visits = save_kept::<StoredVisit>(from, &**to, &names, &mut found)?;
     // Without decisions the new repository takes no crawl, which could fetch again what was taken down.
-    save_hosts(from, &**to, &names, &mut found)?;
+    save_kept::<StoredHost>(from, &**to, &names, &mut found)?;
     let decided = match decisions::read(from) {
         Ok(None) if manifest.is_some_and(|m| !m.has_decisions) => older(),
         Ok(text) => text,
@@ -382,51 +382,30 @@ fn save_reports(
     Ok(saved.sync()?)
 }
 
-fn save_visits(
+/// Gives the number of entries.
+fn save_kept<T: StoredEntry>(
     from: &dyn Storage,
     to: &dyn Storage,
     names: &[String],
     found: &mut Salvaged,
-) -> Result<(), SalvageError> {
-    let rounds = names.iter().filter_map(|name| StoredKind::Visits.round_in(name));
+) -> Result<u64, SalvageError> {
+    let mut count = 0;
+    let rounds = names.iter().filter_map(|name| T::KIND.round_in(name));
     for kept in rounds.filter(|kept| kept.round <= found.generation) {
-        let name = kept::visits::file(kept);
-        let Some(mut frames) =
-            SoundFrames::open(from, &name, FileKind::StoredVisits, kept.round, &mut found.damage)
-        else {
-            continue;
-        };
-        let mut saved = StoredVisitWriter::create(to, kept)?;
+        let (name, kind) = (T::KIND.file(kept), T::KIND.file_kind());
+        let frames = SoundFrames::open(from, &name, kind, kept.round, &mut found.damage);
+        let Some(mut frames) = frames else { continue };
+        let mut saved = EntryWriter::create(to, T::KIND, kept)?;
         while let Some(payload) = frames.next_frame(&mut found.damage) {
-            // The frame that ends the file has no visit: a new one is written.
-            for visit in kept::visits::visits_in(payload) {
-                saved.push(&visit)?;
-                found.visits += 1;
+            // The frame that ends the file has no entry: a new one is written.
+            for entry in entries_in::<T>(payload) {
+                saved.push(&entry)?;
+                count += 1;
             }
         }
         saved.finish()?;
     }
-    Ok(())
-}
-
-fn save_hosts(
-    from: &dyn Storage,
-    to: &dyn Storage,
-    names: &[String],
-    found: &mut Salvaged,
-) -> Result<(), SalvageError> {
-    let rounds = names.iter().filter_map(|name| StoredKind::Hosts.round_in(name));
-    for kept in rounds.filter(|kept| kept.round <= found.generation) {
-        let name = StoredKind::Hosts.file(kept);
-        let frames = SoundFrames::open(from, &name, FileKind::StoredHosts, kept.round, &mut found.damage);
-        let Some(mut frames) = frames else { continue };
-        let mut saved = StoredHostWriter::create(to, kept)?;
-        while let Some(payload) = frames.next_frame(&mut found.damage) {
-            kept::hosts::hosts_in(payload).iter().try_for_each(|host| saved.push(host))?;
-        }
-        saved.finish()?;
-    }
-    Ok(())
+    Ok(count)
 }
 
 #[cfg(test)]

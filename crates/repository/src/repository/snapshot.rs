@@ -6,14 +6,14 @@
 
 use crate::decisions;
 use crate::file::error::{OpenError, ReadError, WriteError};
-use crate::file::format::{FileKind, REPORTS};
+use crate::file::format::REPORTS;
 use crate::file::frames::FrameSource;
 use crate::generation::manifest::{self, Manifest};
 use crate::kept::copies::{copies, copy_file};
 use crate::kept::file::StoredKind;
 use crate::repository::Repository;
 use crate::storage::Storage;
-use recrawl_types::{DatedRound, Round};
+use recrawl_types::Round;
 
 /// Bytes copied at a time.
 const COPY: usize = 1 << 20;
@@ -113,16 +113,15 @@ impl Repository {
         for (name, source) in generation.sources() {
             made.take(&name, source, to, link)?;
         }
-        let of = |kind, rounds: Vec<DatedRound>| rounds.into_iter().map(move |kept| (kind, kept));
-        let visits = of((StoredKind::Visits, FileKind::StoredVisits), self.kept().list()?);
-        let hosts = of((StoredKind::Hosts, FileKind::StoredHosts), self.kept().list_hosts()?);
-        for ((kind, of_kind), kept) in visits.chain(hosts) {
-            let name = kind.file(kept);
-            match FrameSource::open(&**self.storage(), &name, of_kind, kept.round) {
-                Ok(source) => made.take(&name, &source, to, link)?,
-                // They are kept for so many cycles: a commit removed the oldest just now.
-                Err(error) if error.is_absent() => {}
-                Err(error) => return Err(error.into()),
+        for kind in StoredKind::ALL {
+            for kept in self.kept().rounds(kind)? {
+                let name = kind.file(kept);
+                match FrameSource::open(&**self.storage(), &name, kind.file_kind(), kept.round) {
+                    Ok(source) => made.take(&name, &source, to, link)?,
+                    // They are kept for so many cycles: a commit removed the oldest just now.
+                    Err(error) if error.is_absent() => {}
+                    Err(error) => return Err(error.into()),
+                }
             }
         }
         // This file grows, so it is copied: as far as it was committed with the generation.

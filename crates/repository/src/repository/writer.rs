@@ -13,8 +13,10 @@ use crate::generation::page_block::{Changed, PackedPages, PageBlock};
 use crate::generation::symbols::Symbols;
 use crate::generation::walk::BlockReader;
 use crate::generation::{FileName, Generation, waiting_file};
-use crate::kept::hosts::{StoredHost, StoredHostWriter};
-use crate::kept::visits::{StoredVisit, StoredVisitWriter};
+use crate::kept::entries::EntryWriter;
+use crate::kept::file::StoredKind;
+use crate::kept::hosts::StoredHost;
+use crate::kept::visits::StoredVisit;
 use crate::storage::Storage;
 use recrawl_types::{CanonicalUrl, Cycle, DatedRound, PageRecord, Round};
 use std::borrow::Cow;
@@ -34,9 +36,9 @@ pub struct GenerationWriter<'g> {
     origins: OriginWriter,
     waiting: Option<SpillWriter>,
     /// None when the visits of the cycle are not kept.
-    kept: Option<StoredVisitWriter>,
+    kept: Option<EntryWriter>,
     /// None as long as nothing is kept of hosts.
-    kept_hosts: Option<StoredHostWriter>,
+    kept_hosts: Option<EntryWriter>,
     blocks: Vec<BlockFrames>,
     summary: GenerationSummary,
     /// Pages pushed one by one.
@@ -55,7 +57,7 @@ impl<'g> GenerationWriter<'g> {
     ) -> Result<GenerationWriter<'g>, CommitError> {
         let origins = OriginWriter::create(&*storage, number, base.origin_runs())?;
         let kept = keep_visits
-            .then(|| StoredVisitWriter::create(&*storage, DatedRound { round: number, cycle }))
+            .then(|| EntryWriter::create(&*storage, StoredKind::Visits, DatedRound { round: number, cycle }))
             .transpose()?;
         Ok(GenerationWriter {
             storage,
@@ -255,7 +257,8 @@ impl<'g> GenerationWriter<'g> {
     pub fn keep_host(&mut self, host: &StoredHost) -> Result<(), WriteError> {
         if self.kept_hosts.is_none() {
             let GenerationSummary { number: round, cycle, .. } = self.summary;
-            self.kept_hosts = Some(StoredHostWriter::create(&*self.storage, DatedRound { round, cycle })?);
+            self.kept_hosts =
+                Some(EntryWriter::create(&*self.storage, StoredKind::Hosts, DatedRound { round, cycle })?);
         }
         self.kept_hosts.as_mut().expect("just made").push(host)
     }

@@ -57,7 +57,7 @@ pub fn kept_visits(repository: &Repository) -> Vec<(Cycle, StoredVisit)> {
     let mut all = Vec::new();
     for round in repository.kept().list().unwrap() {
         let mut visits = repository.kept().visits(round).unwrap().expect("it is listed");
-        while let Some(visit) = visits.next_visit().unwrap() {
+        while let Some(visit) = visits.next_entry().unwrap() {
             all.push((round.cycle, visit));
         }
     }

@@ -150,7 +150,7 @@ fn state(repository: &Repository) -> State {
     let generation = repository.current();
     let (mut kept, mut texts) = (Vec::new(), Vec::new());
     if let Some(mut visits) = repository.kept().visits(generation.dated()).unwrap() {
-        while let Some(visit) = visits.next_visit().unwrap() {
+        while let Some(visit) = visits.next_entry().unwrap() {
             kept.push(visit);
         }
     }

@@ -393,7 +393,7 @@ impl Life {
         assert_eq!(summary.bytes, generation.files().iter().map(|(_, bytes)| bytes).sum::<u64>());
         let mut kept = Vec::new();
         if let Some(mut visits) = repository.kept().visits(generation.dated()).unwrap() {
-            while let Some(visit) = visits.next_visit().unwrap() {
+            while let Some(visit) = visits.next_entry().unwrap() {
                 kept.push(visit);
             }
         }

@@ -27,7 +27,7 @@ fn cycle(repository: &mut Repository, log: Vec<LogRecord>) -> Vec<u8> {
     merge(&generation, batch.finish().unwrap(), &mut writer, &rules).unwrap();
     repository.commit(writer, b"").unwrap();
     let mut visits = repository.kept().visits(round).unwrap().expect("it is kept");
-    std::iter::from_fn(|| visits.next_visit().unwrap()).map(|visit| visit.missed).collect()
+    std::iter::from_fn(|| visits.next_entry().unwrap()).map(|visit| visit.missed).collect()
 }
 
 #[test]

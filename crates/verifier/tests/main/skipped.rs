@@ -30,7 +30,7 @@ fn cycle(repository: &mut Repository, log: Vec<LogRecord>) -> (MergeReport, Vec<
     let report = merge(&generation, batch.finish().unwrap(), &mut writer, &rules).unwrap();
     repository.commit(writer, b"").unwrap();
     let mut visits = repository.kept().visits(round).unwrap().expect("it is kept");
-    (report, std::iter::from_fn(|| visits.next_visit().unwrap()).collect())
+    (report, std::iter::from_fn(|| visits.next_entry().unwrap()).collect())
 }
 
 /// Pages in some thirty blocks, a third of them visited.

@@ -80,7 +80,7 @@ fn run_alone(folder: &Path, web: &LinkedWeb, cycles: Range<u64>) -> (Vec<MemberS
     assert!(rounds.is_sorted_by_key(|round| round.cycle), "{rounds:?}");
     for round in rounds {
         let mut of_round = kept.visits(round).unwrap().unwrap();
-        visits.extend(std::iter::from_fn(|| of_round.next_visit().unwrap()));
+        visits.extend(std::iter::from_fn(|| of_round.next_entry().unwrap()));
     }
     assert_eq!(crawl.repository.verify(), vec![]);
     (told, visits)

@@ -390,7 +390,7 @@ impl VisitsOf {
                 if is_visit {
                     times.push((visit.at, visit.outcome.change() == Some(Change::First)));
                 }
-                cursor.next = cursor.visits.next_visit()?;
+                cursor.next = cursor.visits.next_entry()?;
             }
         }
         Ok(gaps(times, since, now))

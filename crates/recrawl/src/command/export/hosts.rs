@@ -57,7 +57,7 @@ pub fn export(settings: &Settings, out: &Path, format: ExportFormat) -> Result<(
             tracing::warn!(cycle = %round.cycle, "the rows of this cycle were just removed by a commit");
             continue;
         };
-        while let Some(host) = hosts.next_host()? {
+        while let Some(host) = hosts.next_entry()? {
             if !rows.write(&row(round, &host))? {
                 return Ok(());
             }

@@ -1,12 +1,13 @@
 //! Hosts come back in order; a file that is not whole is told.
 
 use super::*;
-use crate::storage::MemoryStorage;
+use crate::kept::entries::{EntryWriter, remove};
+use crate::storage::{MemoryStorage, Storage};
 use crate::testing::url;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
-use recrawl_types::{AnswerClass, Cycle};
+use recrawl_types::{AnswerClass, Cycle, DatedRound, Round};
 use std::collections::BTreeMap;
 
 const ROUND: DatedRound = DatedRound { round: Round(12), cycle: Cycle(3) };
@@ -53,7 +54,7 @@ fn hosts(any: Vec<(CanonicalUrl, Asked)>) -> Vec<StoredHost> {
 
 fn written(hosts: &[StoredHost]) -> MemoryStorage {
     let storage = MemoryStorage::new();
-    let mut writer = StoredHostWriter::create(&storage, ROUND).unwrap();
+    let mut writer = EntryWriter::create(&storage, StoredKind::Hosts, ROUND).unwrap();
     hosts.iter().for_each(|host| writer.push(host).unwrap());
     writer.finish().unwrap();
     storage
@@ -61,7 +62,7 @@ fn written(hosts: &[StoredHost]) -> MemoryStorage {
 
 fn read(storage: &dyn Storage) -> Result<Vec<StoredHost>, ReadError> {
     let mut reader = StoredHosts::open(storage, ROUND)?.expect("the file is there");
-    std::iter::from_fn(|| reader.next_host().transpose()).collect()
+    std::iter::from_fn(|| reader.next_entry().transpose()).collect()
 }
 
 proptest! {
@@ -77,9 +78,9 @@ proptest! {
         bytes.truncate(cut % bytes.len());
         prop_assert!(read(&MemoryStorage::with_files(image)).is_err());
 
-        let is_meant = |host: &str| host.starts_with(&removed);
+        let is_meant = |host: &StoredHost| host.host.starts_with(&removed);
         let (meant, rest): (Vec<StoredHost>, Vec<StoredHost>) =
-            hosts.iter().cloned().partition(|host| is_meant(&host.host));
+            hosts.iter().cloned().partition(is_meant);
         prop_assert_eq!(remove(&storage, ROUND, &is_meant, true).unwrap(), meant.len() as u64);
         prop_assert_eq!(&read(&storage).unwrap(), &hosts);
         prop_assert_eq!(remove(&storage, ROUND, &is_meant, false).unwrap(), meant.len() as u64);

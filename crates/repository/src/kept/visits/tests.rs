@@ -1,17 +1,21 @@
 //! Visits come back in order; a file that is not whole is told.
 
 use super::*;
-use crate::storage::MemoryStorage;
+use crate::file::format::FileKind;
+use crate::file::frames::FrameReader;
+use crate::generation::codec::put_key;
+use crate::kept::entries::{EntryWriter, entries_in, remove};
+use crate::storage::{MemoryStorage, Storage};
 use crate::testing::{canonical, visit};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use recrawl_types::Cycle;
+use recrawl_types::{Cycle, DatedRound, Round};
 
 const ROUND: DatedRound = DatedRound { round: Round(12), cycle: Cycle(12) };
 
 fn written(visits: &[StoredVisit]) -> MemoryStorage {
     let storage = MemoryStorage::new();
-    let mut writer = StoredVisitWriter::create(&storage, ROUND).unwrap();
+    let mut writer = EntryWriter::create(&storage, StoredKind::Visits, ROUND).unwrap();
     visits.iter().for_each(|visit| writer.push(visit).unwrap());
     writer.finish().unwrap();
     storage
@@ -19,7 +23,7 @@ fn written(visits: &[StoredVisit]) -> MemoryStorage {
 
 fn read(storage: &dyn Storage) -> Result<Vec<StoredVisit>, ReadError> {
     let mut reader = StoredVisits::open(storage, ROUND)?.expect("the file is there");
-    std::iter::from_fn(|| reader.next_visit().transpose()).collect()
+    std::iter::from_fn(|| reader.next_entry().transpose()).collect()
 }
 
 fn visits_of(storage: &dyn Storage, url: &CanonicalUrl) -> Vec<StoredVisit> {
@@ -51,7 +55,7 @@ proptest! {
             prop_assert_eq!(found.map(|found| found.url), Some(url.clone()));
         }
         let mut image = storage.image();
-        let bytes = image.get_mut(&file(ROUND)).unwrap();
+        let bytes = image.get_mut(&StoredKind::Visits.file(ROUND)).unwrap();
         bytes.truncate(cut % bytes.len());
         prop_assert!(read(&MemoryStorage::with_files(image)).is_err());
     }
@@ -75,7 +79,9 @@ fn a_frame_that_is_missing_is_told() {
     for visit in visits.iter().step_by(997) {
         assert_eq!(visits_of(&storage, &visit.url), std::slice::from_ref(visit));
     }
-    let mut frames = FrameReader::open(&storage, &file(ROUND), FileKind::StoredVisits, ROUND.round).unwrap();
+    let mut frames =
+        FrameReader::open(&storage, &StoredKind::Visits.file(ROUND), FileKind::StoredVisits, ROUND.round)
+            .unwrap();
     let mut ends = vec![frames.offset() as usize];
     while frames.next_frame().unwrap().is_some() {
         ends.push(frames.offset() as usize);
@@ -83,7 +89,7 @@ fn a_frame_that_is_missing_is_told() {
     assert!(ends.len() > 4, "it has several frames");
     for pair in ends.windows(2) {
         let mut image = storage.image();
-        image.get_mut(&file(ROUND)).unwrap().drain(pair[0]..pair[1]);
+        image.get_mut(&StoredKind::Visits.file(ROUND)).unwrap().drain(pair[0]..pair[1]);
         let error = read(&MemoryStorage::with_files(image)).unwrap_err().to_string();
         assert!(
             error.contains("it has no end") || error.contains("the number of visits does not match"),
@@ -102,13 +108,13 @@ fn absences_from_before_they_were_counted_are_read() {
     crate::generation::codec::put_outcome(&mut payload, Outcome::NotFound(410));
     let outcome = Outcome::NotFound(410);
     assert_eq!(
-        visits_in(&payload),
+        entries_in::<StoredVisit>(&payload),
         [StoredVisit { url, at: 7, share: Share::Score, outcome, confirmed: 0, missed: 0, learned: None }]
     );
     let mut large = payload.clone();
     large.truncate(payload.len() - 2);
     large.put_varint(410 | 256 << MISSED);
-    assert!(visits_in(&large).is_empty(), "no count is that large");
+    assert!(entries_in::<StoredVisit>(&large).is_empty(), "no count is that large");
 }
 
 #[test]
@@ -127,9 +133,9 @@ fn visits_are_removed_whole_file_by_whole_file_whatever_stops_it() {
         .collect();
     let mut visits = visits;
     visits.sort_by(|a, b| a.url.cmp(&b.url));
-    let is_meant = |url: &CanonicalUrl| url.host() == "b.example";
+    let is_meant = |visit: &StoredVisit| visit.url.host() == "b.example";
     let image = written(&visits).image();
-    let rest: Vec<StoredVisit> = visits.iter().filter(|visit| !is_meant(&visit.url)).cloned().collect();
+    let rest: Vec<StoredVisit> = visits.iter().filter(|visit| !is_meant(visit)).cloned().collect();
     let count = (visits.len() - rest.len()) as u64;
     let storage = FaultyStorage::with_files(image.clone());
     assert_eq!(remove(&storage, ROUND, &is_meant, true).unwrap(), count);
