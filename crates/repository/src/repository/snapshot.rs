@@ -60,32 +60,14 @@ pub enum SnapshotError {
     #[error("{0}: has files already; name a new folder")]
     Occupied(String),
     /// Reading failed.
-    #[error("{0}")]
-    Read(ReadError),
+    #[error(transparent)]
+    Read(#[from] ReadError),
     /// The new folder takes no more.
-    #[error("{0}")]
-    Write(WriteError),
+    #[error(transparent)]
+    Write(#[from] WriteError),
     /// Either folder is not what is needed.
-    #[error("{0}")]
-    Open(OpenError),
-}
-
-impl From<ReadError> for SnapshotError {
-    fn from(e: ReadError) -> SnapshotError {
-        SnapshotError::Read(e)
-    }
-}
-
-impl From<WriteError> for SnapshotError {
-    fn from(e: WriteError) -> SnapshotError {
-        SnapshotError::Write(e)
-    }
-}
-
-impl From<OpenError> for SnapshotError {
-    fn from(e: OpenError) -> SnapshotError {
-        SnapshotError::Open(e)
-    }
+    #[error(transparent)]
+    Open(#[from] OpenError),
 }
 
 impl Repository {

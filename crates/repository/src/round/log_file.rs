@@ -14,23 +14,11 @@ use std::io;
 #[non_exhaustive]
 pub enum LogError {
     /// It cannot be read, or is damaged before its tail.
-    #[error("{0}")]
-    Read(ReadError),
+    #[error(transparent)]
+    Read(#[from] ReadError),
     /// It cannot be made or cut.
-    #[error("{0}")]
-    Write(WriteError),
-}
-
-impl From<ReadError> for LogError {
-    fn from(e: ReadError) -> LogError {
-        LogError::Read(e)
-    }
-}
-
-impl From<WriteError> for LogError {
-    fn from(e: WriteError) -> LogError {
-        LogError::Write(e)
-    }
+    #[error(transparent)]
+    Write(#[from] WriteError),
 }
 
 /// The file, open for appending.

@@ -54,23 +54,11 @@ pub enum SalvageError {
     #[error("{0}: no file of a committed generation found; nothing can be saved")]
     Nothing(String),
     /// The folder cannot be listed, is of another version, or the new one is in use.
-    #[error("{0}")]
-    Open(OpenError),
+    #[error(transparent)]
+    Open(#[from] OpenError),
     /// The new folder takes no more.
-    #[error("{0}")]
-    Write(CommitError),
-}
-
-impl From<OpenError> for SalvageError {
-    fn from(e: OpenError) -> SalvageError {
-        SalvageError::Open(e)
-    }
-}
-
-impl From<CommitError> for SalvageError {
-    fn from(e: CommitError) -> SalvageError {
-        SalvageError::Write(e)
-    }
+    #[error(transparent)]
+    Write(#[from] CommitError),
 }
 
 impl From<WriteError> for SalvageError {
