@@ -57,6 +57,18 @@ pub fn expected_change(history: &History, cycle: Cycle, global_rate: f64) -> f64
     1.0 - exp(-posterior.hazard(terminal::age(cycle, last.0)))
 }
 
+/// Fills `out` with `gain` of the mean rate and the age of every row.
+#[inline(always)]
+pub(crate) fn load_gain(tile: &Tile<'_>, mean: Mean, out: &mut [f64], gain: impl Fn(f64, f64) -> f64) {
+    load(
+        tile,
+        mean,
+        out,
+        #[inline(always)]
+        move |p, t| gain(p.rate(), t),
+    );
+}
+
 /// Fills `out` with the probability of a change since the last visit, 1 − (b'/(b' + t))^a', for a
 /// Poisson process whose rate has this posterior.
 pub(crate) fn load_probability(tile: &Tile<'_>, mean: Mean, out: &mut [f64]) {

@@ -8,13 +8,5 @@ pub(super) static TERMINAL: Terminal = Terminal {
     name: "u_age",
     help: "gain of a visit in age: t * t / 2 - (1 - (1 + x) * exp(-x)) / (eb * eb) with x = eb * t",
     reads: |_| GAMMA_GLOBAL,
-    load: |tile, out| {
-        posterior::load(
-            tile,
-            Mean::Global,
-            out,
-            #[inline(always)]
-            |p, t| refresh::age(p.rate(), t),
-        )
-    },
+    load: |tile, out| posterior::load_gain(tile, Mean::Global, out, refresh::age),
 };

@@ -8,13 +8,5 @@ pub(super) static TERMINAL: Terminal = Terminal {
     name: "u_age_site",
     help: "as u_age, with eb_site",
     reads: |_| GAMMA_SITE,
-    load: |tile, out| {
-        posterior::load(
-            tile,
-            Mean::Site,
-            out,
-            #[inline(always)]
-            |p, t| refresh::age(p.rate(), t),
-        )
-    },
+    load: |tile, out| posterior::load_gain(tile, Mean::Site, out, refresh::age),
 };

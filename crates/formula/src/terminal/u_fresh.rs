@@ -8,13 +8,5 @@ pub(super) static TERMINAL: Terminal = Terminal {
     name: "u_fresh",
     help: "gain of a visit in freshness: (1 - (1 + x) * exp(-x)) / eb with x = eb * t",
     reads: |_| GAMMA_GLOBAL,
-    load: |tile, out| {
-        posterior::load(
-            tile,
-            Mean::Global,
-            out,
-            #[inline(always)]
-            |p, t| refresh::freshness(p.rate(), t),
-        )
-    },
+    load: |tile, out| posterior::load_gain(tile, Mean::Global, out, refresh::freshness),
 };

@@ -8,13 +8,5 @@ pub(super) static TERMINAL: Terminal = Terminal {
     name: "u_fresh_site",
     help: "as u_fresh, with eb_site",
     reads: |_| GAMMA_SITE,
-    load: |tile, out| {
-        posterior::load(
-            tile,
-            Mean::Site,
-            out,
-            #[inline(always)]
-            |p, t| refresh::freshness(p.rate(), t),
-        )
-    },
+    load: |tile, out| posterior::load_gain(tile, Mean::Site, out, refresh::freshness),
 };
