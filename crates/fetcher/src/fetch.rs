@@ -556,8 +556,8 @@ impl FetchLoop {
                     }
                 }
             }
-            VisitEndKind::Retry { action, was_closed_idle } => {
-                host.retry(ended.origin.expect("a request has an origin"), action, was_closed_idle);
+            VisitEndKind::Retry { action, why } => {
+                host.retry(ended.origin.expect("a request has an origin"), action, why);
             }
             VisitEndKind::Again(queued) => {
                 let queue = host.origin(ended.origin.expect("a request has an origin"));

@@ -28,6 +28,7 @@ use crate::host::delivered::Delivered;
 use crate::host::feedback::{HostFeedback, RetryPolicy};
 use crate::host::limits::HostIndex;
 use crate::host::politeness::{AdaptiveDelay, Pace, ServerHealth};
+use crate::net::client::NetworkError;
 use crate::net::limits::{ADDRESS_TTL, CHUNK, MAX_ADDRESSES};
 use crate::outcome::{FetchError, FetchedPage};
 use crate::run::Run;
@@ -376,14 +377,16 @@ impl FetchedHost {
         RetryPolicy { try_next_address: self.retries < MAX_ADDRESSES, repeat: self.retries == 0 }
     }
 
-    /// Takes back a request that no server processed. It is repeated after the delay, at the
+    /// Takes back a request without an answer that counts. It is repeated after the delay, at the
     /// address that the name has then.
-    pub fn retry(&mut self, origin: OriginId, action: HostRequest, was_closed_idle: bool) {
-        self.retries += 1;
-        self.idle_closes += u32::from(was_closed_idle);
+    pub fn retry(&mut self, origin: OriginId, action: HostRequest, why: NetworkError) {
+        self.idle_closes += u32::from(why == NetworkError::NotProcessed);
         self.address_state = AddressState::Unknown;
-        // A request that no server took is no start of a gap.
-        self.started = None;
+        if why.reached_no_server() {
+            self.retries += 1;
+            // It is no start of a gap.
+            self.started = None;
+        }
         self.origin(origin).put_back(action);
     }
 

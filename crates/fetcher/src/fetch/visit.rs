@@ -103,8 +103,7 @@ pub enum VisitEndKind {
     /// The request must be made again: at the next address of the name, or on a fresh connection.
     Retry {
         action: HostRequest,
-        /// Had the server closed the kept connection?
-        was_closed_idle: bool,
+        why: NetworkError,
     },
     /// This machine had no resources for the request, for
     /// [`MAX_EXHAUSTED_WAIT`](crate::net::limits::MAX_EXHAUSTED_WAIT).
@@ -114,12 +113,6 @@ pub enum VisitEndKind {
     Again(QueuedPage),
     /// The run leaves the request to the next one.
     Left(Box<InFlight>),
-}
-
-impl VisitEndKind {
-    fn retry(action: HostRequest, why: &NetworkError) -> VisitEndKind {
-        VisitEndKind::Retry { action, was_closed_idle: matches!(why, NetworkError::NotProcessed) }
-    }
 }
 
 impl VisitEnd {
@@ -185,8 +178,8 @@ impl HostVisit {
                 };
                 run.report().robots_requests += u64::from(ended.feedback.is_some());
                 ended.kind = match answer {
-                    Err(error @ (NetworkError::TryNextAddress | NetworkError::NotProcessed)) => {
-                        VisitEndKind::retry(HostRequest::Robots(robots_request), &error)
+                    Err(why) if why.is_repeated() => {
+                        VisitEndKind::Retry { action: HostRequest::Robots(robots_request), why }
                     }
                     // The fault is with this machine, so the host is not blamed.
                     Err(NetworkError::Exhausted) => VisitEndKind::Exhausted,
@@ -340,8 +333,10 @@ async fn visit_page(
     };
     let asks_again = queued.detour.as_ref().is_some_and(|detour| detour.asks_again());
     run.report().asked_again += u64::from(asks_again && ended.feedback.is_some());
-    if let Err(error @ (NetworkError::TryNextAddress | NetworkError::NotProcessed)) = &answer {
-        ended.kind = VisitEndKind::retry(HostRequest::Page(Box::new(queued)), error);
+    if let Err(why) = answer
+        && why.is_repeated()
+    {
+        ended.kind = VisitEndKind::Retry { action: HostRequest::Page(Box::new(queued)), why };
         return Vec::new();
     }
     if matches!(answer, Err(NetworkError::Exhausted)) {

@@ -259,8 +259,11 @@ pub enum NetworkError {
     /// on.
     TryNextAddress,
     /// The server did not process the request: it closed a kept connection, or refused the HTTP/2
-    /// stream. Or its HTTP/2 cannot be read. The request may be repeated once.
+    /// stream. The request may be repeated once.
     NotProcessed,
+    /// The server answered, but in no sound HTTP/2. From now on its origin is asked over HTTP/1.1, where that cannot happen
+    /// again: a GET may be repeated.
+    Unsound,
     /// The TLS handshake failed.
     Tls,
     /// The time limit passed.
@@ -280,6 +283,11 @@ impl NetworkError {
     pub fn reached_no_server(self) -> bool {
         use NetworkError::{Exhausted, NotProcessed, TryNextAddress};
         self.refusal().is_some() || matches!(self, TryNextAddress | NotProcessed | Exhausted)
+    }
+
+    /// Is a page asked for again that ends like this?
+    pub(crate) fn is_repeated(self) -> bool {
+        matches!(self, NetworkError::TryNextAddress | NetworkError::NotProcessed | NetworkError::Unsound)
     }
 
     /// Why the guard refuses the host, if it does.
@@ -318,9 +326,10 @@ impl NetworkError {
             }
             NetworkError::Tls => Failure::Tls,
             NetworkError::Timeout => Failure::Timeout,
-            NetworkError::Protocol | NetworkError::Malformed | NetworkError::NotProcessed => {
-                Failure::Protocol
-            }
+            NetworkError::Protocol
+            | NetworkError::Malformed
+            | NetworkError::NotProcessed
+            | NetworkError::Unsound => Failure::Protocol,
             NetworkError::Encoding => Failure::Encoding,
         })
     }

@@ -124,6 +124,7 @@ pub fn words(error: NetworkError) -> &'static str {
         NetworkError::Timeout => "no answer in time",
         NetworkError::Exhausted => "this machine has no file or port left",
         NetworkError::Malformed => "its answer is not HTTP",
+        NetworkError::Unsound => "its answer is no sound HTTP/2",
         NetworkError::NotProcessed | NetworkError::Protocol | NetworkError::Encoding => {
             "the connection broke"
         }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::mpsc::error::TryRecvError;
 
 /// A web where requests fail with these errors in turn, and then succeed.
-fn at_first(ends: &'static [NetworkError]) -> impl Fn(&Request) -> Script + Send + Sync + 'static {
+pub fn at_first(ends: &'static [NetworkError]) -> impl Fn(&Request) -> Script + Send + Sync + 'static {
     let asked = AtomicUsize::new(0);
     move |r| match ends.get(asked.fetch_add(1, Ordering::SeqCst)) {
         Some(end) => (*end).into(),

@@ -1,5 +1,6 @@
 //! Each request that may have reached a server is written down, with its gap and its delay.
 
+use super::repeated::at_first;
 use super::*;
 use crate::NetworkError;
 use crate::testing::with_header;
@@ -36,6 +37,20 @@ impl Setup {
         let requests = log.requests.lock().unwrap().clone();
         (requests, output)
     }
+}
+
+/// It reached a server, so it counts and begins a gap. It takes no repetition from those that a server did not process.
+#[tokio::test(start_paused = true)]
+async fn a_request_whose_answer_is_no_sound_http_2_is_written_down_and_made_again() {
+    use NetworkError::{NotProcessed, Unsound};
+    let ends = at_first(&[NotProcessed, Unsound]);
+    let mut setup = Setup::new(&["http://a.test/1"], ends).delay(SECOND);
+    let (written, output) = setup.written().await;
+    assert_eq!(output.result("http://a.test/1"), "page 200");
+    assert_eq!((output.report.requests, output.report.repeated), (3, 1));
+    let seen: Vec<_> = written.iter().map(|sent| (sent.status, sent.gap)).collect();
+    assert_eq!(seen, [(0, None), (404, Some(SECOND)), (200, Some(SECOND))]);
+    assert_eq!(setup.state("http://a.test/1").requests, 3);
 }
 
 #[tokio::test(start_paused = true)]

@@ -232,7 +232,7 @@ impl HttpNetwork {
                 match is_success {
                     true => {
                         let read = read.await;
-                        if matches!(read, Err(NetworkError::NotProcessed)) {
+                        if matches!(read, Err(NetworkError::Unsound)) {
                             self.http1.add(Origin::from_url(&request.url));
                         }
                         let (body, cut) = read?;
@@ -284,13 +284,16 @@ impl HttpNetwork {
         let origin = Origin::from_url(&request.url);
         let is_http1 = self.http1.has(&origin);
         let (response, connected) = with_connect_flag(way.client(is_http1)?.send(outgoing)).await;
-        let is_refused = match &response {
-            Ok((response, _)) => response.status() == StatusCode::MISDIRECTED_REQUEST,
+        let refusal = match &response {
+            Ok((response, _)) if response.status() == StatusCode::MISDIRECTED_REQUEST => {
+                Some(NetworkError::NotProcessed)
+            }
+            Ok(_) => None,
             Err(e) => requires_http1(&**e),
         };
-        if is_refused && !is_http1 {
+        if let Some(refusal) = refusal.filter(|_| !is_http1) {
             self.http1.add(origin);
-            return Err(NetworkError::NotProcessed);
+            return Err(refusal);
         }
         let (response, head) = match response {
             Ok(response) => response,

@@ -165,7 +165,7 @@ fn what_broke(error: &io::Error) -> NetworkError {
     match error.get_ref().and_then(|cause| cause.downcast_ref::<reqwest::Error>()) {
         Some(wire) if wire.is_timeout() => NetworkError::Timeout,
         Some(wire) if before_the_answer(wire) == NetworkError::Exhausted => NetworkError::Exhausted,
-        Some(wire) if requires_http1(wire) => NetworkError::NotProcessed,
+        Some(wire) if requires_http1(wire).is_some() => NetworkError::Unsound,
         Some(_) => NetworkError::Protocol,
         None => NetworkError::Encoding,
     }

@@ -6,6 +6,7 @@
 //! browsers overlook more of them than hyper, and such fields mean no harm in HTTP/1.1.
 
 use super::sources;
+use crate::net::client::NetworkError;
 use recrawl_types::Origin;
 use std::collections::HashSet;
 use std::error::Error;
@@ -36,10 +37,14 @@ impl Http1Origins {
     }
 }
 
-/// Does the server demand HTTP/1.1 for the request that ended like this, or is what it speaks no HTTP/2?
-pub fn requires_http1(error: &(dyn Error + 'static)) -> bool {
+/// The end of a request with this error before its answer, if the server demands HTTP/1.1 for it, or speaks no
+/// sound HTTP/2. Of the latter it may have been processed.
+pub fn requires_http1(error: &(dyn Error + 'static)) -> Option<NetworkError> {
     use h2::Reason;
-    let of_http1 = [Reason::HTTP_1_1_REQUIRED, Reason::PROTOCOL_ERROR, Reason::FRAME_SIZE_ERROR];
     let causes = sources(error).filter_map(|cause| cause.downcast_ref::<h2::Error>());
-    causes.filter_map(h2::Error::reason).any(|reason| of_http1.contains(&reason))
+    causes.filter_map(h2::Error::reason).find_map(|reason| match reason {
+        Reason::HTTP_1_1_REQUIRED => Some(NetworkError::NotProcessed),
+        Reason::PROTOCOL_ERROR | Reason::FRAME_SIZE_ERROR => Some(NetworkError::Unsound),
+        _ => None,
+    })
 }

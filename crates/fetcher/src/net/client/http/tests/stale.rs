@@ -186,19 +186,22 @@ async fn rfc_9113_section_8_7_what_was_not_processed_is_told_apart() {
 #[tokio::test]
 async fn who_speaks_no_sound_http_2_or_demands_http_1_1_is_asked_over_it() {
     let with = |field: &[u8]| (HEADERS, END_STREAM_AND_HEADERS, [&[STATUS_200][..], field].concat());
-    for frame in [
-        with(b"\0\x0aconnection\x05close"),
-        with(b"\0\x01X\x01y"),
-        with(b"\0\x0econtent-length\x01x"),
+    use NetworkError::{NotProcessed, Unsound};
+    for (frame, end) in [
+        (with(b"\0\x0aconnection\x05close"), Unsound),
+        (with(b"\0\x01X\x01y"), Unsound),
+        (with(b"\0\x0econtent-length\x01x"), Unsound),
         // Of another length than the body.
-        (HEADERS, HEADERS_ALONE, [&[STATUS_200][..], b"\0\x0econtent-length\x019"].concat()),
+        ((HEADERS, HEADERS_ALONE, [&[STATUS_200][..], b"\0\x0econtent-length\x019"].concat()), Unsound),
         // PROTOCOL_ERROR and HTTP_1_1_REQUIRED
-        (RST_STREAM, 0, vec![0, 0, 0, 1]),
-        (GOAWAY, 0, vec![0, 0, 0, 0, 0, 0, 0, 13]),
+        ((RST_STREAM, 0, vec![0, 0, 0, 1]), Unsound),
+        ((GOAWAY, 0, vec![0, 0, 0, 0, 0, 0, 0, 13]), NotProcessed),
     ] {
         let told = format!("{frame:?}");
-        let ends = [Err(NetworkError::NotProcessed), Err(NetworkError::Tls)];
+        let ends = [Err(end), Err(NetworkError::Tls)];
         assert_eq!(ask_in_turn(vec![frame], 2).await, ends, "{told}");
+        // Who posts must not post twice what a server may have taken.
+        assert_eq!(end.reached_no_server(), end == NotProcessed, "{told}");
     }
 }
 
