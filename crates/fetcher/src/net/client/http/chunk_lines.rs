@@ -6,12 +6,17 @@ use std::mem::take;
 /// Maximum bytes of a line. hyper refuses longer ones.
 const MAX_CHUNK_LINE: usize = 16 << 10;
 
+/// Maximum bytes of all trailers.
+const MAX_TRAILERS: usize = 64 << 10;
+
 /// The lines of one body. It counts its bytes, because a line feed within a chunk is content.
 #[derive(Debug, Default)]
 pub struct ChunkLines {
     /// The line so far, which hyper has not been given yet.
     line: Vec<u8>,
     next: ChunkState,
+    /// Bytes of trailers so far. They are in no count of a body.
+    trailers: usize,
 }
 
 /// The bytes to come.
@@ -53,13 +58,14 @@ impl ChunkLines {
             let (line, rest) = part.split_at(end.map_or(part.len(), |end| end + 1));
             self.line.extend_from_slice(line);
             part = rest;
-            if end.is_some() {
+            let is_trailer = self.next == ChunkState::Trailer;
+            self.trailers += if is_trailer { line.len() } else { 0 };
+            if self.trailers > MAX_TRAILERS
+                || end.is_none() && !is_trailer && self.line.len() > MAX_CHUNK_LINE
+            {
+                self.end(out);
+            } else if end.is_some() {
                 self.end_line(out);
-            } else if self.line.len() > MAX_CHUNK_LINE {
-                match self.next {
-                    ChunkState::Trailer => self.line.truncate(1),
-                    _ => self.end(out),
-                }
             }
         }
     }
@@ -149,5 +155,12 @@ mod tests {
         let long = vec![b'1'; 2 * MAX_CHUNK_LINE];
         assert_eq!(read(&long, 100).len(), long.len());
         assert_eq!(read(&[b"0\n", &*long, b"\n\nHTTP"].concat(), 100), "0\r\n\r\nHTTP");
+        // Trailers without end are cut off.
+        for endless in [&b"1"[..], b"X: y\n"] {
+            let (mut lines, mut out) = (ChunkLines::default(), Vec::new());
+            lines.add(b"0\n", &mut out);
+            lines.add(&endless.repeat(MAX_TRAILERS + 1), &mut out);
+            assert!(lines.is_at_end() && out.starts_with(b"0\r\n\r\n"));
+        }
     }
 }
