@@ -105,7 +105,7 @@ fn half_day(text: &str) -> (Option<i64>, &str) {
 }
 
 /// The month of a name in lower case, in English, German, French, Spanish, Italian, Portuguese, Dutch, Russian, Polish,
-/// Turkish or a Scandinavian language.
+/// Turkish or a Scandinavian language. Where Polish and Croatian mean two months by one name, it is the Polish one.
 fn month(name: &str) -> Option<u32> {
     const STARTS: [&str; 12] = [
         "jan jän ene gen янв sty oca",
@@ -113,7 +113,7 @@ fn month(name: &str) -> Option<u32> {
         "mar mär mrz maa mrt мар",
         "apr avr abr апр kwi nis",
         "may mai mei mag maj мая май",
-        "jun juin giu июн cze haz",
+        "jun juin giu июн cze haz lipa lipn",
         "jul juil lug июл lip tem",
         "aug aoû aou ago авг sie ağu",
         "sep set сен wrz eyl",
@@ -458,6 +458,9 @@ mod tests {
                     "{language}: {name}"
                 );
             }
+        }
+        for june in ["12. lipnja 2002", "12 lipanj 2002"] {
+            assert_eq!(seconds(june), seconds("2002-06-12"), "{june}");
         }
     }
 
