@@ -41,6 +41,8 @@ const MAX_WITHOUT_ROOM: usize = 16;
 const OF_BOX: [&str; 6] = ["class", "height", "id", "style", "title", "width"];
 /// Attributes of `html` and `body` that stay.
 const OF_BODY: [&str; 8] = ["bgcolor", "class", "dir", "id", "lang", "link", "style", "text"];
+/// Declarations of a page that scripts have yet to show.
+const HIDING: [&str; 4] = ["content-visibility:hidden", "display:none", "opacity:0", "visibility:hidden"];
 /// Links lead nowhere, so a browser would show them as text; each rule of the page outweighs this.
 const LINKS: &str = "<style>:where(a[title]) { color: LinkText; text-decoration: underline }</style>\n";
 /// The beginning of an address in whose place a piece is put.
@@ -142,6 +144,7 @@ impl LookWriter<'_> {
         for handle in shown {
             let Some(mut node) = html.tree.get_mut(handle) else { continue };
             let Node::Element(element) = node.value() else { continue };
+            show_page(element);
             self.background(element, resolver);
             self.inline_style(element, resolver);
             let name = element.name.local.clone();
@@ -566,6 +569,18 @@ fn find<'h>(html: &'h Html, name: &str) -> Option<ElementRef<'h>> {
     elements
         .filter(|element| element.value().name() == name)
         .find(|element| element.value().name.ns == ns!(html))
+}
+
+/// A page that hides all of itself shows it again by a script, which does not run here.
+fn show_page(element: &mut Element) {
+    let is_page = matches!(element.name(), "html" | "body");
+    let Some(style) = element.attr("style").filter(|_| is_page) else { return };
+    let hides = |declaration: &&str| {
+        let plain: String = declaration.to_ascii_lowercase().split_ascii_whitespace().collect();
+        HIDING.contains(&plain.trim_end_matches("!important"))
+    };
+    let shown = style.split(';').filter(|declaration| !hides(declaration)).collect::<Vec<_>>().join(";");
+    set(element, "style", shown);
 }
 
 /// The attributes of an element that stay, as text: these, and those for scripts and style sheets.

@@ -234,6 +234,17 @@ fn what_is_for_want_of_scripts_is_shown_unless_it_is_there_already() {
 }
 
 #[test]
+fn a_page_that_scripts_would_show_is_shown() {
+    let looked = look(
+        "<html style='Visibility: HIDDEN'><body style='color:red; display : none !important;opacity:0.5;opacity:0'>\
+         <p style='display:none'>a<p style='opacity:0'>b",
+    );
+    assert_eq!(looked.html_attributes, " style=\"\"");
+    assert_eq!(looked.body_attributes, " style=\"color:red;opacity:0.5\"");
+    assert_eq!(looked.body.trim(), "<p style=\"opacity:0\">b</p>");
+}
+
+#[test]
 fn a_canvas_has_its_size() {
     let page = "<canvas width=40 height=9></canvas><canvas width='1\"}'></canvas><canvas></canvas>";
     let sizes = "<style>:where(canvas) { display: inline-block; width: 300px; height: 150px }\n\
