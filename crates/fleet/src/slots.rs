@@ -176,6 +176,11 @@ impl Periods {
         self.deadline(period).saturating_sub(self.length / 4)
     }
 
+    /// From when on nothing else is asked of the store before a list is written.
+    pub(crate) fn late(self, period: u64) -> u64 {
+        self.deadline(period).saturating_sub(self.length / 8)
+    }
+
     /// The first period for which a list may be in time.
     pub(crate) fn next(self, time: u64) -> u64 {
         let at = self.at(time);

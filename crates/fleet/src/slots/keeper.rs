@@ -66,13 +66,18 @@ impl SlotKeeper {
         Ok(STEP)
     }
 
-    /// Lists what earlier owners asked, of this partition or of those that it was made of, as far as that is known.
-    fn remember(&self, now: u64) -> Result<(), VaultError> {
+    /// Lists what earlier owners asked, of this partition or of those that it was made of, as far as that is known, and as
+    /// there is time before the list of a period: one that comes too late costs all turns of that period.
+    fn remember(&self, period: u64, now: OwnClock<'_>) -> Result<(), VaultError> {
+        let periods = self.slots.periods;
+        let has_time = || self.slots.time(now()).is_some_and(|time| time < periods.late(period));
         let merged = self.map.former().iter().filter(|former| former.into == self.id).map(|former| former.id);
-        for elder in [self.id].into_iter().chain(self.map.parent_of(self.id)).chain(merged) {
+        for elder in
+            [self.id].into_iter().chain(self.map.parent_of(self.id)).chain(merged).take_while(|_| has_time())
+        {
             let last = numbers(&*self.store, &key::address_lists(elder))?.pop();
             let list = last.map(|last| AddressList::read(&*self.store, elder, last)).transpose()?.flatten();
-            list.into_iter().for_each(|list| self.slots.remember(list, now));
+            list.into_iter().for_each(|list| self.slots.remember(list, now()));
         }
         Ok(())
     }
@@ -96,8 +101,8 @@ impl SlotKeeper {
     fn write(&mut self, period: u64, now: OwnClock<'_>) -> Result<(), VaultError> {
         let is_first = self.tried.replace(period).is_none();
         if is_first && self.slots.has_met_none() {
-            // They are of use, and no list must wait for them.
-            let _ = self.remember(now());
+            // They are of use, and the list does without.
+            let _ = self.remember(period, now);
         }
         let asked = now();
         let mut list = self.slots.list(asked);

@@ -49,14 +49,17 @@ struct SlowStore {
     slowest: u64,
     /// A create takes so much longer.
     create_takes: AtomicU64,
+    /// And a list.
+    list_takes: AtomicU64,
     seed: AtomicU64,
 }
 
 impl SlowStore {
     fn new(objects: &Arc<MemoryStore>, time: &TrueTime, slowest: u64, seed: u64) -> SlowStore {
         let faulty = FaultyStore::new(objects.clone(), seed, Faults::default());
-        let (create_takes, seed) = (AtomicU64::new(0), AtomicU64::new(seed));
-        SlowStore { objects: objects.clone(), faulty, time: time.clone(), slowest, create_takes, seed }
+        let (create_takes, list_takes) = Default::default();
+        let (objects, time, seed) = (objects.clone(), time.clone(), AtomicU64::new(seed));
+        SlowStore { objects, faulty, time, slowest, create_takes, list_takes, seed }
     }
 
     fn asked<T>(&self, ask: impl FnOnce() -> T) -> T {
@@ -84,6 +87,7 @@ impl Store for SlowStore {
         self.asked(|| self.faulty.replace(key, bytes))
     }
     fn list(&self, folder: &str) -> Result<Vec<Listed>, StoreError> {
+        self.time.pass(self.list_takes.load(Ordering::Relaxed));
         self.asked(|| self.faulty.list(folder))
     }
     fn remove(&self, key: &str) -> Result<(), StoreError> {
@@ -447,6 +451,27 @@ fn a_process_that_starts_again_has_turns_in_the_next_period() {
     let last = *lists_of(&objects, 1).last().unwrap();
     let list = AddressList::read(&*objects, 1, last).unwrap().unwrap();
     assert_eq!(list.addresses.into_keys().collect::<Vec<_>>(), [address(5)]);
+}
+
+/// Lists of earlier owners are of use, but to wait for them would cost the turns of a period.
+#[test]
+fn a_first_list_that_is_close_to_its_deadline_waits_for_no_earlier_ones() {
+    let (objects, time) = (Arc::new(MemoryStore::new()), TrueTime(Arc::new(AtomicU64::new(BEGAN))));
+    let own = || time.get() - BEGAN;
+    let slots = Arc::new(AddressSlots::new(1, LEASE, 250, 0));
+    let periods = slots.periods;
+    let period = periods.at(BEGAN) + 2;
+    AddressList::default().create(&*objects, 1, period - 5).unwrap();
+    let store = SlowStore::new(&objects, &time, 0, 1);
+    store.list_takes.store(periods.length() / 8, Ordering::Relaxed);
+    let mut keeper = SlotKeeper::new(Arc::new(store), map(2), (1, 1), slots.clone());
+    time.pass(periods.late(period) - BEGAN);
+    slots.measured((own(), own()), time.get());
+    while time.get() < periods.close(period) + CLOCK_BOUND {
+        keeper.step(&own).unwrap();
+        time.pass(TICK);
+    }
+    assert!(slots.has_lists(period), "its list came in time");
 }
 
 /// Until turns are known, no host is asked: how long that is, is told beforehand. Who owned the partition before goes on in the turns
