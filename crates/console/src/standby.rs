@@ -68,8 +68,9 @@ impl StandbyConsole {
         Ok(StandbyConsole { failing, waits, stop: Some(stop.drop_guard()), thread: Some(thread) })
     }
 
-    /// Nothing of the crawl is open for this reason from now on.
+    /// Nothing of the crawl is open for this reason from now on, and nothing fails any more.
     pub fn waits(&self, why: String) {
+        *self.failing.lock().unwrap_or_else(PoisonError::into_inner) = None;
         *self.waits.lock().unwrap_or_else(PoisonError::into_inner) = why;
     }
 
@@ -94,5 +95,19 @@ impl Drop for StandbyConsole {
         if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
             tracing::error!("the thread that answered for the console panicked");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_waits_again_fails_no_more() {
+        let answers = StandbyConsole::answer(([127, 0, 0, 1], 0).into(), "standby", "waits").unwrap();
+        answers.fails("the store does not answer".into());
+        assert!(why(&answers.failing).is_some());
+        answers.waits("others own all".into());
+        assert_eq!(why(&answers.failing), None);
     }
 }
