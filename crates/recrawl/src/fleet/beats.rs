@@ -115,7 +115,9 @@ impl SharedLease {
                     has_told = false;
                 }
                 Err(VaultError::Lost { object }) => {
-                    self.lose(format!("{} has taken it ({object})", self.taker()));
+                    // First: the store may take long to tell who it was, and that one asks the hosts.
+                    self.lose(format!("another process has taken it ({object})"));
+                    self.tell_taker();
                 }
                 Err(error) if !std::mem::replace(&mut has_told, true) => {
                     tracing::warn!("cannot show the fleet that this process is alive: {error}");
@@ -128,12 +130,14 @@ impl SharedLease {
         }
     }
 
-    /// The process that says that it owns the partition by a later epoch.
-    fn taker(&self) -> String {
+    /// Logs which process says that it owns the partition by a later epoch.
+    fn tell_taker(&self) {
         let nodes = NodeStatus::all(&*self.store, recrawl_fetcher::system_clock()()).unwrap_or_default();
         let OwnEpoch { partition, epoch, .. } = self.own;
-        let taker = nodes.into_iter().find(|node| node.partition == Some(partition) && node.epoch > epoch);
-        taker.map_or_else(|| "another process".into(), |taker| taker.name)
+        let taker = nodes.iter().find(|node| node.partition == Some(partition) && node.epoch > epoch);
+        if let Some(NodeStatus { name, .. }) = taker {
+            tracing::error!("{name} has taken partition {partition}");
+        }
     }
 
     /// Tells others of this node, and hears what they begin. That this fails is told by the beats.
@@ -300,3 +304,6 @@ impl Drop for Beats {
         self.stop_threads();
     }
 }
+
+#[cfg(test)]
+mod tests;
