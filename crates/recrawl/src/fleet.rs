@@ -9,7 +9,7 @@ mod taking;
 mod watch;
 
 pub use beats::{Beats, BeatsEnd, OwnEpoch, OwnNode};
-pub use node::{FleetNode, NODES, NodeIdentity, NodeStatus, TakenPartition};
+pub use node::{FleetNode, NODES, NodeIdentity, NodeStatus, OwnersTold, TakenPartition};
 pub use order::NodeOrder;
 pub use owner::{OwnerPatience, PageOwner, silent, too_long, unowned};
 use partition_folder::given_to;

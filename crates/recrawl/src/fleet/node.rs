@@ -1,6 +1,7 @@
 //! Which partition a process takes, and what it tells of itself.
 
 use super::partition_folder::{self, FolderState};
+use super::taking::OtherTakers;
 use super::{NodeOrder, WhyFree, map_of, vault_of};
 use crate::process::random_tag;
 use recrawl_crawl::failure::Failure;
@@ -111,7 +112,8 @@ impl NodeStatus {
     }
 
     /// Is it another process than `name`, and makes this partition ready? One behind `name` in the alphabet counts only until
-    /// `name` has announced the same: of two that do so at once, one goes on.
+    /// `name` has announced the same: of two that look at once, one at least goes on. If both do, both copy it, and the epoch
+    /// decides.
     fn has_begun(&self, take: NodeOrder, name: &str, has_announced: bool, (now, lease): (u64, u64)) -> bool {
         let is_other = if has_announced { *self.name < *name } else { self.name != name };
         // Nobody waits for one whose clock is far ahead: it would be heard long after its end.
@@ -190,9 +192,15 @@ pub struct FleetNode {
     watches: BTreeMap<u32, LeaseWatch>,
     /// By partition, an epoch that is there.
     epochs: BTreeMap<u32, u64>,
+    takers: OtherTakers,
+    /// By partition, the process that makes it ready, as of the last look.
+    taken_by: BTreeMap<u32, String>,
     /// Its turns at addresses, of the partition that it owned last.
     turns: Option<Arc<AddressSlots>>,
 }
+
+/// The newest epochs of partitions, and the processes that make some ready.
+pub type OwnersTold = (BTreeMap<u32, u64>, BTreeMap<u32, String>);
 
 /// A partition that this process may take.
 pub struct FreePartition {
@@ -246,6 +254,8 @@ impl FleetNode {
             _lock: lock,
             watches: BTreeMap::new(),
             epochs: BTreeMap::new(),
+            takers: OtherTakers::default(),
+            taken_by: BTreeMap::new(),
             turns: None,
         })
     }
@@ -342,21 +352,20 @@ impl FleetNode {
     pub fn look(&mut self) -> Result<Result<FreePartition, Duration>, Failure> {
         let map = map_of(&*self.store, &self.address)?;
         self.remove_outdated(&map)?;
+        self.epochs.retain(|id, _| map.ranges().iter().any(|range| range.id == *id));
+        self.taken_by.clear();
         let order = NodeOrder::read(&*self.store, &self.name)?;
         for id in self.in_turn(&map, order) {
             if let Some((after, why)) = self.is_free(&map, id, order)? {
                 let now = recrawl_fetcher::system_clock()();
                 let nodes = NodeStatus::all(&*self.store, now)?;
                 refuse_beside_old(&nodes, now, map.lease())?;
-                let take = NodeOrder::Take { partition: id, epoch: after };
-                let has_begun =
-                    |node: &NodeStatus| node.has_begun(take, &self.name, false, (now, map.lease()));
-                if why.is_contested() && nodes.iter().any(has_begun) {
-                    continue;
-                }
                 let owner = nodes.iter().find(|node| (node.partition, node.epoch) == (Some(id), after));
                 let words = why.words(id, owner.map(|owner| (&*owner.name, owner.silent_for(now))));
-                return Ok(Ok(FreePartition { map, id, after, why, words }));
+                let free = FreePartition { map: map.clone(), id, after, why, words };
+                if !why.is_contested() || !self.is_left_to_another(&free, &nodes, false, now) {
+                    return Ok(Ok(free));
+                }
             }
         }
         Ok(Err(Duration::from_millis(map.lease() / LOOKS)))
@@ -367,33 +376,60 @@ impl FleetNode {
     ///
     /// # Errors
     /// When the store does not answer.
-    pub fn announce(&self, free: &FreePartition, status: NodeStatus) -> Result<bool, VaultError> {
+    pub fn announce(&mut self, free: &FreePartition, status: NodeStatus) -> Result<bool, VaultError> {
         if !free.why.is_contested() {
             return Ok(true);
         }
         let at = status.at;
         self.identity.tell(&*self.store, status, boot_clock())?;
         let nodes = NodeStatus::all(&*self.store, at)?;
-        let times = (at, free.map.lease());
-        Ok(!nodes.iter().any(|node| node.has_begun(free.order(), &self.name, true, times)))
+        Ok(!self.is_left_to_another(free, &nodes, true, at))
     }
 
-    /// The other processes that own partitions, for people, and how many there are.
-    pub fn owners(&self) -> (String, usize) {
+    /// Does another process make a partition ready, which is waited for?
+    fn is_left_to_another(
+        &mut self,
+        free: &FreePartition,
+        nodes: &[NodeStatus],
+        has_announced: bool,
+        at: u64,
+    ) -> bool {
+        let (take, lease, now) = (free.order(), free.map.lease(), boot_clock());
+        let (own, takers) = (&self.name, &mut self.takers);
+        let begun = nodes.iter().filter(|node| node.has_begun(take, own, has_announced, (at, lease)));
+        // Of all is heard how long they take.
+        let waited = begun.filter(|node| takers.are_waited_for((&node.name, node.at), take, (now, lease)));
+        let taker = waited.reduce(|first, _| first);
+        taker.map(|taker| self.taken_by.insert(free.id, taker.name.clone())).is_some()
+    }
+
+    /// Why this process stands by, for people. `told` is of which owners it was told last: nothing if all is as then.
+    pub fn stands_by(&self, told: &mut OwnersTold) -> Option<String> {
+        let seen = (self.epochs.clone(), self.taken_by.clone());
+        if *told == seen {
+            return None;
+        }
         let nodes = NodeStatus::all(&*self.store, recrawl_fetcher::system_clock()()).unwrap_or_default();
-        let owner = |node: &NodeStatus| {
-            let id = node.partition?;
-            Some(format!("{} owns partition {id} (console {})", node.name, node.console))
-        };
         // This process may not have told yet that it owns nothing any more.
-        let others = nodes.iter().filter(|node| node.name != self.name);
-        let owners: Vec<String> = others.filter_map(owner).collect();
-        (some_of(&owners), owners.len())
-    }
-
-    /// By partition, its newest epoch, as of the last looks.
-    pub fn epochs(&self) -> &BTreeMap<u32, u64> {
-        &self.epochs
+        let owner = |id, epoch| {
+            let mut others = nodes.iter().filter(|node| node.name != self.name);
+            others.find(|node| (node.partition, node.epoch) == (Some(id), epoch))
+        };
+        let words = |(id, epoch): (&u32, &u64)| match (self.taken_by.get(id), owner(*id, *epoch)) {
+            (Some(taker), _) => (format!("{taker} makes partition {id} ready"), true),
+            (None, Some(NodeStatus { name, console, .. })) => {
+                (format!("{name} owns partition {id} (console {console})"), true)
+            }
+            (None, None) => (format!("partition {id} changes hands"), false),
+        };
+        let (words, known): (Vec<String>, Vec<bool>) = self.epochs.iter().map(words).unzip();
+        let all_owned = known.iter().all(|known| *known) && self.taken_by.is_empty();
+        // One that has just taken a partition tells so soon.
+        if known.iter().all(|known| *known) {
+            *told = seen;
+        }
+        let each = if all_owned { "each partition has an owner: " } else { "" };
+        Some(format!("stands by: {each}{}", some_of(&words)))
     }
 
     /// Removes folders of partitions that others own.
@@ -566,188 +602,4 @@ impl ExchangePatience for NoWait {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use recrawl_fleet::{PartitionRange, begin, hand_over, write_map};
-    use recrawl_vault::store::MemoryStore;
-    use std::fs;
-
-    fn node(store: &Arc<dyn Store>, folder: &Path) -> FleetNode {
-        FleetNode {
-            address: "memory:".into(),
-            store: store.clone(),
-            name: "a".into(),
-            identity: Arc::new(NodeIdentity::new("run".into(), 1, 0)),
-            folder: folder.to_owned(),
-            _lock: File::open(folder).unwrap(),
-            watches: BTreeMap::new(),
-            epochs: BTreeMap::new(),
-            turns: None,
-        }
-    }
-
-    /// Others wait for the partition that it is named for, whichever it would begin else.
-    #[test]
-    fn who_is_named_for_a_partition_takes_it_first_and_no_other_while_it_is_named() {
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-        let range = |id, begin| PartitionRange { id, begin, parent: None };
-        let ranges = vec![range(1, None), range(2, Some("m".into()))];
-        write_map(&*store, &FleetMap::new(1, ranges).unwrap().with_lease(90_000)).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let mut node = node(&store, folder.path());
-        let order = || NodeOrder::read(&*store, "a").unwrap();
-        let stop = CancellationToken::new();
-        // Neither was ever owned.
-        let [one, two] = [1, 2].map(|partition| NodeOrder::Take { partition, epoch: 0 });
-        let [first, second, last] = [one, two, two].map(|named| {
-            named.give(&*store, "a").unwrap();
-            node.look().unwrap().unwrap()
-        });
-        assert_eq!([&first, &second, &last].map(FreePartition::order), [one, two, two]);
-        let turns = Arc::new(AddressSlots::new(2, 90_000, 1, 0));
-        node.keep_turns(Some(turns.clone()));
-        let taken = node.prepare(second, &stop).unwrap();
-        assert_eq!(order(), Some(two), "it takes that one");
-        assert!(taken.to_take.turns.is_some_and(|kept| Arc::ptr_eq(&kept, &turns)), "and has its turns");
-        node.prepare(first, &stop).unwrap();
-        assert_eq!(order(), None, "it takes another");
-        two.give(&*store, "a").unwrap();
-        fs::write(partition_folder::path(folder.path(), last.id), "no folder").unwrap();
-        assert!(node.prepare(last, &stop).is_err());
-        assert_eq!(order(), None, "it cannot take it");
-    }
-
-    /// A restore may take longer than a lease: whoever is named for a partition has it as long as it is heard of.
-    #[test]
-    fn a_partition_that_was_handed_over_is_left_to_whom_it_is_for() {
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-        let range = PartitionRange { id: 1, begin: None, parent: None };
-        // Each lease is over at the second look.
-        let map = FleetMap::new(1, vec![range]).unwrap().with_lease(1);
-        begin(&*store, 1, 0, "a", 1).unwrap();
-        hand_over(&*store, 1, 1).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let mut old = node(&store, folder.path());
-        let now = recrawl_fetcher::system_clock()();
-        let tell = |at, partition| {
-            NodeStatus { name: "b".into(), at, partition, ..NodeStatus::default() }.write(&*store).unwrap();
-        };
-        let take = NodeOrder::Take { partition: 1, epoch: 1 };
-        let mut looks = |order| {
-            thread::sleep(Duration::from_millis(2));
-            old.is_free(&map, 1, order).unwrap().map(|(after, _)| after)
-        };
-        assert_eq!((looks(None), looks(None)), (None, Some(1)), "it is for nobody who is known");
-        assert_eq!(looks(Some(take)), Some(1));
-        assert!(take.give(&*store, "b").unwrap());
-        // Its clock is an hour ahead, so that it is never silent.
-        tell(now + 3_600_000, None);
-        assert_eq!(looks(None), None, "b restores it");
-        tell(now + 3_600_000, Some(2));
-        assert_eq!(looks(None), Some(1), "b owns another");
-        tell(now - 1_000, None);
-        assert_eq!(looks(None), Some(1), "b is silent");
-        tell(now + 3_600_000, None);
-        assert!(NodeOrder::Take { partition: 1, epoch: 2 }.give(&*store, "b").unwrap());
-        assert_eq!(looks(None), Some(1), "b waits for a later one");
-        assert!(take.give(&*store, "b").unwrap());
-        assert_eq!(looks(None), None);
-        FleetNode { name: "b".into(), ..old }.decline(None);
-        assert_eq!(NodeOrder::read(&*store, "b").unwrap(), None, "b cannot take it");
-    }
-
-    /// Each would copy all of it.
-    #[test]
-    fn of_processes_that_stand_by_one_restores_a_partition_and_another_only_once_that_one_cannot() {
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-        let range = PartitionRange { id: 1, begin: None, parent: None };
-        // So long that nobody is silent while this test runs.
-        write_map(&*store, &FleetMap::new(1, vec![range]).unwrap().with_lease(3_600_000)).unwrap();
-        begin(&*store, 1, 0, "dead", 1).unwrap();
-        recrawl_fleet::release(&*store, 1, 1).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let mut nodes = ["a", "b"].map(|name| {
-            let identity = Arc::new(NodeIdentity::new(name.into(), 1, 90_000));
-            FleetNode { name: name.into(), identity, ..node(&store, folder.path()) }
-        });
-        let at = recrawl_fetcher::system_clock()();
-        let status = |name: &str, takes| NodeStatus {
-            name: name.into(),
-            format: FORMAT,
-            at,
-            takes,
-            ..NodeStatus::default()
-        };
-        // Both have seen that it is free. Whichever announces it last, both see that.
-        let [a, b] = nodes.each_mut().map(|node| node.look().unwrap().unwrap());
-        assert!(nodes[1].announce(&b, status("b", Some(b.order()))).unwrap());
-        assert!(nodes[0].announce(&a, status("a", Some(a.order()))).unwrap());
-        assert!(!nodes[1].announce(&b, status("b", Some(b.order()))).unwrap(), "a goes on");
-        assert!(nodes[1].look().unwrap().is_err(), "and is waited for");
-        status("a", None).write(&*store).unwrap();
-        assert!(nodes[1].look().unwrap().is_ok(), "a cannot take it");
-        let (name, console) = ("c".into(), "[::1]:80".into());
-        NodeStatus { name, console, partition: Some(1), ..status("c", None) }.write(&*store).unwrap();
-        NodeStatus { partition: Some(2), ..status("a", None) }.write(&*store).unwrap();
-        assert_eq!(nodes[0].owners(), ("c owns partition 1 (console [::1]:80)".into(), 1));
-    }
-
-    #[test]
-    fn of_several_that_take_a_partition_one_goes_on() {
-        const LEASE: u64 = 90_000;
-        let take = NodeOrder::Take { partition: 2, epoch: 7 };
-        let node = |name: &str, takes| NodeStatus {
-            name: name.into(),
-            at: 1_000_000,
-            takes,
-            ..NodeStatus::default()
-        };
-        let begun = |node: &NodeStatus| {
-            [false, true].map(|has_announced| node.has_begun(take, "m", has_announced, (1_000_000, LEASE)))
-        };
-        let found = ["a", "m", "z"].map(|name| begun(&node(name, Some(take))));
-        assert_eq!(found, [[true, true], [false, false], [true, false]]);
-        let others = [
-            node("a", None),
-            node("a", Some(NodeOrder::Take { partition: 2, epoch: 6 })),
-            NodeStatus { partition: Some(2), ..node("a", Some(take)) },
-            NodeStatus { at: 1_000_000 - 2 * LEASE, ..node("a", Some(take)) },
-            NodeStatus { at: 1_000_000 + 2 * LEASE, ..node("a", Some(take)) },
-        ];
-        // It takes another, owns one, is silent, or tells a wrong time.
-        others.iter().for_each(|other| assert_eq!(begun(other), [false; 2], "{other:?}"));
-    }
-
-    #[test]
-    fn of_two_processes_of_a_name_the_first_keeps_it_unless_it_was_silent() {
-        const LEASE: u64 = 90_000;
-        let store = MemoryStore::new();
-        let status = || NodeStatus { name: "a".into(), ..NodeStatus::default() };
-        let (first, second) =
-            (NodeIdentity::new("one".into(), 1_000, LEASE), NodeIdentity::new("two".into(), 2_000, LEASE));
-        let tell = |node: &NodeIdentity, now| node.tell(&store, status(), now).unwrap();
-        assert!(tell(&first, 10) && tell(&first, 15_010));
-        assert!(tell(&second, 20_000), "it may be the same machine's next process");
-        assert!(tell(&first, 30_010) && !tell(&second, 35_000));
-        // The first one is stopped, and its machine replaced; then it wakes.
-        let third = NodeIdentity::new("three".into(), 3_000, LEASE);
-        assert!(tell(&third, 40_000) && tell(&third, 55_000));
-        assert!(!tell(&first, 130_010) && tell(&third, 131_000));
-        // Who ends since the name is another's leaves that one's account.
-        first.leave(&store, "a").unwrap();
-        assert_eq!(NodeStatus::all(&store, 0).unwrap().len(), 1);
-        third.leave(&store, "a").unwrap();
-        assert_eq!(NodeStatus::all(&store, 0).unwrap(), []);
-    }
-
-    #[test]
-    fn nothing_is_owned_beside_a_program_that_knows_no_turns() {
-        let node =
-            |name: &str, at, format| NodeStatus { name: name.into(), at, format, ..NodeStatus::default() };
-        let nodes = [node("a", 1_000, 0), node("b", 1_000, FORMAT)];
-        let told = refuse_beside_old(&nodes, 180_999, 90_000).unwrap_err().to_string();
-        assert!(told.starts_with("a: end these processes first"), "{told}");
-        // It has ended without saying so.
-        refuse_beside_old(&nodes, 181_000, 90_000).unwrap();
-    }
-}
+mod tests;

@@ -5,7 +5,8 @@ use super::{CrawlStart, OpenedCrawl, notify, open, serve, sighup};
 use crate::cli::ServeArgs;
 use crate::exclusive_access::{self, ExclusiveAccess};
 use crate::fleet::{
-    self, Beats, BeatsEnd, FleetNode, FleetWatch, NodeOrder, NodeStatus, OwnEpoch, OwnNode, TakenPartition,
+    self, Beats, BeatsEnd, FleetNode, FleetWatch, NodeOrder, NodeStatus, OwnEpoch, OwnNode, OwnersTold,
+    TakenPartition,
 };
 use crate::process;
 use recrawl_console::{ServeError, StandbyConsole};
@@ -16,7 +17,6 @@ use recrawl_crawl::process::Shutdown;
 use recrawl_crawl::settings::Settings;
 use recrawl_fleet::{FORMAT, GivingUp, Partition, has_first_range};
 use recrawl_types::Span;
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -104,7 +104,8 @@ fn stand_by(
     base: &Settings,
     signals: &Shutdown,
 ) -> Result<Option<(TakenPartition, Ticker)>, Failure> {
-    let (mut answers, mut has_failed, mut told) = (None, false, BTreeMap::new());
+    let (mut answers, mut has_failed) = (None::<Result<StandbyConsole, ServeError>>, false);
+    let (mut told, mut why) = (OwnersTold::default(), String::new());
     while !signals.requested() {
         // Before each look: one whose looks or restores fail ends as well.
         if node.is_drained().unwrap_or(false) {
@@ -116,6 +117,8 @@ fn stand_by(
                 if !node.announce(&free, NodeStatus { takes, ..status(node.name(), base) })? {
                     return Ok(Err(node.tells_every()));
                 }
+                let ready = || of_standby("makes a partition ready");
+                answers.iter().flatten().for_each(|answers| answers.waits(ready()));
                 let telling = tell_on(node, base, free.order())?;
                 Ok(Ok((node.prepare(free, signals.token())?, telling)))
             }
@@ -124,20 +127,13 @@ fn stand_by(
         let wait = match looked {
             Ok(Ok(taken)) => return Ok(Some(taken)),
             Ok(Err(wait)) => {
-                if *node.epochs() != told {
-                    let (owners, number) = node.owners();
-                    // One that has just taken a partition tells so soon.
-                    if number >= node.epochs().len() {
-                        told = node.epochs().clone();
+                why = node.stands_by(&mut told).unwrap_or(why);
+                match &answers {
+                    None => {
+                        tracing::info!("{why}");
+                        answers = Some(answer(base, &why));
                     }
-                    let why = format!("stands by: each partition has an owner: {owners}");
-                    match &answers {
-                        None => {
-                            tracing::info!("{why}");
-                            answers = Some(answer(base, &why));
-                        }
-                        Some(answers) => answers.iter().for_each(|answers| answers.waits(of_standby(&why))),
-                    }
+                    Some(answers) => answers.iter().for_each(|answers| answers.waits(of_standby(&why))),
                 }
                 let told = node.identity().tell(&**node.store(), status(node.name(), base), boot_clock());
                 if let Ok(false) = told {
