@@ -116,15 +116,11 @@ pub fn refuse_foreign(data_dir: &Path, url: &CanonicalUrl) -> Result<(), Failure
     PageOwner::elsewhere(data_dir, url)?.map_or(Ok(()), |owner| Err(owner.refused()))
 }
 
-/// Refuses a host that another partition has.
-///
-/// # Errors
-/// As [`refuse_foreign`].
-pub fn refuse_foreign_host(data_dir: &Path, host: &str) -> Result<(), Failure> {
-    match UrlRules::default().canonicalize(&format!("http://{host}/")) {
-        Ok(url) => PageOwner::elsewhere(data_dir, &url)?.map_or(Ok(()), |owner| Err(owner.refused_for(host))),
-        Err(_) => Ok(()),
-    }
+/// Says that another partition has a host; none if none has, or the store does not tell.
+pub fn foreign_host(data_dir: &Path, host: &str) -> Option<Failure> {
+    let url = UrlRules::default().canonicalize(&format!("http://{host}/")).ok()?;
+    let told = PageOwner::elsewhere(data_dir, &url).ok()??.refused_for(host);
+    Some(told).filter(|told| matches!(told, Failure::Usage(_)))
 }
 
 /// Tells which pages a data directory has: those of its partition, or all.
@@ -166,12 +162,13 @@ pub fn vault_of(address: &str, partition: u32) -> String {
 mod tests {
     use super::*;
     use recrawl_fleet::{PartitionRange, write_map};
+    use std::fs;
 
     #[test]
     fn a_partition_owns_its_range_and_a_crawl_alone_all_pages() {
         let folder = tempfile::tempdir().unwrap();
         let bucket = folder.path().join("bucket");
-        std::fs::create_dir(&bucket).unwrap();
+        fs::create_dir(&bucket).unwrap();
         let address = format!("file://{}", bucket.display());
         let range =
             |id, begin: Option<&str>| PartitionRange { id, begin: begin.map(Into::into), parent: None };
@@ -187,5 +184,24 @@ mod tests {
             ["partition-1", "partition-2", "alone"].map(owned),
             [[true, false], [false, true], [true; 2]]
         );
+    }
+
+    #[test]
+    fn a_store_that_does_not_answer_says_nothing_of_a_host() {
+        let folder = tempfile::tempdir().unwrap();
+        let (there, data) = (folder.path().join("store"), folder.path().join("data"));
+        fs::create_dir_all(data.join("partition-1")).unwrap();
+        fs::create_dir(&there).unwrap();
+        let address = format!("file://{}", there.display());
+        give(&data, &address).unwrap();
+        let range = |id, begin| PartitionRange { id, begin, parent: None };
+        let ranges = vec![range(1, None), range(2, Some("m".into()))];
+        write_map(&*recrawl_vault::store::open(&address).unwrap(), &FleetMap::new(1, ranges).unwrap())
+            .unwrap();
+        let told = |host| foreign_host(&data.join("partition-1"), host).map(|told| told.to_string());
+        let elsewhere = "www.org: partition 2 of the fleet has this host, which has no owner now";
+        assert_eq!((told("www.org"), told("www.com")), (Some(elsewhere.into()), None));
+        fs::remove_dir_all(&there).unwrap();
+        assert_eq!(told("www.org"), None);
     }
 }

@@ -387,8 +387,7 @@ fn cycle_row(report: &RoundReport) -> [String; 10] {
 fn one_host(settings: &Settings, name: &str, as_json: bool) -> Result<(), Failure> {
     let named = NamedHost::parse(name).map_err(|what| Failure::Usage(format!("--host: {what}")))?;
     let unknown = || {
-        let elsewhere = fleet::refuse_foreign_host(&settings.data_dir, &named.name).err();
-        elsewhere.unwrap_or_else(|| {
+        fleet::foreign_host(&settings.data_dir, &named.name).unwrap_or_else(|| {
             Failure::Work(format!("{name}: unknown host; `recrawl status` lists the largest hosts"))
         })
     };
