@@ -100,3 +100,28 @@ pub fn check(settings: &Settings) -> Result<(), Failure> {
         "{key}: a crawl of a fleet cannot do this yet; remove it from the configuration"
     )))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn documents_never_lie_where_the_fleet_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let refused = |to: &str| {
+            let text = format!("[[deliver]]\nname = \"docs\"\nto = \"jsonl+{to}\"\n");
+            let mut config: Config = toml::from_str(&text).unwrap();
+            config.storage.data_dir = folder.path().into();
+            let settings = Settings::check(config).unwrap();
+            settings.of_partition("s3://b/f/p/0000000001".into(), 1).err().map(|refused| refused.to_string())
+        };
+        assert_eq!(
+            ["s3://b/docs", "s3://c/f", "gs://b/f", "s3://b/fleet"].map(refused),
+            [None, None, None, None]
+        );
+        for to in ["s3://b/f", "s3://b/f/docs"] {
+            assert!(refused(to).unwrap().contains("the fleet lies there"), "{to}");
+        }
+    }
+}

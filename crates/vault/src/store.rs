@@ -1,4 +1,4 @@
-//! The seam to a store of objects: the five operations that a vault asks for, and what each promises.
+//! The seam to a store of objects: the operations that are asked for, and what each promises.
 
 pub mod faulty;
 mod folder;

@@ -260,6 +260,11 @@ fn rebuild(at: &Where, name: &str) -> Result<(), Failure> {
     Daemon::refuse_beside(&settings.data_dir, "stop it first")?;
     let StoppedCrawl { storage, .. } = StoppedCrawl::open(&settings)?;
     let address = &target.place.address;
+    if let TargetProtocol::Objects(_) = &target.place.protocol {
+        // Before the copy is mended: what fails here can be done again. Other partitions have lines there as well.
+        let owns = fleet::owned_pages(&settings.data_dir)?;
+        rewrite_lines(target, &|line| kept(line, &owns), &|| false).map_err(Failure::Work)?;
+    }
     let damage = doubt(&*storage, &name_of(address), Some(address)).map_err(Failure::work)?;
     if let Some(damage) = damage {
         print(damage.to_string())?;
@@ -274,12 +279,7 @@ fn rebuild(at: &Where, name: &str) -> Result<(), Failure> {
             TargetProtocol::Lines(_) => {
                 rewrite_lines(target, &|_| false, &|| false).map_err(Failure::Work)?
             }
-            // Other partitions have lines there as well.
-            TargetProtocol::Objects(_) => {
-                let owns = fleet::owned_pages(&settings.data_dir)?;
-                rewrite_lines(target, &|line| kept(line, &owns), &|| false).map_err(Failure::Work)?;
-            }
-            TargetProtocol::Index => {}
+            TargetProtocol::Objects(_) | TargetProtocol::Index => {}
         }
     }
     if matches!(target.place.protocol, TargetProtocol::Index) {

@@ -20,6 +20,7 @@ use rustix::fs::Access;
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, timeout};
@@ -131,7 +132,7 @@ impl Channel {
             }
             Channel::Objects(objects) => {
                 let lines = lines(version, items);
-                asked(objects, move |objects| objects.append(&lines)).await?;
+                asked(objects, move |objects, is_given_up| objects.append(&lines, is_given_up)).await?;
                 Ok(vec![(ItemAnswer::Taken, None); items.len()])
             }
             Channel::Program(program, target) => {
@@ -170,7 +171,7 @@ impl Channel {
             },
             Channel::Objects(objects) => {
                 let name = format!("probe-{}", random_tag().map_err(|e| e.to_string())?);
-                asked(objects, move |objects| objects.probe(&name)).await?;
+                asked(objects, move |objects, _| objects.probe(&name)).await?;
                 Ok("its objects can be written".into())
             }
             Channel::Program(program, _) => match rustix::fs::access(&*program.command[0], Access::EXEC_OK) {
@@ -205,7 +206,7 @@ impl Channel {
                 lines_file::list(path, each).map_err(|e| format!("cannot read {}: {e}", path.display()))
             }
             Channel::Objects(objects) => {
-                asked(objects, LinesObjects::list).await?.documents().for_each(each);
+                asked(objects, |objects, _| objects.list()).await?.documents().for_each(each);
                 Ok(())
             }
             Channel::Program(..) => Err("a program cannot be asked what it holds".into()),
@@ -213,13 +214,24 @@ impl Channel {
     }
 }
 
-/// Asks a store, which blocks: it goes on although nobody waits for it any more.
+/// Tells that nobody waits any more.
+struct GivenUp(Arc<AtomicBool>);
+
+impl Drop for GivenUp {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Asks a store, which blocks: what has begun goes on although nobody waits for it any more.
 async fn asked<T: Send + 'static>(
     objects: &Arc<LinesObjects>,
-    work: impl FnOnce(&LinesObjects) -> Result<T, StoreError> + Send + 'static,
+    work: impl FnOnce(&LinesObjects, &AtomicBool) -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, String> {
     let objects = objects.clone();
-    let done = spawn_blocking(move || work(&objects)).await.map_err(|e| e.to_string())?;
+    let given_up = GivenUp(Arc::default());
+    let is_given_up = given_up.0.clone();
+    let done = spawn_blocking(move || work(&objects, &is_given_up)).await.map_err(|e| e.to_string())?;
     done.map_err(|e| e.to_string())
 }
 

@@ -4,7 +4,10 @@ use super::lines_file::ReplayedLines;
 use recrawl_vault::Store;
 use recrawl_vault::store::{self, StoreError};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+use std::thread;
+use std::time::Duration;
 
 /// Objects below a prefix. Several processes may write there, as the partitions of a fleet do: each creates new objects, and
 /// takes lines out of those that others made.
@@ -32,19 +35,25 @@ impl LinesObjects {
         Ok(objects)
     }
 
-    /// Creates the next object. A number that is taken has lines of another process, or of a request whose answer never
-    /// came: its lines come twice then, with the same versions.
+    /// Creates the next object, unless it is given up before. A number that is taken has lines of another process, or of a
+    /// request whose answer never came: its lines come twice then.
     ///
     /// # Errors
     /// When nobody knows whether it is there.
-    pub fn append(&self, lines: &[u8]) -> Result<(), StoreError> {
+    pub fn append(&self, lines: &[u8], is_given_up: &AtomicBool) -> Result<(), StoreError> {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = || Ok(self.keys()?.last().map_or(0, |(number, _)| *number));
         if *next == 0 {
-            *next = self.keys()?.last().map_or(1, |(number, _)| number + 1);
+            *next = last()? + 1;
         }
         loop {
+            // Pages may have been taken down since.
+            if is_given_up.load(Ordering::Relaxed) {
+                return Err(StoreError::Failed("nobody waits for this any more".into()));
+            }
             match self.store.create(&key(*next), lines) {
-                Err(StoreError::Exists(_)) => *next += 1,
+                // Others may have made many meanwhile.
+                Err(StoreError::Exists(_)) => *next = last()?.max(*next) + 1,
                 Ok(()) => {
                     *next += 1;
                     return Ok(());
@@ -64,12 +73,19 @@ impl LinesObjects {
         is_kept: &dyn Fn(&[u8]) -> bool,
         is_ended: &dyn Fn() -> bool,
     ) -> Result<(), StoreError> {
-        let _no_append = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let check = || if is_ended() { Err(StoreError::Failed("the program ends".into())) } else { Ok(()) };
+        let _no_append = loop {
+            match self.next.try_lock() {
+                Ok(locked) => break locked,
+                Err(TryLockError::Poisoned(poisoned)) => break poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => thread::sleep(LOOK_AGAIN),
+            }
+            check()?;
+        };
         for (number, _) in self.keys()? {
+            let mut before = None;
             loop {
-                if is_ended() {
-                    return Err(StoreError::Failed("the program ends".into()));
-                }
+                check()?;
                 let lines = self.store.read(&key(number), u64::MAX)?;
                 let kept = lines.split_inclusive(|byte| *byte == b'\n').filter(|line| is_kept(line));
                 let kept = kept.collect::<Vec<_>>().concat();
@@ -78,7 +94,10 @@ impl LinesObjects {
                 }
                 match self.store.exchange(&key(number), &lines, &kept) {
                     // Another process has taken lines out: it is read again.
-                    Err(StoreError::Exists(_)) => {}
+                    Err(StoreError::Exists(_)) if before.as_ref() != Some(&lines) => before = Some(lines),
+                    Err(StoreError::Exists(object)) => {
+                        return Err(StoreError::Failed(format!("{object}: conditional writes are refused")));
+                    }
                     Ok(()) => break,
                     failed => return failed,
                 }
@@ -107,9 +126,16 @@ impl LinesObjects {
     pub fn probe(&self, name: &str) -> Result<(), StoreError> {
         self.keys()?;
         self.store.create(name, b"probe")?;
+        let again = self.store.create(name, b"probe");
         let exchanged = self.store.exchange(name, b"probe", b"");
         self.store.remove(name)?;
-        exchanged
+        match again {
+            Err(StoreError::Exists(_)) => exchanged,
+            Ok(()) => Err(StoreError::Refused(
+                "the store creates an object that is there: it cannot be used".into(),
+            )),
+            failed => failed,
+        }
     }
 
     /// Numbers and lengths of all objects, in order; what has another name is not ours.
@@ -124,6 +150,8 @@ impl LinesObjects {
     }
 }
 
+/// Between looks whether nothing is written any more.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 const SUFFIX: &str = ".jsonl";
 
 /// Numbers of one length, so that a list by name is in their order.
@@ -136,6 +164,8 @@ mod tests {
     use super::*;
     use recrawl_vault::store::MemoryStore;
 
+    static GOES_ON: AtomicBool = AtomicBool::new(false);
+
     fn objects(store: &Arc<MemoryStore>) -> LinesObjects {
         LinesObjects { store: store.clone(), next: Mutex::new(0) }
     }
@@ -145,7 +175,7 @@ mod tests {
     fn of_two_that_take_lines_out_none_undoes_the_other() {
         let store = Arc::new(MemoryStore::new());
         let (one, other) = (objects(&store), objects(&store));
-        one.append(b"a\nb\nc\n").unwrap();
+        one.append(b"a\nb\nc\n", &GOES_ON).unwrap();
         let has_met = std::cell::Cell::new(false);
         let is_kept = |line: &[u8]| {
             if !has_met.replace(true) {
@@ -166,16 +196,17 @@ mod tests {
     fn two_writers_take_turns_and_a_reader_has_the_last_of_each() {
         let store = Arc::new(MemoryStore::new());
         let (one, other) = (objects(&store), objects(&store));
-        one.append(&[put("a", 1), put("b", 1)].concat()).unwrap();
-        other.append(&put("a", 2)).unwrap();
-        other.append(b"{\"op\":\"delete\",\"id\":\"b\",\"version\":3}\n").unwrap();
-        one.append(&put("c", 4)).unwrap();
+        one.append(&[put("a", 1), put("b", 1)].concat(), &GOES_ON).unwrap();
+        other.append(&put("a", 2), &GOES_ON).unwrap();
+        other.append(b"{\"op\":\"delete\",\"id\":\"b\",\"version\":3}\n", &GOES_ON).unwrap();
+        one.append(&put("c", 4), &GOES_ON).unwrap();
         assert_eq!(store.image().into_keys().next_back().unwrap(), "000000000004.jsonl");
         // A request that was given up, and comes after all.
-        one.append(&[put("b", 1), put("a", 1)].concat()).unwrap();
+        one.append(&[put("b", 1), put("a", 1)].concat(), &GOES_ON).unwrap();
         let listed = one.list().unwrap();
         let found: Vec<_> = listed.documents().map(|found| (&*found.id, found.version)).collect();
         assert_eq!(found, [("a", 2), ("c", 4)]);
+        one.append(&put("a", 9), &AtomicBool::new(true)).unwrap_err();
         one.probe("probe").unwrap();
         assert_eq!(store.image().len(), 5);
     }
@@ -185,11 +216,11 @@ mod tests {
         let store = Arc::new(MemoryStore::new());
         store.create("of-somebody-else", b"a\n").unwrap();
         let lines = objects(&store);
-        lines.append(b"a\nb\n").unwrap();
-        lines.append(b"a\n").unwrap();
+        lines.append(b"a\nb\n", &GOES_ON).unwrap();
+        lines.append(b"a\n", &GOES_ON).unwrap();
         lines.rewrite(&|line| line != b"a\n", &|| true).unwrap_err();
         lines.rewrite(&|line| line != b"a\n", &|| false).unwrap();
-        objects(&store).append(b"c\n").unwrap();
+        objects(&store).append(b"c\n", &GOES_ON).unwrap();
         let image: Vec<Vec<u8>> = store.image().into_values().collect();
         assert_eq!(image, [&b"b\n"[..], b"", b"c\n", b"a\n"]);
     }

@@ -70,7 +70,6 @@ impl DeliverThreads {
                     thread::sleep(LOOK_EVERY);
                 }
                 file.iter().for_each(|file| release(file));
-                runtime.shutdown_background();
             };
             let thread = thread::Builder::new().name("deliver".into()).spawn(work).map_err(Failure::work)?;
             started.insert(address, (stop, thread));
@@ -78,7 +77,7 @@ impl DeliverThreads {
         Ok(())
     }
 
-    /// Ends the threads. A request that is on its way is not waited for.
+    /// Ends the threads. Of requests that are on their way only one to a bucket is waited for.
     pub fn end(&self) {
         end(std::mem::take(&mut *lock(&self.started)).into_values().collect());
     }

@@ -37,7 +37,7 @@ const RETRY_TURNS: Duration = Duration::from_secs(1);
 pub fn run(args: &ServeArgs, address: &str, name: &str) -> Result<(), Failure> {
     let base = CrawlStart::settings(args)?;
     // What a fleet cannot do is told before anything is taken.
-    base.of_partition(address.to_owned(), 1)?;
+    base.of_partition(fleet::vault_of(address, 1), 1)?;
     let mut node = FleetNode::new(address, name, &base.data_dir)?;
     node.check_timeout(base.fetch.timeout)?;
     node.join(status(name, &base))?;

@@ -69,7 +69,8 @@ impl EntryWriter {
     /// Appends an entry, which must come behind the last one.
     pub fn push<T: StoredEntry>(&mut self, entry: &T) -> Result<(), WriteError> {
         let (url, last) = (entry.url(), self.last.as_slice());
-        let is_in_order = if T::REPEATS { last <= url.key() } else { last < url.key() };
+        // Frames of a damaged file may have changed places: what can be read of it is kept as it is.
+        let is_in_order = self.held == 0 || if T::REPEATS { last <= url.key() } else { last < url.key() };
         assert!(is_in_order, "{url} is out of order");
         put_key(&mut self.payload, if self.held > 0 { last } else { &[] }, url.key());
         entry.put(&mut self.payload);

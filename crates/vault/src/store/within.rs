@@ -35,6 +35,9 @@ impl<'s, S: Deref<Target = dyn Store + 's> + Debug + Send + Sync> Store for Stor
     fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
         self.store.replace(&self.key(key), bytes)
     }
+    fn exchange(&self, key: &str, before: &[u8], bytes: &[u8]) -> Result<(), StoreError> {
+        self.store.exchange(&self.key(key), before, bytes)
+    }
     fn list(&self, folder: &str) -> Result<Vec<Listed>, StoreError> {
         let mut listed = self.store.list(&self.key(folder))?;
         listed.iter_mut().for_each(|object| drop(object.key.drain(..self.folder.len())));
