@@ -221,7 +221,7 @@ fn targets_hold_what_the_crawl_knows_and_get_only_what_differs() {
     std::fs::set_permissions(&real, std::fs::Permissions::from_mode(0o600)).unwrap();
     assert!(std::fs::read_to_string(world.lines()).unwrap().contains("words of /b, edition 0"));
     let told = succeeds(world.run(&["takedown", "--page", &format!("{}/b", world.site)]));
-    assert!(told.contains("earlier lines in the file of the target \"lines\""), "{told}");
+    assert!(told.contains("earlier lines of the target \"lines\""), "{told}");
     world.sent();
     let text = std::fs::read_to_string(world.lines()).unwrap();
     assert!(!text.contains("words of /b") && text.contains("words of /c"), "{text}");
