@@ -80,7 +80,7 @@ impl StoredRounds {
         StoredHosts::open(&*self.storage, kept)
     }
 
-    /// The visits of a round from a frame on that [`StoredVisits::next_key`] told of. Each frame is checked then, but not that
+    /// The visits of a round from a frame on that `StoredVisits::next_key` told of. Each frame is checked then, but not that
     /// there are as many visits as there were.
     ///
     /// # Errors
