@@ -440,7 +440,7 @@ fn moto() -> Option<Moto> {
 impl Moto {
     fn object(&self, key: &str) -> String {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        // Whoever signs at all may read.
+        // moto takes any signature.
         let signed = "AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0";
         let head = format!(
             "GET /bucket/{key} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {signed}\r\nConnection: close\r\n\r\n"

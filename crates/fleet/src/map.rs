@@ -236,6 +236,11 @@ impl FleetMap {
         self.begins.partition_point(|begin| begin.as_slice() <= key) - 1
     }
 
+    /// The partition that has the URL of this key.
+    pub fn owner_of(&self, key: &[u8]) -> u32 {
+        self.ranges[self.place_of_key(key)].id
+    }
+
     /// Has this map the same range of a partition as another one?
     pub(crate) fn has_alike(&self, other: &FleetMap, id: u32) -> bool {
         let bounds = |map: &FleetMap| {

@@ -199,7 +199,7 @@ impl Partition {
 
     /// The partition that has the URL of this key.
     pub fn owner_of(&self, key: &[u8]) -> u32 {
-        self.map.ranges()[self.map.place_of_key(key)].id
+        self.map.owner_of(key)
     }
 
     /// The other partitions.

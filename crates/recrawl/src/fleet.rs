@@ -11,7 +11,7 @@ mod watch;
 pub use beats::{Beats, BeatsEnd, OwnEpoch, OwnNode};
 pub use node::{FleetNode, NODES, NodeIdentity, NodeStatus, OwnersTold, TakenPartition};
 pub use order::NodeOrder;
-pub use owner::{OwnerPatience, PageOwner, silent, too_long, unowned};
+pub use owner::{OwnerPatience, PageOwner, owned_pages, silent, too_long, unowned};
 use partition_folder::given_to;
 pub use partition_folder::{give, partition_in};
 use taking::WhyFree;
@@ -20,7 +20,7 @@ pub use watch::FleetWatch;
 use recrawl_crawl::failure::Failure;
 use recrawl_fleet::{FORMAT, FleetFormat, FleetMap, newest_map, unknown_format};
 use recrawl_types::{CanonicalUrl, Span, UrlRules};
-use recrawl_vault::{Store, VaultError, store};
+use recrawl_vault::{Store, VaultError};
 use std::fmt::Display;
 use std::path::Path;
 use std::time::Duration;
@@ -123,23 +123,6 @@ pub fn foreign_host(data_dir: &Path, host: &str) -> Option<Failure> {
     Some(told).filter(|told| matches!(told, Failure::Usage(_)))
 }
 
-/// Tells which pages a data directory has: those of its partition, or all.
-///
-/// # Errors
-/// When the store of its fleet does not answer.
-pub fn owned_pages(data_dir: &Path) -> Result<impl Fn(&CanonicalUrl) -> bool + use<>, Failure> {
-    let owned = match partition_in(data_dir) {
-        Some((address, id)) => {
-            let store = store::open(&address).map_err(Failure::work)?;
-            Some((map_of(&*store, &address)?, id))
-        }
-        None => None,
-    };
-    Ok(move |url: &CanonicalUrl| {
-        owned.as_ref().is_none_or(|(map, id)| map.place_of(*id) == Some(map.place_of_key(url.key())))
-    })
-}
-
 /// Where a page or host is that another partition has. The owner is given with the address of its console.
 pub fn elsewhere(what: impl Display, partition: u32, owner: Option<&(String, String)>) -> String {
     let owner = owner.map_or_else(
@@ -162,21 +145,28 @@ pub fn vault_of(address: &str, partition: u32) -> String {
 mod tests {
     use super::*;
     use recrawl_fleet::{PartitionRange, write_map};
+    use recrawl_vault::store;
     use std::fs;
+    use std::path::PathBuf;
+
+    /// A store beside a data directory that was given to its fleet: of two partitions, the second begins at a site.
+    fn given(folder: &Path, site: &str) -> (PathBuf, PathBuf) {
+        let (there, data) = (folder.join("store"), folder.join("data"));
+        [&there, &data].into_iter().for_each(|folder| fs::create_dir(folder).unwrap());
+        let address = format!("file://{}", there.display());
+        let range = |id, begin| PartitionRange { id, begin, parent: None };
+        let map = FleetMap::new(1, vec![range(1, None), range(2, Some(site.into()))]).unwrap();
+        write_map(&*store::open(&address).unwrap(), &map).unwrap();
+        give(&data, &address).unwrap();
+        (there, data)
+    }
 
     #[test]
     fn a_partition_owns_its_range_and_a_crawl_alone_all_pages() {
         let folder = tempfile::tempdir().unwrap();
-        let bucket = folder.path().join("bucket");
-        fs::create_dir(&bucket).unwrap();
-        let address = format!("file://{}", bucket.display());
-        let range =
-            |id, begin: Option<&str>| PartitionRange { id, begin: begin.map(Into::into), parent: None };
-        let map = FleetMap::new(1, vec![range(1, None), range(2, Some("h.test"))]).unwrap();
-        write_map(&*store::open(&address).unwrap(), &map).unwrap();
-        give(folder.path(), &address).unwrap();
+        let (_, data) = given(folder.path(), "h.test");
         let owned = |name: &str| {
-            let owns = owned_pages(&folder.path().join(name)).unwrap();
+            let owns = owned_pages(&data.join(name)).unwrap();
             ["http://a.test/", "http://www.h.test/"]
                 .map(|url| owns(&UrlRules::keep_all().canonicalize(url).unwrap()))
         };
@@ -189,15 +179,7 @@ mod tests {
     #[test]
     fn a_store_that_does_not_answer_says_nothing_of_a_host() {
         let folder = tempfile::tempdir().unwrap();
-        let (there, data) = (folder.path().join("store"), folder.path().join("data"));
-        fs::create_dir_all(data.join("partition-1")).unwrap();
-        fs::create_dir(&there).unwrap();
-        let address = format!("file://{}", there.display());
-        give(&data, &address).unwrap();
-        let range = |id, begin| PartitionRange { id, begin, parent: None };
-        let ranges = vec![range(1, None), range(2, Some("m".into()))];
-        write_map(&*recrawl_vault::store::open(&address).unwrap(), &FleetMap::new(1, ranges).unwrap())
-            .unwrap();
+        let (there, data) = given(folder.path(), "m");
         let told = |host| foreign_host(&data.join("partition-1"), host).map(|told| told.to_string());
         let elsewhere = "www.org: partition 2 of the fleet has this host, which has no owner now";
         assert_eq!((told("www.org"), told("www.com")), (Some(elsewhere.into()), None));

@@ -3,8 +3,8 @@
 //! `cargo run --release -p recrawl-scheduler --example schedule_pass [PAGES] [MAX_PER_HOST] [MIB] [PARTITIONS]`
 //!
 //! `MAX_PER_HOST` 0 means no limit. `MIB` is the plan's memory limit, beyond which it spills to a
-//! temporary folder. Without it there is no limit. Each of `PARTITIONS` has so many pages and its own
-//! planner and limit, and all agree on one plan.
+//! temporary folder. Without it there is no limit. Each of `PARTITIONS` plans `PAGES` pages within its
+//! own limit, and all agree on one plan.
 //!
 //! Records are made block by block and never kept. Nine of ten known pages were visited, up to 41
 //! times in the last year. The formula is the default one. k is 5 % of the pages, a fifth of it for

@@ -180,7 +180,10 @@ impl DeliverTarget {
     pub fn file(&self) -> Option<&Path> {
         match &self.place.protocol {
             TargetProtocol::Lines(path) => Some(path),
-            _ => None,
+            TargetProtocol::Server(_)
+            | TargetProtocol::Objects(_)
+            | TargetProtocol::Program(_)
+            | TargetProtocol::Index => None,
         }
     }
 

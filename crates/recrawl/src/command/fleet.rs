@@ -155,7 +155,7 @@ fn status(args: &FleetStatusArgs) -> Result<(), Failure> {
         let held = contents(&partition_store(&*fleet, range.id))?;
         let epoch = newest(&*fleet, range.id)?;
         let counter = counter(&*fleet, range.id, epoch)?;
-        let owner = owner_of(&nodes, range.id, epoch);
+        let owner = nodes.iter().find(|node| node.owns(range.id, epoch));
         let is_fresh = owner.is_some_and(|owner| now.saturating_sub(owner.at) < map.lease());
         let state = match (epoch, counter, is_fresh) {
             _ if map.is_end() => "left",
@@ -267,11 +267,6 @@ fn bytes_of(held: &VaultContents) -> u64 {
 
 fn all_nodes(store: &dyn Store) -> Result<Vec<NodeStatus>, Failure> {
     Ok(NodeStatus::all(store, recrawl_fetcher::system_clock()())?)
-}
-
-/// The node that says that it owns the partition by this epoch.
-fn owner_of(nodes: &[NodeStatus], partition: u32, epoch: u64) -> Option<&NodeStatus> {
-    nodes.iter().find(|node| node.partition == Some(partition) && node.epoch == epoch)
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use std::time::Duration;
 pub struct LinesObjects {
     store: Arc<dyn Store>,
     /// The number that is tried next; 0 if it is not known. Locked while an object is written: a request that was given up
-    /// may go on, and what is taken down is looked for behind it.
+    /// may go on, and a takedown must find its object.
     next: Mutex<u64>,
 }
 
@@ -42,7 +42,7 @@ impl LinesObjects {
     /// When nobody knows whether it is there.
     pub fn append(&self, lines: &[u8], is_given_up: &AtomicBool) -> Result<(), StoreError> {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = || Ok(self.keys()?.last().map_or(0, |(number, _)| *number));
+        let last = || Ok(self.numbers()?.last().copied().unwrap_or(0));
         if *next == 0 {
             *next = last()? + 1;
         }
@@ -82,7 +82,7 @@ impl LinesObjects {
             }
             check()?;
         };
-        for (number, _) in self.keys()? {
+        for number in self.numbers()? {
             let mut before = None;
             loop {
                 check()?;
@@ -112,7 +112,7 @@ impl LinesObjects {
     /// When an object cannot be read.
     pub fn list(&self) -> Result<ReplayedLines, StoreError> {
         let mut documents = ReplayedLines::default();
-        for (number, _) in self.keys()? {
+        for number in self.numbers()? {
             let lines = self.store.read(&key(number), u64::MAX)?;
             lines.split_inclusive(|byte| *byte == b'\n').for_each(|line| documents.read(line));
         }
@@ -124,7 +124,7 @@ impl LinesObjects {
     /// # Errors
     /// Why the store cannot.
     pub fn probe(&self, name: &str) -> Result<(), StoreError> {
-        self.keys()?;
+        self.numbers()?;
         self.store.create(name, b"probe")?;
         let again = self.store.create(name, b"probe");
         let exchanged = self.store.exchange(name, b"probe", b"");
@@ -138,15 +138,14 @@ impl LinesObjects {
         }
     }
 
-    /// Numbers and lengths of all objects, in order; what has another name is not ours.
-    fn keys(&self) -> Result<Vec<(u64, u64)>, StoreError> {
+    /// The numbers of all objects, in order; what has another name is not ours.
+    fn numbers(&self) -> Result<Vec<u64>, StoreError> {
         let number =
             |name: &str| name.strip_suffix(SUFFIX)?.parse().ok().filter(|number| key(*number) == name);
         let listed = self.store.list("")?;
-        let mut keys: Vec<_> =
-            listed.iter().filter_map(|object| Some((number(&object.key)?, object.bytes))).collect();
-        keys.sort_unstable();
-        Ok(keys)
+        let mut numbers: Vec<u64> = listed.iter().filter_map(|object| number(&object.key)).collect();
+        numbers.sort_unstable();
+        Ok(numbers)
     }
 }
 

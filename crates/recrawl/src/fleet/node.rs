@@ -106,6 +106,11 @@ impl NodeStatus {
         now.saturating_sub(self.at) >= 2 * lease
     }
 
+    /// Does it say that it owns the partition by this epoch?
+    pub fn owns(&self, partition: u32, epoch: u64) -> bool {
+        (self.partition, self.epoch) == (Some(partition), epoch)
+    }
+
     /// Is it alive, and owns nothing?
     pub fn stands_by(&self, now: u64, lease: u64) -> bool {
         self.partition.is_none() && !self.is_silent(now, lease)
@@ -360,7 +365,7 @@ impl FleetNode {
                 let now = recrawl_fetcher::system_clock()();
                 let nodes = NodeStatus::all(&*self.store, now)?;
                 refuse_beside_old(&nodes, now, map.lease())?;
-                let owner = nodes.iter().find(|node| (node.partition, node.epoch) == (Some(id), after));
+                let owner = nodes.iter().find(|node| node.owns(id, after));
                 let words = why.words(id, owner.map(|owner| (&*owner.name, owner.silent_for(now))));
                 let free = FreePartition { map: map.clone(), id, after, why, words };
                 if !why.is_contested() || !self.is_left_to_another(&free, &nodes, false, now) {
@@ -413,7 +418,7 @@ impl FleetNode {
         // This process may not have told yet that it owns nothing any more.
         let owner = |id, epoch| {
             let mut others = nodes.iter().filter(|node| node.name != self.name);
-            others.find(|node| (node.partition, node.epoch) == (Some(id), epoch))
+            others.find(|node| node.owns(id, epoch))
         };
         let words = |(id, epoch): (&u32, &u64)| match (self.taken_by.get(id), owner(*id, *epoch)) {
             (Some(taker), _) => (format!("{taker} makes partition {id} ready"), true),

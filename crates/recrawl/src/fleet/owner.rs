@@ -6,9 +6,9 @@ use crate::process::random_tag;
 use recrawl_archive::timestamp;
 use recrawl_console::view::{FleetAnswer, FleetQuestion};
 use recrawl_crawl::failure::Failure;
-use recrawl_fleet::{ExchangePatience, MAX_ANSWER, QuestionEnd, ask};
+use recrawl_fleet::{ExchangePatience, FleetMap, MAX_ANSWER, QuestionEnd, ask};
 use recrawl_types::{CanonicalUrl, Size, Span};
-use recrawl_vault::Store;
+use recrawl_vault::{Store, store};
 use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
@@ -44,6 +44,33 @@ impl ExchangePatience for OwnerPatience {
     }
 }
 
+/// The partition in a data directory, by the map in force.
+struct OwnPartition {
+    store: Arc<dyn Store>,
+    address: String,
+    map: FleetMap,
+    id: u32,
+}
+
+impl OwnPartition {
+    /// None if the crawl is alone.
+    fn find(data_dir: &Path) -> Result<Option<OwnPartition>, Failure> {
+        let Some((address, id)) = partition_in(data_dir) else { return Ok(None) };
+        let store = store::open(&address)?;
+        let map = map_of(&*store, &address)?;
+        Ok(Some(OwnPartition { store, address, map, id }))
+    }
+}
+
+/// Tells which pages a data directory has: those of its partition, or all.
+///
+/// # Errors
+/// When the store of its fleet does not answer, or the fleet has ended.
+pub fn owned_pages(data_dir: &Path) -> Result<impl Fn(&CanonicalUrl) -> bool + use<>, Failure> {
+    let own = OwnPartition::find(data_dir)?;
+    Ok(move |url: &CanonicalUrl| own.as_ref().is_none_or(|own| own.map.owner_of(url.key()) == own.id))
+}
+
 /// The owner of another partition, for the page that that has.
 pub struct PageOwner {
     store: Arc<dyn Store>,
@@ -59,12 +86,12 @@ impl PageOwner {
     /// # Errors
     /// When the store does not answer, or its fleet has ended.
     pub fn elsewhere(data_dir: &Path, url: &CanonicalUrl) -> Result<Option<PageOwner>, Failure> {
-        let Some((address, own)) = partition_in(data_dir) else { return Ok(None) };
-        let store = recrawl_vault::store::open(&address)?;
-        let map = map_of(&*store, &address)?;
-        let partition = map.ranges()[map.place_of_key(url.key())].id;
+        let Some(OwnPartition { store, address, map, id }) = OwnPartition::find(data_dir)? else {
+            return Ok(None);
+        };
+        let partition = map.owner_of(url.key());
         let owner = PageOwner { store, address, lease: map.lease(), url: url.clone(), partition };
-        Ok((partition != own).then_some(owner))
+        Ok((partition != id).then_some(owner))
     }
 
     /// The process that said last that it owns the partition.

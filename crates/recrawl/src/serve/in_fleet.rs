@@ -73,8 +73,7 @@ fn run_node(args: &ServeArgs, node: &mut FleetNode, base: &Settings) -> Result<(
                 }
                 _ => {
                     node.decline(None);
-                    let _ = node.identity().tell(&**node.store(), status(node.name(), base), boot_clock());
-                    let wait = RETRY.max(2 * node.tells_every());
+                    let wait = leave_to_others(node, base);
                     tracing::error!("looking for a partition again in {}: {failure}", Span(wait));
                     wait
                 }
@@ -154,9 +153,7 @@ fn stand_by(
                 if let Some(Ok(answers)) = &answers {
                     answers.fails(format!("cannot look for a partition: {failure}"));
                 }
-                // Others look in turn: one of them may be able to take what this process cannot.
-                let _ = node.identity().tell(&**node.store(), status(node.name(), base), boot_clock());
-                RETRY.max(2 * node.tells_every())
+                leave_to_others(node, base)
             }
         };
         if signals.wait(wait) {
@@ -164,6 +161,13 @@ fn stand_by(
         }
     }
     Ok(None)
+}
+
+/// Tells that this process makes nothing ready any more, and gives the wait before it looks again: others look in turn, and one
+/// of them may be able to take what this process cannot.
+fn leave_to_others(node: &FleetNode, base: &Settings) -> Duration {
+    let _ = node.identity().tell(&**node.store(), status(node.name(), base), boot_clock());
+    RETRY.max(2 * node.tells_every())
 }
 
 /// Why the console of a process that stands by shows nothing.

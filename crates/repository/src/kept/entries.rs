@@ -33,7 +33,7 @@ pub trait StoredEntry: Sized {
     /// Reads the next entry of a frame, with its key.
     ///
     /// # Errors
-    /// When it is none.
+    /// When the bytes are no entry.
     fn take(take: &mut Take<'_>, key: &mut Vec<u8>) -> Result<Self, Malformed>;
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn entries_in<T: StoredEntry>(payload: &[u8]) -> Vec<T> {
 /// The entries of one round, in the order of URLs. Memory: a frame, whatever their number.
 pub struct StoredEntries<T> {
     pub(super) frames: FrameReader,
-    /// What is left of the frame being read.
+    /// The frame being read, of which `taken` bytes are read.
     pub(super) payload: Vec<u8>,
     pub(super) taken: usize,
     pub(super) offset: u64,
@@ -194,7 +194,7 @@ impl<T: StoredEntry> StoredEntries<T> {
     }
 }
 
-/// Removes the entries of a round that are meant, by a file written anew and renamed over the old one; gives their number.
+/// Removes the entries of a round that `is_meant` chooses, and gives their number: a new file is renamed over the old one.
 /// With `only_count`, nothing is written.
 pub(crate) fn remove<T: StoredEntry>(
     storage: &dyn Storage,

@@ -51,7 +51,7 @@ impl StoredEntry for StoredHost {
 pub type StoredHosts = StoredEntries<StoredHost>;
 
 impl StoredHosts {
-    /// What a host was asked; none if nothing. All hosts up to it are taken.
+    /// The requests to a host; none if there were none. All hosts up to it are taken.
     ///
     /// # Errors
     /// When they cannot be read.

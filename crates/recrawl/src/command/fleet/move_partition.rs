@@ -1,7 +1,7 @@
 //! `recrawl fleet move`: a process that stands by takes a partition from its owner.
 
 use super::drain::{LOOK_EVERY, named};
-use super::{all_nodes, owner_of, print};
+use super::{all_nodes, print};
 use crate::cli::FleetMoveArgs;
 use crate::fleet::{self, NodeOrder, NodeStatus};
 use recrawl_crawl::failure::Failure;
@@ -29,7 +29,7 @@ pub fn run(args: &FleetMoveArgs) -> Result<(), Failure> {
     let epoch = newest(&*store, partition)?;
     let nodes = all_nodes(&*store)?;
     let is_heard = |owner: &&NodeStatus| !owner.is_silent(now, map.lease());
-    let Some(owner) = owner_of(&nodes, partition, epoch).filter(is_heard) else {
+    let Some(owner) = nodes.iter().find(|node| node.owns(partition, epoch)).filter(is_heard) else {
         return Err(Failure::Usage(format!(
             "partition {partition} has no owner to take it from: the first process that stands by takes it"
         )));
@@ -70,7 +70,7 @@ fn until_taken(
     loop {
         thread::sleep(LOOK_EVERY);
         let (nodes, taken) = (all_nodes(store)?, newest(store, partition)?);
-        if let Some(now) = owner_of(&nodes, partition, taken).filter(|_| taken > epoch) {
+        if let Some(now) = nodes.iter().find(|node| node.owns(partition, taken)).filter(|_| taken > epoch) {
             return match now.name == to {
                 true => print(format!("{to} owns partition {partition}")),
                 false => {

@@ -2,7 +2,7 @@
 //! done.
 
 use super::drain::LOOK_EVERY;
-use super::{all_nodes, owner_of, print};
+use super::{all_nodes, print};
 use crate::fleet::{
     Beats, BeatsEnd, FleetWatch, NODES, NodeIdentity, NodeOrder, NodeStatus, OwnEpoch, OwnNode,
 };
@@ -155,7 +155,10 @@ fn take_one(
         };
     }
     let nodes = all_nodes(store)?;
-    if let Some(owner) = owner_of(&nodes, partition, epoch).filter(|_| asked.get(&partition) != Some(&epoch))
+    if let Some(owner) = nodes
+        .iter()
+        .find(|node| node.owns(partition, epoch))
+        .filter(|_| asked.get(&partition) != Some(&epoch))
     {
         // One that is to end gives it up as well.
         NodeOrder::HandOver { partition, epoch }.give(store, &owner.name)?;

@@ -28,7 +28,7 @@ enum ChunkState {
     Content(u64),
     /// The line that ends a chunk.
     ChunkEnd,
-    /// Lines that nobody reads: hyper is given the empty one at their end.
+    /// Trailers, which are passed over: hyper gets only the empty line at their end.
     Trailer,
     /// All that follows is for hyper as it is.
     Rest,
